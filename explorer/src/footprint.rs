@@ -1,0 +1,98 @@
+//! Footprints: what a step touched, and when two steps are dependent.
+
+use smallvec::SmallVec;
+
+/// A shared location of the explored program. Locations may be finer than objects (one slot of a
+/// channel, say); the system chooses them, and must give the same location the same number in every
+/// execution that reaches it in the same way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Location(pub u64);
+
+/// How a location was touched.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum AccessKind {
+    /// The step's behaviour depends on the location; it leaves it as it was.
+    Read,
+    /// The step changes the location without observing it, in a way that commutes with every other
+    /// `Update` (a reference count, a number of readers).
+    Update,
+    /// The step may observe and may change the location.
+    Write,
+}
+
+/// One access of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// What was touched.
+    pub location: Location,
+    /// How.
+    pub kind: AccessKind,
+}
+
+impl AccessKind {
+    /// Two accesses of one location are dependent if they are not both reads and not both updates.
+    pub fn conflicts_with(self, other: AccessKind) -> bool {
+        !matches!(
+            (self, other),
+            (AccessKind::Read, AccessKind::Read) | (AccessKind::Update, AccessKind::Update)
+        )
+    }
+
+    /// The weakest kind that conflicts with everything that either of the two conflicts with.
+    pub fn join(self, other: AccessKind) -> AccessKind {
+        if self == other { self } else { AccessKind::Write }
+    }
+}
+
+/// The set of accesses of a step, at most one for each location.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    accesses: SmallVec<[Access; 3]>,
+}
+
+impl Footprint {
+    /// The footprint that touches nothing.
+    pub fn new() -> Self {
+        Footprint {
+            accesses: SmallVec::new(),
+        }
+    }
+
+    /// Adds an access; two accesses of one location become the one that covers both.
+    pub fn add(&mut self, location: Location, kind: AccessKind) {
+        match self.accesses.iter_mut().find(|a| a.location == location) {
+            Some(access) => access.kind = access.kind.join(kind),
+            None => self.accesses.push(Access { location, kind }),
+        }
+    }
+
+    /// The accesses, in the order in which their locations were first touched.
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    /// Removes every access.
+    pub fn clear(&mut self) {
+        self.accesses.clear();
+    }
+
+    /// Says whether two steps of different threads with these footprints are dependent.
+    pub fn conflicts_with(&self, other: &Footprint) -> bool {
+        self.accesses.iter().any(|a| {
+            other
+                .accesses
+                .iter()
+                .any(|b| a.location == b.location && a.kind.conflicts_with(b.kind))
+        })
+    }
+}
+
+impl FromIterator<(Location, AccessKind)> for Footprint {
+    fn from_iter<I: IntoIterator<Item = (Location, AccessKind)>>(accesses: I) -> Self {
+        let mut footprint = Footprint::new();
+        for (location, kind) in accesses {
+            footprint.add(location, kind);
+        }
+        footprint
+    }
+}

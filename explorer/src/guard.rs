@@ -1,0 +1,102 @@
+//! Guards: when an operation is enabled, as data.
+//!
+//! Race detection asks whether an operation would have been enabled at a place where it did not run:
+//! after a subset of the events so far (ALGORITHMS, traps 1 and 2: a lock that is held across steps, a
+//! thread that is blocked at the end). Nothing can be run to answer that. So a system hands over an
+//! operation's enabling condition as a [`Guard`] over integer [`Variable`]s, and each step the
+//! [`Effect`]s that it had on them; the explorer folds the effects of any set of events.
+
+use crate::footprint::Location;
+use smallvec::SmallVec;
+
+/// An integer on which guards depend: whether a mutex is held, how many messages a channel holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Variable(pub u64);
+
+/// What a step did to a variable. A fold adds `after - before`, so that effects of independent steps
+/// can be left out or reordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effect {
+    /// Which variable.
+    pub variable: Variable,
+    /// Its value before the step.
+    pub before: i64,
+    /// Its value after the step.
+    pub after: i64,
+}
+
+/// A condition on one variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// The variable has this value.
+    Equals(Variable, i64),
+    /// The variable has at least this value.
+    AtLeast(Variable, i64),
+    /// The variable has less than this value.
+    LessThan(Variable, i64),
+    /// The location was written or updated by a step that comes after the first `steps` steps of the
+    /// execution: what a thread waits for that would only repeat its last loop iteration.
+    ChangedSince {
+        /// The location that is watched.
+        location: Location,
+        /// The length of the execution when the thread last looked at it.
+        steps: u32,
+    },
+}
+
+impl Condition {
+    /// Decides a condition on a variable from the variable's value.
+    ///
+    /// `None` for [`Condition::ChangedSince`], which is not about a variable.
+    pub fn holds_for(self, value: impl FnOnce(Variable) -> i64) -> Option<bool> {
+        match self {
+            Condition::Equals(v, n) => Some(value(v) == n),
+            Condition::AtLeast(v, n) => Some(value(v) >= n),
+            Condition::LessThan(v, n) => Some(value(v) < n),
+            Condition::ChangedSince { .. } => None,
+        }
+    }
+}
+
+/// A conjunction of disjunctions of conditions. The empty guard always holds.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+// Two of each without allocation: guards are also made by code that runs on model threads, where an allocation would be
+// a change of the explored program.
+pub struct Guard {
+    clauses: SmallVec<[SmallVec<[Condition; 2]>; 2]>,
+}
+
+impl Guard {
+    /// The guard of an operation that never blocks.
+    pub fn always() -> Self {
+        Guard {
+            clauses: SmallVec::new(),
+        }
+    }
+
+    /// The guard that holds when `condition` does.
+    pub fn when(condition: Condition) -> Self {
+        Guard::always().and([condition])
+    }
+
+    /// Demands in addition that one of `conditions` holds.
+    pub fn and(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        self.clauses.push(conditions.into_iter().collect());
+        self
+    }
+
+    /// Says whether this is the guard of an operation that never blocks.
+    pub fn is_always(&self) -> bool {
+        self.clauses.is_empty()
+    }
+
+    /// The clauses; one condition of each must hold.
+    pub fn clauses(&self) -> impl Iterator<Item = &[Condition]> {
+        self.clauses.iter().map(|clause| clause.as_slice())
+    }
+
+    /// Evaluates the guard, given how to decide a condition.
+    pub fn holds(&self, mut decide: impl FnMut(Condition) -> bool) -> bool {
+        self.clauses.iter().all(|clause| clause.iter().any(|&c| decide(c)))
+    }
+}

@@ -1,0 +1,35 @@
+//! Stateless exploration of concurrent programs.
+//!
+//! A program is anything that implements [`System`]: it can be run step by step, and again from the
+//! start. [`Explorer`] runs it depth first under a [`Strategy`] and ends in a [`Verdict`]. This crate
+//! knows no coroutine, no memory and no `std::sync`.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`system`] | the program under exploration: transitions, steps, failures |
+//! | [`thread`], [`footprint`], [`guard`] | what steps and threads are made of |
+//! | [`clock`], [`trace`] | the current execution, its happens-before order, its races |
+//! | [`driver`], [`strategy`] | the search |
+//! | [`statistics`] | what it counts |
+
+pub mod clock;
+pub mod driver;
+pub mod footprint;
+pub mod guard;
+pub mod statistics;
+pub mod strategy;
+pub mod system;
+pub mod thread;
+pub mod trace;
+
+pub use clock::VectorClock;
+#[cfg(feature = "faults")]
+pub use driver::Fault;
+pub use driver::{End, Explorer, Limits, Observer, Report, Verdict};
+pub use footprint::{Access, AccessKind, Footprint, Location};
+pub use guard::{Condition, Effect, Guard, Variable};
+pub use statistics::Statistics;
+pub use strategy::Strategy;
+pub use system::{Checkpoint, Failure, Fingerprint, Pending, Step, Stop, System, Transition};
+pub use thread::{BitSet, Status, ThreadId};
+pub use trace::{Event, EventIndex, Trace};

@@ -1,0 +1,146 @@
+//! The program under exploration, as the explorer sees it.
+
+use crate::footprint::Footprint;
+use crate::guard::{Effect, Guard, Variable};
+use crate::thread::{Status, ThreadId};
+use smallvec::SmallVec;
+use std::fmt;
+
+/// A thread's next step: which thread, and which alternative of its pending operation. Alternatives
+/// carry nondeterminism of data: which waiter `notify_one` wakes, a timeout that fires, a spurious
+/// failure.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Transition {
+    /// The thread that moves.
+    pub thread: ThreadId,
+    /// The alternative of its pending operation; 0 for an operation that has only one.
+    pub alternative: u32,
+}
+
+impl fmt::Display for Transition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.alternative {
+            0 => write!(f, "{}", self.thread),
+            n => write!(f, "{}/{n}", self.thread),
+        }
+    }
+}
+
+/// What one step did; known only after it ran.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The locations that it touched. Whatever can disable or enable the operation of another thread
+    /// must be in here, so that the two steps are dependent.
+    pub footprint: Footprint,
+    /// The guards of the operation's alternatives, of which the step took one. Empty for an operation
+    /// that never blocks.
+    pub guards: SmallVec<[Guard; 1]>,
+    /// What it did to variables that guards depend on.
+    pub effects: SmallVec<[Effect; 2]>,
+    /// The threads that it created. Their first steps happen after it.
+    pub spawned: SmallVec<[ThreadId; 1]>,
+    /// A digest of the operation (what, where). A re-execution that meets another one has diverged:
+    /// the program is not deterministic.
+    pub signature: u64,
+}
+
+impl Step {
+    /// Forgets everything, for reuse.
+    pub fn clear(&mut self) {
+        self.footprint.clear();
+        self.guards.clear();
+        self.effects.clear();
+        self.spawned.clear();
+        self.signature = 0;
+    }
+}
+
+/// A thread's next operation, seen without running it.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// What it would touch if it ran now. Must contain the locations whose change enables it.
+    pub footprint: Footprint,
+    /// When its alternatives are enabled; empty if it never blocks.
+    pub guards: SmallVec<[Guard; 1]>,
+}
+
+/// Why an execution ended before its time.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// The program failed in this step.
+    Failed(Failure),
+    /// The system learnt that it needs more scheduling points than it used so far, and has noted which:
+    /// all that was explored is void, and exploration starts again.
+    Refine,
+    /// The step left what the system can model. No verdict of completeness is possible.
+    Unsupported(Failure),
+}
+
+/// A failure of the explored program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// A short, stable name of what kind of failure it is, such as `panic` or `deadlock`.
+    pub kind: &'static str,
+    /// What happened, in a sentence or a few lines.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}
+
+/// A digest of the whole program state. Equal states have equal fingerprints; different states have
+/// different ones but for a collision of 128 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Fingerprint(pub u128);
+
+/// Names a state that a system has saved.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Checkpoint(pub u64);
+
+/// A program that can be run step by step, and again from the start.
+///
+/// It must be deterministic: the same transitions from the initial state give the same steps.
+pub trait System {
+    /// Goes to the initial state.
+    fn restart(&mut self);
+
+    /// The statuses of all threads that exist in the current state, indexed by [`ThreadId`]. A thread id
+    /// that is interned but has not been created in this execution is [`Status::Finished`].
+    fn threads(&self) -> &[Status];
+
+    /// Runs the thread to its next scheduling point and records in `step` (cleared by the caller) what
+    /// it did. The transition is enabled.
+    ///
+    /// # Errors
+    /// A [`Stop`] if the execution cannot go on. `step` then holds what was recorded until then.
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop>;
+
+    /// The pending operation of a thread that has not finished.
+    fn pending(&self, thread: ThreadId) -> Pending;
+
+    /// The current value of a variable that a guard names.
+    fn value(&self, variable: Variable) -> i64;
+
+    /// Says in words which operation a step's signature stands for, for reports of a divergence.
+    fn describe(&self, signature: u64) -> String {
+        format!("operation {signature:#018x}")
+    }
+
+    /// Called when no thread is enabled: judges the execution.
+    ///
+    /// # Errors
+    /// The failure in which it ended, such as a deadlock.
+    fn finish(&mut self) -> Result<(), Failure>;
+
+    /// The digest of the current state.
+    fn fingerprint(&mut self) -> Fingerprint;
+
+    /// Saves the current state, if the system can.
+    fn checkpoint(&mut self) -> Option<Checkpoint>;
+
+    /// Goes back to a saved state.
+    fn rewind(&mut self, to: Checkpoint);
+}
