@@ -1,0 +1,40 @@
+//! Runs one concurrent program step by step, in this process.
+//!
+//! The program's threads are coroutines on one OS thread. Each stops before every operation that other threads
+//! can observe, and hands it over as data ([`Operation`]); a [`Program`] runs whichever thread it is told to, to
+//! its next such point, and says what the step touched. It implements [`dpor_explorer::System`] and knows no
+//! strategy.
+//!
+//! The explored program reaches the scheduler through the functions of this crate, called by the facades of std:
+//! [`perform`], [`release`], [`observe`], [`access`], [`note`].
+//!
+//! Everything that the program can change lies in memory of the scheduler's (folder `memory`), at addresses that
+//! do not depend on the interleaving. What depends on the platform is in the folders `memory` and `platform`.
+
+mod failure;
+mod memory;
+mod native;
+pub mod operation;
+pub mod options;
+pub mod output;
+pub mod panic;
+mod platform;
+pub mod program;
+pub mod report;
+mod runtime;
+pub mod spin;
+pub mod thread;
+pub mod time;
+mod word;
+
+pub use dpor_explorer::{Access, AccessKind, Condition, Guard, Location, ThreadId, Variable};
+pub use operation::{Operation, OperationKind, access_of, location, sub_location};
+pub use options::Options;
+pub use program::{Crash, Program, SetupError};
+pub use runtime::{access, fail, note, observe, on_model_thread, options, perform, point, release, unsupported};
+pub use word::Word;
+
+// The unit tests of the memory bring their own.
+#[cfg(not(test))]
+#[global_allocator]
+static ALLOCATOR: memory::arena::DporAllocator = memory::arena::DporAllocator;

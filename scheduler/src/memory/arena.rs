@@ -1,0 +1,354 @@
+//! The heap of the explored program: a bump allocator for each model thread, at addresses that depend on that thread's
+//! own allocations only.
+//!
+//! A 16-byte header stands before each block. A freed block is filled with [`FREED_FILL`] and not used again within an
+//! execution, so a second free is always recognised, and a read after a free finds garbage that is always the same.
+//! What is not allocated by a model thread comes from the system's allocator, and so does what the checker allocates
+//! while it runs on a model thread's stack (see [`enter_checker`]).
+//!
+//! A block of the system's that a model thread frees or moves is left as it is: it is older than the execution, and the
+//! next execution will start with statics and thread-locals that still refer to it.
+
+use super::region::{self, PAGE, Record};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr::{self, null_mut};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+
+/// What freed bytes are filled with.
+pub(crate) const FREED_FILL: u8 = 0xDD;
+
+/// What a program, or the size of its heap, did wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HeapFault {
+    /// The block at the address was freed before.
+    DoubleFree,
+    /// No block starts at the address.
+    InvalidFree,
+    /// The thread's arena has no room for the block; the address is where the arena ends.
+    Exhausted,
+}
+
+/// The header of a block: 16 bytes before its address. Which thread has allocated it, the address itself tells.
+#[repr(C)]
+struct Header {
+    size: usize,
+    magic: u64,
+}
+
+const HEADER: usize = size_of::<Header>();
+const LIVE: u64 = 0xA110_C8ED_B10C_0001;
+const FREED: u64 = 0xF4EE_D0FF_B10C_0002;
+
+/// Above this many bytes, giving pages back is cheaper than writing to them.
+const LARGE: usize = 1 << 20;
+
+const _: () = assert!(HEADER == 16);
+
+/// How deep the checker's own code is nested on the stack of the running model thread.
+#[unsafe(link_section = ".dpor.data")]
+static CHECKER_DEPTH: AtomicU32 = AtomicU32::new(0);
+
+/// The function to call on a fault, or 0.
+#[unsafe(link_section = ".dpor.data")]
+static FAULT_HOOK: AtomicUsize = AtomicUsize::new(0);
+
+/// While it lives, allocations on model threads come from the system's allocator.
+#[must_use]
+pub(crate) struct InChecker(PhantomData<*mut ()>);
+
+/// Says that what follows, until the guard is dropped, is the checker's work and not the program's.
+///
+/// Has no effect off the model's threads. The guard must not be alive when the running thread is switched.
+#[inline(always)]
+pub(crate) fn enter_checker() -> InChecker {
+    // Loads and stores suffice: only the model's one thread of the operating system gets here with an effect.
+    if region::on_model_thread() {
+        CHECKER_DEPTH.store(CHECKER_DEPTH.load(Relaxed) + 1, Relaxed);
+    }
+    InChecker(PhantomData)
+}
+
+impl Drop for InChecker {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if region::on_model_thread() {
+            CHECKER_DEPTH.store(CHECKER_DEPTH.load(Relaxed).saturating_sub(1), Relaxed);
+        }
+    }
+}
+
+/// Says whether the caller is the explored program: on a model thread, and not in the checker.
+#[inline(always)]
+pub(crate) fn in_program() -> bool {
+    region::on_model_thread() && CHECKER_DEPTH.load(Relaxed) == 0
+}
+
+/// Sets what is called when the explored program misuses its heap or uses it up, with the address in question.
+///
+/// It runs on the stack of whoever made the call, in the program until it enters the checker, and may not return. If it returns, a wrong free has no effect and an
+/// allocation without room gives null.
+pub(crate) fn set_fault_hook(hook: fn(HeapFault, usize)) {
+    FAULT_HOOK.store(hook as usize, Relaxed);
+}
+
+#[cold]
+fn fault(kind: HeapFault, address: usize) {
+    let hook = FAULT_HOOK.load(Relaxed);
+    if hook != 0 {
+        // SAFETY: only `set_fault_hook` writes the static, and only functions of this type.
+        let hook = unsafe { std::mem::transmute::<usize, fn(HeapFault, usize)>(hook) };
+        hook(kind, address);
+    }
+}
+
+/// The allocator of a process that explores programs.
+pub(crate) struct DporAllocator;
+
+// SAFETY: blocks of an arena are disjoint, aligned, and stay where they are until `reset`, whose caller promises that
+// they are not used any more; all others are those of `System`.
+unsafe impl GlobalAlloc for DporAllocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if in_program() {
+            allocate(region::stack_thread(region::stack_pointer()), layout)
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { System.alloc(layout) }
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if in_program() {
+            // An arena's bytes are zero until they are first handed out.
+            allocate(region::stack_thread(region::stack_pointer()), layout)
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { System.alloc_zeroed(layout) }
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if region::in_arena(block as usize) {
+            free(block as usize);
+        } else if !in_program() {
+            // SAFETY: the caller's promise.
+            unsafe { System.dealloc(block, layout) }
+        }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let program = in_program();
+        if region::in_arena(block as usize) {
+            if program && resize(region::stack_thread(region::stack_pointer()), block as usize, size) {
+                return block;
+            }
+        } else if !program {
+            // SAFETY: the caller's promise.
+            return unsafe { System.realloc(block, layout, size) };
+        }
+        // SAFETY: the caller promises a valid size and a live block of `layout`; the new block is another one.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                ptr::copy_nonoverlapping(block, new, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
+}
+
+/// Where the block after `cursor` starts, and where it ends. Cannot overflow: addresses have 47 bits, sizes 63.
+#[inline(always)]
+const fn place(cursor: usize, layout: Layout) -> (usize, usize) {
+    let align = if layout.align() > HEADER {
+        layout.align()
+    } else {
+        HEADER
+    };
+    let block = (cursor + HEADER + align - 1) & !(align - 1);
+    (block, (block + layout.size() + HEADER - 1) & !(HEADER - 1))
+}
+
+#[inline(always)]
+fn allocate(thread: usize, layout: Layout) -> *mut u8 {
+    let record = region::record(thread);
+    // SAFETY: a model thread runs, so the region is reserved, and nobody else uses its record.
+    let record = unsafe { &mut *record };
+    let (block, end) = place(record.cursor, layout);
+    if end > record.end {
+        return allocate_first(thread, record, layout);
+    }
+    hand_out(record, block, end, layout)
+}
+
+#[inline(always)]
+fn hand_out(record: &mut Record, block: usize, end: usize, layout: Layout) -> *mut u8 {
+    record.cursor = end;
+    record.last = block;
+    // SAFETY: `cursor <= block - HEADER` and `block <= end`, all in the free part of the thread's arena.
+    unsafe {
+        header(block).write(Header {
+            size: layout.size(),
+            magic: LIVE,
+        })
+    };
+    block as *mut u8
+}
+
+/// The thread's first allocation of the execution, or one too many.
+#[cold]
+fn allocate_first(thread: usize, record: &mut Record, layout: Layout) -> *mut u8 {
+    let (start, limit) = region::arena_slot(thread);
+    if record.end == 0 {
+        (record.cursor, record.end) = (start, limit);
+        region::mark_used(thread);
+    }
+    let (block, end) = place(record.cursor, layout);
+    if end > limit {
+        fault(HeapFault::Exhausted, limit);
+        return null_mut();
+    }
+    hand_out(record, block, end, layout)
+}
+
+#[inline(always)]
+const fn header(block: usize) -> *mut Header {
+    (block - HEADER) as *mut Header
+}
+
+/// Frees the block at `block`, an address in the area of arenas.
+#[inline]
+fn free(block: usize) {
+    let thread = region::arena_thread(block);
+    let start = region::arena_slot(thread).0;
+    // SAFETY: addresses in the area of arenas come from model threads, so the region is reserved; the record of a
+    // running model is touched by its one thread only.
+    let cursor = unsafe { (*region::record(thread)).cursor };
+    // One comparison for `start + HEADER <= block < cursor`, as the cursor is 0 or above the start.
+    let inside = block.wrapping_sub(start + HEADER) < cursor.wrapping_sub(start + HEADER) && cursor != 0;
+    if !inside || !block.is_multiple_of(HEADER) {
+        return free_wrongly(block, 0);
+    }
+    // SAFETY: the header lies in the used part of the arena, and is aligned.
+    let header = unsafe { &mut *header(block) };
+    if header.magic != LIVE {
+        return free_wrongly(block, header.magic);
+    }
+    header.magic = FREED;
+    // SAFETY: a live block of that size starts here, and its owner has given it up.
+    unsafe { wipe(block, header.size, FREED_FILL) };
+}
+
+/// Reports a free of something that is no live block, unless it is of an execution that is over.
+#[cold]
+fn free_wrongly(block: usize, magic: u64) {
+    if magic == FREED {
+        fault(HeapFault::DoubleFree, block);
+    } else if region::on_model_thread() {
+        fault(HeapFault::InvalidFree, block);
+    }
+}
+
+/// Changes the size of a live block where it is, if it shrinks or is the newest of the running `thread`.
+#[inline]
+fn resize(thread: usize, block: usize, size: usize) -> bool {
+    // SAFETY: a model thread runs, so the region is reserved, and nobody else uses its record.
+    let record = unsafe { &mut *region::record(thread) };
+    // SAFETY: the caller of `realloc` promises a live block, so there is a header before it.
+    let header = unsafe { &mut *header(block) };
+    if header.magic != LIVE {
+        return false;
+    }
+    if size > header.size {
+        let end = (block + size + HEADER - 1) & !(HEADER - 1);
+        if block != record.last || end > record.end {
+            return false;
+        }
+        record.cursor = record.cursor.max(end);
+    } else {
+        // SAFETY: the block's owner gives up its upper part.
+        unsafe { wipe(block + size, header.size - size, FREED_FILL) };
+    }
+    header.size = size;
+    true
+}
+
+/// Fills `size` bytes at `start`; of very many, gives the pages back, which then read as zero.
+///
+/// # Safety
+///
+/// The bytes lie in the arenas or the records, and nobody relies on them.
+#[inline]
+unsafe fn wipe(start: usize, size: usize, fill: u8) {
+    if size < LARGE {
+        // SAFETY: the caller's promise.
+        unsafe { ptr::write_bytes(start as *mut u8, fill, size) };
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { wipe_large(start, size, fill) };
+    }
+}
+
+/// # Safety
+///
+/// As for [`wipe`].
+#[cold]
+unsafe fn wipe_large(start: usize, size: usize, fill: u8) {
+    let (first, last) = (start.next_multiple_of(PAGE), (start + size) & !(PAGE - 1));
+    // SAFETY: the caller's promise; the pages between `first` and `last` lie within the range.
+    unsafe {
+        ptr::write_bytes(start as *mut u8, fill, first - start);
+        if libc::madvise(first as *mut _, last - first, libc::MADV_DONTNEED) != 0 {
+            ptr::write_bytes(first as *mut u8, 0, last - first);
+        }
+        ptr::write_bytes(last as *mut u8, fill, start + size - last);
+    }
+}
+
+/// Makes the heap of the explored program empty and all zero, and its random bytes start again, for the next execution.
+/// Takes time for what was used.
+///
+/// Also ends what [`enter_checker`] began on a model thread that is abandoned without unwinding.
+///
+/// # Safety
+///
+/// The region is reserved, the caller is the model's thread of the operating system but not on a model thread's stack,
+/// and nothing in the arenas is used any more.
+pub(crate) unsafe fn reset() {
+    for thread in 0..region::used_threads() {
+        // SAFETY: the caller's promise.
+        let record = unsafe { &mut *region::record(thread) };
+        if record.cursor != 0 {
+            let start = region::arena_slot(thread).0;
+            // SAFETY: the used part of the thread's arena, which the caller promises is not used any more.
+            unsafe { wipe(start, record.cursor - start, 0) };
+            (record.cursor, record.end, record.last) = (0, 0, 0);
+        }
+        record.draws = 0;
+    }
+    region::mark_none_used();
+    CHECKER_DEPTH.store(0, Relaxed);
+}
+
+/// The used parts of all arenas, in order of threads: blocks, live or freed, with their headers.
+///
+/// # Safety
+///
+/// The region is reserved and the caller is the model's thread of the operating system.
+pub(crate) unsafe fn used_ranges() -> impl Iterator<Item = Range<usize>> {
+    (0..region::used_threads()).filter_map(|thread| {
+        // SAFETY: the caller's promise.
+        let cursor = unsafe { (*region::record(thread)).cursor };
+        (cursor != 0).then(|| region::arena_slot(thread).0..cursor)
+    })
+}
+
+#[cfg(test)]
+#[path = "arena_tests.rs"]
+mod tests;

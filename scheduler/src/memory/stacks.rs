@@ -1,0 +1,175 @@
+//! Stacks of model threads: one at a fixed place for each thread index, kept between executions.
+//!
+//! A stack is the upper end of its thread's slot; all of the slot below it stays inaccessible and is its guard, so even
+//! a frame of many megabytes cannot step over it.
+
+use super::region::{self, PAGE};
+use corosensei::stack::{Stack, StackPointer};
+use std::fmt;
+use std::io;
+use std::ops::Range;
+
+/// The size of a stack for which nothing else was asked: that of `std::thread`.
+pub(crate) const DEFAULT_SIZE: usize = 2 << 20;
+
+/// Why a stack cannot be had.
+#[derive(Debug)]
+pub(crate) enum StackError {
+    /// There is no room for so many threads in the address plan.
+    TooManyThreads,
+    /// There is no room for so large a stack in the address plan.
+    TooLarge {
+        /// The largest size that there is room for.
+        largest: usize,
+    },
+    /// The kernel refuses the memory.
+    Refused(io::Error),
+}
+
+impl fmt::Display for StackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StackError::TooManyThreads => write!(f, "more than {} threads in one test", region::MAX_THREADS),
+            StackError::TooLarge { largest } => write!(f, "a thread's stack can have at most {} MiB", largest >> 20),
+            StackError::Refused(cause) if cause.raw_os_error() == Some(libc::ENOMEM) => {
+                write!(
+                    f,
+                    "no memory for another stack: {cause} (too many threads for `vm.max_map_count`?)"
+                )
+            }
+            StackError::Refused(cause) => write!(f, "no memory for another stack: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for StackError {}
+
+/// The stack of a model thread.
+#[derive(Debug)]
+pub(crate) struct ModelStack {
+    base: StackPointer,
+    limit: StackPointer,
+}
+
+impl ModelStack {
+    /// The stack of thread `thread`, with at least `size` usable bytes and never less than it had before.
+    ///
+    /// # Errors
+    ///
+    /// There is no room or no memory for it.
+    ///
+    /// # Safety
+    ///
+    /// The region is reserved, the caller is the model's thread of the operating system, and no other `ModelStack` of
+    /// that thread is in use.
+    pub(crate) unsafe fn new(thread: usize, size: usize) -> Result<ModelStack, StackError> {
+        if thread >= region::MAX_THREADS {
+            return Err(StackError::TooManyThreads);
+        }
+        let (start, end) = region::stack_slot(thread);
+        let record = region::record(thread);
+        // SAFETY: the region is reserved, and the model's only thread is the caller.
+        let mut limit = unsafe { (*record).stack_limit };
+        // The smallest stack that can run a panic and the checker's part of an operation.
+        let size = size.max(64 << 10);
+        if limit == 0 || end - limit < size {
+            // One page of the slot at least stays inaccessible.
+            let largest = end - start - PAGE;
+            if size > largest {
+                return Err(StackError::TooLarge { largest });
+            }
+            limit = end - size.next_multiple_of(PAGE);
+            // SAFETY: the pages belong to this thread's slot, which nothing but its stack uses.
+            let refused =
+                unsafe { libc::mprotect(limit as *mut _, end - limit, libc::PROT_READ | libc::PROT_WRITE) } != 0;
+            if refused {
+                return Err(StackError::Refused(io::Error::last_os_error()));
+            }
+            // SAFETY: as for the read above.
+            unsafe { (*record).stack_limit = limit };
+        }
+        let address = |a| StackPointer::new(a).expect("the plan's addresses are not null");
+        Ok(ModelStack {
+            base: address(end),
+            limit: address(limit - PAGE),
+        })
+    }
+}
+
+// SAFETY: the slot below the usable part is inaccessible for a page at least, and the usable part is never smaller than
+// `MIN_STACK_SIZE`; `limit` includes one guard page, both ends are aligned to pages.
+unsafe impl Stack for ModelStack {
+    fn base(&self) -> StackPointer {
+        self.base
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.limit
+    }
+}
+
+/// The live part of the stack that holds `pointer`, the stack pointer of a suspended thread.
+pub(crate) const fn live(pointer: usize) -> Range<usize> {
+    pointer..region::stack_slot(region::stack_thread(pointer)).1
+}
+
+/// The thread whose stack has overflowed, if an access to `address` means that one has.
+pub(crate) fn overflowed(address: usize) -> Option<usize> {
+    if !region::in_stacks(address) {
+        return None;
+    }
+    let thread = region::stack_thread(address);
+    // SAFETY: whoever has an address in the stacks has reserved the region; a record is read only.
+    let limit = unsafe { (*region::record(thread)).stack_limit };
+    (address < limit).then_some(thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::testing::{Model, on_thread};
+
+    #[test]
+    fn code_on_a_model_stack_knows_its_thread() {
+        let _model = Model::enter();
+        for thread in [0, 7, 1500, region::MAX_THREADS - 1] {
+            on_thread(thread, move || {
+                assert!(region::on_model_thread());
+                assert_eq!(region::current_thread(), Some(thread));
+                assert_eq!(region::thread_of(&raw const thread as usize), Some(thread));
+                let live = live(region::stack_pointer());
+                assert!(live.contains(&(&raw const thread as usize)) && live.len() < 4096);
+            });
+            assert_eq!(region::current_thread(), None);
+        }
+    }
+
+    #[test]
+    fn a_stack_grows_on_request_and_its_guard_is_found() {
+        let _model = Model::enter();
+        // SAFETY: `Model` reserves the region and is exclusive.
+        let new = |size| unsafe { ModelStack::new(40, size) };
+        let first = new(DEFAULT_SIZE).unwrap();
+        assert_eq!(first.base().get() - first.limit().get(), DEFAULT_SIZE + PAGE);
+        assert_eq!(overflowed(first.limit().get()), Some(40));
+        assert_eq!(overflowed(first.limit().get() + PAGE), None);
+        let large = new(100 << 20).unwrap();
+        assert_eq!(large.base().get() - large.limit().get(), (100 << 20) + PAGE);
+        let address = large.limit().get() + PAGE;
+        // SAFETY: the lowest usable byte of a stack that nobody runs on.
+        unsafe { (address as *mut u8).write(1) };
+        assert!(matches!(new(1 << 28), Err(StackError::TooLarge { .. })));
+        // SAFETY: as above.
+        let beyond = unsafe { ModelStack::new(region::MAX_THREADS, 0) };
+        assert!(matches!(beyond, Err(StackError::TooManyThreads)));
+    }
+
+    #[test]
+    fn a_panic_unwinds_on_a_model_stack() {
+        let _model = Model::enter();
+        on_thread(3, || {
+            let caught = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(5u32)));
+            assert_eq!(*caught.unwrap_err().downcast::<u32>().unwrap(), 5);
+        });
+    }
+}

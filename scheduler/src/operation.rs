@@ -1,0 +1,156 @@
+//! Operations as data: what a thread is about to do, so that it can be judged without running it.
+
+use crate::word::Word;
+use dpor_explorer::{Access, AccessKind, Guard, Location};
+use std::fmt;
+use std::time::Duration;
+
+/// The location of an object, by its address.
+pub fn location<T: ?Sized>(object: *const T) -> Location {
+    Location(object.cast::<u8>().addr() as u64)
+}
+
+/// A part of an object that is touched apart from the rest, such as one slot of a channel.
+///
+/// Parts whose numbers differ by a multiple of 65,536 share a location; that only makes steps dependent
+/// that need not be.
+pub fn sub_location(object: Location, part: u64) -> Location {
+    // User space addresses have 47 bits.
+    Location(object.0 ^ (part.wrapping_add(1) << 48))
+}
+
+macro_rules! operation_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// What kind of operation it is; for reports, and to notice that a program has changed.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        pub enum OperationKind {
+            $($(#[$doc])* #[doc = concat!("`", $name, "`")] $kind,)*
+        }
+
+        impl OperationKind {
+            const ALL: &[OperationKind] = &[$(OperationKind::$kind,)*];
+
+            /// The kind with this code, if there is one.
+            pub fn from_code(code: u8) -> Option<OperationKind> {
+                Self::ALL.get(usize::from(code)).copied()
+            }
+
+            /// A short name for people.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(OperationKind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+operation_kinds! {
+    Start = "start",
+    Load = "load",
+    Store = "store",
+    Swap = "swap",
+    CompareExchange = "compare-exchange",
+    Rmw = "read-modify-write",
+    Fence = "fence",
+    Lock = "lock",
+    TryLock = "try-lock",
+    Unlock = "unlock",
+    ReadLock = "read-lock",
+    TryReadLock = "try-read-lock",
+    ReadUnlock = "read-unlock",
+    WriteLock = "write-lock",
+    TryWriteLock = "try-write-lock",
+    WriteUnlock = "write-unlock",
+    Downgrade = "downgrade",
+    CondvarWait = "condvar-wait",
+    CondvarWake = "condvar-wake",
+    NotifyOne = "notify-one",
+    NotifyAll = "notify-all",
+    OnceBegin = "once-begin",
+    OnceEnd = "once-end",
+    OnceWait = "once-wait",
+    OnceQuery = "once-query",
+    BarrierWait = "barrier-wait",
+    BarrierWake = "barrier-wake",
+    Send = "send",
+    TrySend = "try-send",
+    Recv = "recv",
+    TryRecv = "try-recv",
+    RecvTimeout = "recv-timeout",
+    DropSender = "drop-sender",
+    DropReceiver = "drop-receiver",
+    CloneSender = "clone-sender",
+    Join = "join",
+    IsFinished = "is-finished",
+    Park = "park",
+    ParkTimeout = "park-timeout",
+    Unpark = "unpark",
+    PoisonQuery = "is-poisoned",
+    PoisonClear = "clear-poison",
+    Yield = "yield",
+    SpinLoop = "spin-loop",
+    Exit = "exit",
+    FutexWait = "futex-wait",
+    FutexWake = "futex-wake",
+    Detach = "detach",
+    ScopeExit = "scope-exit",
+}
+
+impl fmt::Display for OperationKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A pending operation. It lives on the stack of the thread that is about to perform it.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation<'a> {
+    /// What kind it is.
+    pub kind: OperationKind,
+    /// The object that it is about.
+    pub object: Location,
+    /// What it would touch if it ran now. Contains every location whose change can enable or disable one
+    /// of its alternatives.
+    pub accesses: &'a [Access],
+    /// The guard of each alternative. An empty slice is a single alternative that is always enabled.
+    pub alternatives: &'a [Guard],
+    /// The alternative that is a timeout, and how long it takes off model threads.
+    pub timeout: Option<(u32, Duration)>,
+}
+
+impl<'a> Operation<'a> {
+    /// An operation that never blocks.
+    pub fn always(kind: OperationKind, object: Location, accesses: &'a [Access]) -> Self {
+        Operation {
+            kind,
+            object,
+            accesses,
+            alternatives: &[],
+            timeout: None,
+        }
+    }
+
+    /// An operation that is enabled when one of the guards holds.
+    pub fn guarded(kind: OperationKind, object: Location, accesses: &'a [Access], alternatives: &'a [Guard]) -> Self {
+        Operation {
+            kind,
+            object,
+            accesses,
+            alternatives,
+            timeout: None,
+        }
+    }
+}
+
+/// An access, for [`Operation::accesses`].
+pub fn access_of(location: Location, kind: AccessKind) -> Access {
+    Access { location, kind }
+}
+
+/// Evaluates a guard in the present state, reading each variable where it lives.
+pub(crate) fn holds_now(guard: &Guard) -> bool {
+    guard.holds(|condition| condition.holds_for(Word::value_of).unwrap_or(false))
+}

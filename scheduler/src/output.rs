@@ -1,0 +1,49 @@
+//! The explored program's output, held back while exploring.
+
+use crate::runtime::{on_model, on_model_thread};
+use dpor_explorer::ThreadId;
+use std::fmt;
+
+/// Where the program wanted to print.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// One piece of output.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// Where to.
+    pub stream: Stream,
+    /// Which thread printed it.
+    pub thread: ThreadId,
+    /// What.
+    pub text: String,
+}
+
+/// Prints: into the execution's buffer on a model thread, else for real.
+///
+/// # Panics
+/// Off model threads as the macros of std do, if the stream cannot be written to.
+pub fn print(stream: Stream, text: fmt::Arguments<'_>) {
+    if !on_model_thread() {
+        match stream {
+            Stream::Out => std::print!("{text}"),
+            Stream::Err => std::eprint!("{text}"),
+        }
+        return;
+    }
+    // Formatting runs the program's code: on its own account, outside the scheduler.
+    let text = fmt::format(text);
+    on_model(|runtime| {
+        let thread = runtime.current;
+        runtime.output.push(Output {
+            stream,
+            thread,
+            text: text.as_str().to_owned(),
+        });
+    });
+}

@@ -1,0 +1,303 @@
+//! Crashes of the explored program: fatal signals, caught on a stack of their own and classified.
+
+use crate::memory::region;
+use crate::memory::stacks;
+use crate::memory::tls::thread_pointer;
+use libc::{c_int, c_void, siginfo_t};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The signals that mean a crash.
+const SIGNALS: [c_int; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGABRT,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGTRAP,
+];
+
+/// The handler's stack: enough for a callback that formats, and for a processor with large vector registers.
+const STACK_SIZE: usize = 128 << 10;
+
+/// What a fatal signal means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CrashKind {
+    /// The stack of the model thread with this index is used up.
+    StackOverflow(usize),
+    /// An access through a null pointer, or a small offset from one.
+    NullAccess,
+    /// An access to another address that is not accessible.
+    InvalidAccess,
+    /// Not an access: `abort`, an illegal instruction, a trap, a division.
+    Other,
+}
+
+/// A fatal signal that the model's thread has received.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CrashInfo {
+    /// The signal's number.
+    pub signal: c_int,
+    /// What it means.
+    pub kind: CrashKind,
+    /// The address of the access or instruction, 0 where there is none.
+    pub address: usize,
+    /// The index of the model thread whose stack was in use.
+    pub thread: Option<usize>,
+}
+
+/// The function to call, or 0.
+#[unsafe(link_section = ".dpor.data")]
+static CALLBACK: AtomicUsize = AtomicUsize::new(0);
+
+/// The thread pointer of the thread whose crashes are ours, or 0.
+#[unsafe(link_section = ".dpor.data")]
+static OWNER: AtomicUsize = AtomicUsize::new(0);
+
+/// The handlers to go on with. Written by `install` only, while none of our handlers is installed.
+#[unsafe(link_section = ".dpor.data")]
+static mut PREVIOUS: [MaybeUninit<libc::sigaction>; SIGNALS.len()] = [MaybeUninit::uninit(); SIGNALS.len()];
+
+/// While it lives, crashes of the thread that made it are reported.
+pub(crate) struct CrashHandler {
+    stack: *mut c_void,
+    previous_stack: libc::stack_t,
+}
+
+impl CrashHandler {
+    /// Has `callback` called when the calling thread receives a fatal signal.
+    ///
+    /// The callback must be async-signal-safe, and may end the process. If it returns, the handler that was installed
+    /// before goes on. Signals of other threads go there directly.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the handlers' stack, or another `CrashHandler` is alive.
+    pub(crate) fn install(callback: fn(&CrashInfo)) -> io::Result<CrashHandler> {
+        if OWNER.compare_exchange(0, thread_pointer(), Relaxed, Relaxed).is_err() {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another model runs in this process",
+            ));
+        }
+        let (protection, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        );
+        // SAFETY: a new mapping.
+        let stack = unsafe { libc::mmap(ptr::null_mut(), STACK_SIZE, protection, flags, -1, 0) };
+        if stack == libc::MAP_FAILED {
+            OWNER.store(0, Relaxed);
+            return Err(io::Error::last_os_error());
+        }
+        CALLBACK.store(callback as usize, Relaxed);
+        let ours = libc::stack_t {
+            ss_sp: stack,
+            ss_flags: 0,
+            ss_size: STACK_SIZE,
+        };
+        // SAFETY: all-zero values are valid for both types; the stack stays mapped until `drop`, and `OWNER` makes this
+        // the only writer of `PREVIOUS`.
+        unsafe {
+            let mut previous_stack: libc::stack_t = std::mem::zeroed();
+            libc::sigaltstack(&ours, &mut previous_stack);
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handle as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            for (i, signal) in SIGNALS.into_iter().enumerate() {
+                libc::sigaction(signal, &action, (&raw mut PREVIOUS[i]).cast());
+            }
+            Ok(CrashHandler { stack, previous_stack })
+        }
+    }
+}
+
+impl Drop for CrashHandler {
+    fn drop(&mut self) {
+        // SAFETY: `install` has filled `PREVIOUS`; the stack is ours and no handler runs on it.
+        unsafe {
+            for (i, signal) in SIGNALS.into_iter().enumerate() {
+                libc::sigaction(signal, (&raw const PREVIOUS[i]).cast(), ptr::null_mut());
+            }
+            libc::sigaltstack(&self.previous_stack, ptr::null_mut());
+            libc::munmap(self.stack, STACK_SIZE);
+        }
+        OWNER.store(0, Relaxed);
+    }
+}
+
+/// What the signal says, with the registers of the interrupted code.
+///
+/// # Safety
+///
+/// The arguments are those of a signal handler.
+unsafe fn classify(signal: c_int, info: *const siginfo_t, context: *const c_void) -> CrashInfo {
+    // SAFETY: the caller's promise.
+    let (info, registers) = unsafe { (&*info, &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs) };
+    let register = |index: c_int| registers[index as usize] as usize;
+    // Only a fault says where. Addresses that are not canonical come without one (code SI_KERNEL, 0x80).
+    let faulted = info.si_code > 0 && info.si_code != 0x80 && signal != libc::SIGABRT;
+    // SAFETY: signals of faults have an address.
+    let address = if faulted { unsafe { info.si_addr() as usize } } else { 0 };
+    let kind = match signal {
+        libc::SIGSEGV | libc::SIGBUS if !faulted && info.si_code <= 0 => CrashKind::Other,
+        libc::SIGSEGV | libc::SIGBUS => match stacks::overflowed(address) {
+            Some(thread) => CrashKind::StackOverflow(thread),
+            None if faulted && address < region::PAGE => CrashKind::NullAccess,
+            None => CrashKind::InvalidAccess,
+        },
+        _ => CrashKind::Other,
+    };
+    let pointer = register(libc::REG_RSP);
+    // An overflow may have taken the pointer into the guard, which is still its thread's slot.
+    let thread = region::in_stacks(pointer).then(|| region::stack_thread(pointer));
+    CrashInfo {
+        signal,
+        kind,
+        address,
+        thread,
+    }
+}
+
+unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    if OWNER.load(Relaxed) == thread_pointer() {
+        // SAFETY: the kernel's arguments are passed on; `CALLBACK` holds what `install` has put there.
+        unsafe {
+            let crash = classify(signal, info, context);
+            std::mem::transmute::<usize, fn(&CrashInfo)>(CALLBACK.load(Relaxed))(&crash);
+        }
+    }
+    // SAFETY: the kernel's arguments are passed on.
+    unsafe { chain(signal, info, context) };
+}
+
+/// Does what would have been done without our handler.
+///
+/// # Safety
+///
+/// The arguments are those of a signal handler.
+unsafe fn chain(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    let Some(i) = SIGNALS.iter().position(|&known| known == signal) else {
+        return;
+    };
+    // SAFETY: our handler is installed, so `PREVIOUS` is filled; a handler gets the arguments of its kind.
+    unsafe {
+        let previous = (&raw const PREVIOUS[i]).read().assume_init();
+        match previous.sa_sigaction {
+            libc::SIG_IGN => {}
+            libc::SIG_DFL => {
+                libc::sigaction(signal, &previous, ptr::null_mut());
+                if (*info).si_code <= 0 {
+                    // Nothing will fault again on return. The signal stays blocked until then.
+                    libc::raise(signal);
+                }
+            }
+            handler if previous.sa_flags & libc::SA_SIGINFO != 0 => {
+                type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+                std::mem::transmute::<usize, Handler>(handler)(signal, info, context);
+            }
+            handler => std::mem::transmute::<usize, unsafe extern "C" fn(c_int)>(handler)(signal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::testing::{Model, on_thread};
+    use std::hint::black_box;
+
+    /// Runs `crash` in a child process and returns what the callback saw, or how the child died.
+    fn in_child(callback: fn(&CrashInfo), crash: impl FnOnce()) -> Result<String, c_int> {
+        let _model = Model::enter();
+        let (mut ends, mut status) = ([0; 2], 0);
+        // SAFETY: the child only makes calls that do without locks of other threads, and ends in this block.
+        unsafe {
+            assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+            let child = libc::fork();
+            if child == 0 {
+                libc::dup2(ends[1], 2);
+                let _handler = CrashHandler::install(callback);
+                crash();
+                libc::_exit(9);
+            }
+            libc::close(ends[1]);
+            let mut seen = [0u8; 256];
+            let length = libc::read(ends[0], seen.as_mut_ptr().cast(), seen.len());
+            libc::close(ends[0]);
+            libc::waitpid(child, &mut status, 0);
+            let seen = String::from_utf8_lossy(&seen[..length.max(0) as usize]).into_owned();
+            if libc::WIFSIGNALED(status) {
+                Err(libc::WTERMSIG(status))
+            } else {
+                Ok(seen)
+            }
+        }
+    }
+
+    fn report(crash: &CrashInfo) {
+        let text = format!(
+            "{} {:?} {:#x} {:?}",
+            crash.signal, crash.kind, crash.address, crash.thread
+        );
+        // SAFETY: writes a buffer and ends the process.
+        unsafe {
+            libc::write(2, text.as_ptr().cast(), text.len());
+            libc::_exit(0);
+        }
+    }
+
+    fn recurse(depth: usize) -> usize {
+        let frame = black_box([depth; 64]);
+        if depth == 0 {
+            frame[0]
+        } else {
+            recurse(black_box(depth - 1)) + frame[1]
+        }
+    }
+
+    #[test]
+    fn crashes_are_classified() {
+        // SAFETY: the reads crash the child on purpose.
+        let read = |address: usize| unsafe { black_box(address as *const u8).read_volatile() };
+        let null = || on_thread(2, || read(8));
+        assert_eq!(in_child(report, || _ = null()).unwrap(), "11 NullAccess 0x8 Some(2)");
+        let wild = || _ = read(0x123000);
+        assert_eq!(in_child(report, wild).unwrap(), "11 InvalidAccess 0x123000 None");
+        let wild = || _ = read(1 << 63);
+        assert_eq!(in_child(report, wild).unwrap(), "11 InvalidAccess 0x0 None");
+        let deep = || _ = on_thread(5, || recurse(usize::MAX));
+        let overflow = in_child(report, deep).unwrap();
+        assert!(
+            overflow.starts_with("11 StackOverflow(5) 0x1000") && overflow.ends_with("Some(5)"),
+            "{overflow}"
+        );
+        let abort = || on_thread(1, || std::process::abort());
+        assert_eq!(in_child(report, abort).unwrap(), "6 Other 0x0 Some(1)");
+        // SAFETY: executes an illegal instruction on purpose.
+        let trap = || on_thread(1, || unsafe { std::arch::asm!("ud2") });
+        assert!(in_child(report, trap).unwrap().starts_with("4 Other"));
+    }
+
+    #[test]
+    fn without_an_end_in_the_callback_the_process_dies_as_ever() {
+        // SAFETY: reads null on purpose.
+        let null = || _ = unsafe { black_box(ptr::null::<u8>()).read_volatile() };
+        assert_eq!(in_child(|_| (), null), Err(libc::SIGSEGV));
+        assert_eq!(in_child(|_| (), || std::process::abort()), Err(libc::SIGABRT));
+        // SAFETY: kills the child.
+        let trap = || _ = unsafe { libc::raise(libc::SIGTRAP) };
+        assert_eq!(in_child(|_| (), trap), Err(libc::SIGTRAP));
+    }
+
+    #[test]
+    fn one_model_at_a_time() {
+        let _model = Model::enter();
+        let handler = CrashHandler::install(|_| ()).unwrap();
+        assert!(CrashHandler::install(|_| ()).is_err());
+        drop(handler);
+        CrashHandler::install(|_| ()).unwrap();
+    }
+}

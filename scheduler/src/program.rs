@@ -1,0 +1,630 @@
+//! The explored program as a [`System`].
+
+use crate::failure;
+use crate::memory::arena::{self, HeapFault};
+use crate::memory::region;
+use crate::memory::statics::{Statics, StaticsImage};
+use crate::memory::tls::TlsBlock;
+use crate::operation::OperationKind;
+use crate::options::Options;
+use crate::output::Output;
+use crate::panic::PanicRecord;
+use crate::platform::interpose;
+use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
+use crate::report::{BlockedReport, StepReport, StepTrace, ThreadReport};
+use crate::runtime::{self, Request, Runtime, runtime};
+use crate::thread::{self, Record};
+use crate::word::Word;
+use crate::{panic, spin};
+use corosensei::CoroutineResult;
+use dpor_explorer::{
+    AccessKind, Checkpoint, Failure, Fingerprint, Location, Pending, Status, Step, Stop, System, ThreadId, Transition,
+    Variable,
+};
+use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
+use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fmt, mem};
+
+/// One model at a time in a process: its memory lies at fixed addresses.
+static MODEL: Mutex<()> = Mutex::new(());
+
+/// Why a model cannot be set up in this process.
+#[derive(Debug)]
+pub struct SetupError(String);
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+/// What a fatal signal says of the explored program. For [`on_crash`].
+#[derive(Clone, Copy, Debug)]
+pub struct Crash {
+    /// The signal's number.
+    pub signal: i32,
+    /// The address that was accessed; 0 if the signal is not about an access.
+    pub address: usize,
+    /// The model thread that ran.
+    pub thread: Option<ThreadId>,
+    /// The thread's stack is used up.
+    pub stack_overflow: bool,
+}
+
+impl Crash {
+    fn of(info: &CrashInfo) -> Crash {
+        let overflowing = match info.kind {
+            CrashKind::StackOverflow(thread) => Some(thread),
+            _ => None,
+        };
+        Crash {
+            signal: info.signal,
+            address: info.address,
+            thread: overflowing.or(info.thread).map(|thread| ThreadId(thread as u32)),
+            stack_overflow: overflowing.is_some(),
+        }
+    }
+}
+
+/// Reports fatal signals of the calling OS thread, as long as it lives.
+pub struct CrashReporter(#[expect(dead_code, reason = "held for its destructor")] CrashHandler);
+
+/// Has `callback` called when the calling OS thread receives a fatal signal. It must be async-signal-safe, and may
+/// end the process; otherwise the handler that was there before goes on.
+///
+/// # Errors
+/// Another reporter is alive, or there is no memory.
+pub fn on_crash(callback: fn(Crash)) -> Result<CrashReporter, SetupError> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    #[unsafe(link_section = ".dpor.data")]
+    static CALLBACK: AtomicUsize = AtomicUsize::new(0);
+    CALLBACK.store(callback as usize, Ordering::Relaxed);
+    let handler = CrashHandler::install(|info| {
+        // SAFETY: only the function above stores here, and only values of this type.
+        let callback = unsafe { mem::transmute::<usize, fn(Crash)>(CALLBACK.load(Ordering::Relaxed)) };
+        callback(Crash::of(info));
+    });
+    handler
+        .map(CrashReporter)
+        .map_err(|error| SetupError(format!("cannot watch for crashes: {error}")))
+}
+
+/// A concurrent program, run step by step in this process.
+///
+/// Its main thread runs `body`; all others are created by it. While a `Program` exists, no other can be made.
+pub struct Program {
+    body: Rc<dyn Fn() -> Result<(), Failure>>,
+    image: Option<StaticsImage>,
+    initialised: bool,
+    _model: MutexGuard<'static, ()>,
+}
+
+impl Program {
+    /// Sets up a model whose main thread runs `body`: an error of it is the execution's failure, and so is a panic.
+    /// Waits until no other model exists in the process.
+    ///
+    /// # Errors
+    /// The process cannot hold a model: addresses are taken, or the executable has no symbols.
+    pub fn new(options: Options, body: impl Fn() -> Result<(), Failure> + 'static) -> Result<Program, SetupError> {
+        let model = MODEL.lock().unwrap_or_else(PoisonError::into_inner);
+        let setup = |error: &dyn fmt::Display| SetupError(error.to_string());
+        region::reserve().map_err(|error| setup(error))?;
+        let tls = TlsBlock::of_this_thread().map_err(|error| setup(&error))?;
+        let statics = Statics::of_executable().map_err(|error| setup(error))?;
+        panic::install_hook();
+        arena::set_fault_hook(heap_fault);
+        interpose::set_unsupported_hook(|what| runtime::unsupported(what));
+        // So that their lazy initialisation does not fall into an execution, whose memory goes away.
+        let _ = (
+            std::io::stdin(),
+            std::io::stdout(),
+            std::io::stderr(),
+            std::thread::current(),
+        );
+        let (base_tls, os_tls) = (tls.initial(), tls.initial());
+        let runtime = Runtime {
+            options,
+            statics: Some(statics),
+            tls: Some(tls),
+            base_tls: Some(base_tls),
+            os_tls: Some(os_tls),
+            spin_blocks: true,
+            ..Runtime::default()
+        };
+        // SAFETY: we hold `MODEL`, and no model thread exists.
+        unsafe { runtime::install(Some(runtime)) };
+        thread::intern(Self::runtime(), ThreadId::MAIN, 0);
+        // SAFETY: the model has not run.
+        let image = unsafe { statics.capture() };
+        Ok(Program {
+            body: Rc::new(body),
+            image: Some(image),
+            initialised: false,
+            _model: model,
+        })
+    }
+
+    /// The runtime, while no model thread runs.
+    fn runtime<'a>() -> &'a mut Runtime {
+        // SAFETY: called by the scheduler between resumptions only, on the model's OS thread; callers drop the
+        // borrow before they resume a coroutine.
+        unsafe { &mut *runtime() }
+    }
+
+    /// Makes the next executions tell of their steps. Loops are watched from where they are noticed, and threads that
+    /// only repeat themselves are not held back, so that a schedule can be followed that was found under other
+    /// circumstances; [`Program::hold_spinning`] ends that.
+    pub fn trace(&mut self) {
+        let runtime = Self::runtime();
+        runtime.trace = Some(StepTrace::default());
+        runtime.learn_in_place = true;
+        runtime.spin_blocks = false;
+    }
+
+    /// From here on, threads that only repeat themselves are held back.
+    pub fn hold_spinning(&mut self) {
+        let runtime = Self::runtime();
+        runtime.spin_blocks = true;
+        refresh(runtime, None);
+    }
+
+    /// What the last step of a traced execution did.
+    pub fn last_step(&self) -> Option<StepReport> {
+        Self::runtime().trace.as_ref().and_then(|trace| trace.last.clone())
+    }
+
+    /// The kind and place of a thread's pending operation.
+    pub fn pending_operation(&self, thread: ThreadId) -> Option<(OperationKind, Option<&'static Caller<'static>>)> {
+        let record = Self::runtime()
+            .threads
+            .get(thread.index())
+            .filter(|record| record.alive)?;
+        Some((record.operation().kind, record.caller))
+    }
+
+    /// The threads that exist or have existed in this execution.
+    pub fn thread_reports(&self) -> Vec<ThreadReport> {
+        let created = Self::runtime()
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, record)| record.created);
+        let report = |(i, record): (usize, &Record)| ThreadReport {
+            id: ThreadId(i as u32),
+            parent: record.parent,
+            name: record.name.clone(),
+            source: record.created_at,
+        };
+        created.map(report).collect()
+    }
+
+    /// The last panic of a thread in this execution.
+    pub fn last_panic(&self, thread: ThreadId) -> Option<PanicRecord> {
+        Self::runtime()
+            .threads
+            .get(thread.index())
+            .and_then(|record| record.panic.clone())
+    }
+
+    /// The name of a thread for reports, if the program gave it one.
+    pub fn thread_name(&self, thread: ThreadId) -> Option<String> {
+        Self::runtime()
+            .threads
+            .get(thread.index())
+            .and_then(|record| record.name.clone())
+    }
+
+    /// The thread that moved last.
+    pub fn last_thread(&self) -> ThreadId {
+        Self::runtime().current
+    }
+
+    /// The threads that are blocked now.
+    pub fn blocked(&self) -> Vec<BlockedReport> {
+        let runtime = Self::runtime();
+        let blocked = runtime
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, record)| record.alive && (record.spin.waits() || record.status(true) == Status::Blocked));
+        let report = |(i, record): (usize, &Record)| {
+            let operation = record.operation();
+            BlockedReport {
+                thread: ThreadId(i as u32),
+                name: record.display_name(),
+                kind: operation.kind,
+                object: operation.object,
+                source: record.caller,
+                spinning: record.spin.waits(),
+                holder: runtime.trace.as_ref().and_then(|trace| trace.holder(operation.object)),
+            }
+        };
+        blocked.map(report).collect()
+    }
+
+    /// What the current execution has printed.
+    pub fn output(&self) -> &[Output] {
+        &Self::runtime().output
+    }
+
+    /// The creation path of every thread id, in order of ids: the creator, and that it is its n-th child.
+    pub fn thread_table(&self) -> Vec<(ThreadId, u32)> {
+        Self::runtime()
+            .threads
+            .iter()
+            .map(|record| (record.parent, record.nth))
+            .collect()
+    }
+
+    /// Gives thread ids as in an earlier exploration. Must come before the first execution.
+    pub fn intern_threads(&mut self, table: &[(ThreadId, u32)]) {
+        for &(parent, nth) in table {
+            let known = Self::runtime()
+                .threads
+                .get(parent.index())
+                .map_or(0, |record| record.children.len());
+            if parent.index() < Self::runtime().threads.len() && nth as usize <= known {
+                thread::intern(Self::runtime(), parent, nth);
+            }
+        }
+    }
+
+    /// The locations whose releases were found to be observed.
+    pub fn observed(&self) -> Vec<Location> {
+        Self::runtime().refinements.observed_in_order.clone()
+    }
+
+    /// Takes releases of these locations as scheduling points from the start.
+    pub fn observe(&mut self, locations: &[Location]) {
+        let refinements = &mut Self::runtime().refinements;
+        for &location in locations {
+            if refinements.observed.insert(location) {
+                refinements.observed_in_order.push(location);
+            }
+        }
+    }
+
+    /// Drops what is left of the execution, without unwinding it.
+    fn discard(&mut self) {
+        let runtime = Self::runtime();
+        runtime.switch_tls(None);
+        for record in &mut runtime.threads {
+            if let Some(mut coroutine) = record.coroutine.take() {
+                // SAFETY: everything on the coroutine's stack belongs to the explored program: its heap is reset
+                // below, and its statics are restored. Nothing of the checker's is kept there.
+                unsafe { coroutine.force_reset() };
+            }
+            record.alive = false;
+            record.created = false;
+        }
+        // It lives in the program's memory, which is about to go.
+        mem::forget(runtime.user_hook.take());
+    }
+
+    fn make_main(&mut self) {
+        let runtime = Self::runtime();
+        let body = Rc::clone(&self.body);
+        let main = move || {
+            let result = catch_unwind(AssertUnwindSafe(|| body()));
+            runtime::on_model(|runtime| {
+                runtime.main_result = Some(match &result {
+                    Ok(Ok(())) => Ok(()),
+                    Ok(Err(failed)) => Err(failure::owned(failed.kind, &failed.message)),
+                    Err(_) => Err(panic_failure(&runtime.threads[ThreadId::MAIN.index()])),
+                });
+            });
+            // The payload is the program's; its destructor is not part of the test.
+            mem::forget(result);
+            // The closure's storage is a stack that is given up without unwinding.
+            drop(body);
+        };
+        let Some(base) = runtime.base_tls.take() else {
+            unreachable!("a set-up model has a base image")
+        };
+        let name = Some("main".to_owned());
+        let created = thread::create(runtime, ThreadId::MAIN, main, name, None, &base, None);
+        runtime.base_tls = Some(base);
+        if let Err(message) = created {
+            runtime.main_result = Some(Err(Failure {
+                kind: "unsupported",
+                message,
+            }));
+        }
+        runtime.threads[ThreadId::MAIN.index()].time = std::time::Duration::ZERO;
+    }
+
+    /// Runs the thread, and the threads that it creates, until all of them are at scheduling points.
+    fn run(thread: ThreadId) -> Result<(), Stop> {
+        let mut running: SmallVec<[ThreadId; 2]> = SmallVec::from_iter([thread]);
+        while let Some(&top) = running.last() {
+            let runtime = Self::runtime();
+            runtime.current = top;
+            runtime.switch_tls(Some(top));
+            let Some(mut coroutine) = runtime.threads[top.index()].coroutine.take() else {
+                unreachable!("a live thread has a coroutine")
+            };
+            let result = coroutine.resume(());
+            let runtime = Self::runtime();
+            runtime.threads[top.index()].coroutine = Some(coroutine);
+            match result {
+                CoroutineResult::Return(()) => {
+                    runtime.threads[top.index()].alive = false;
+                    running.pop();
+                    if running.is_empty() {
+                        spin::stepped(runtime, top);
+                    }
+                }
+                CoroutineResult::Yield(()) => match runtime.request.take() {
+                    Some(Request::Point) => {
+                        running.pop();
+                        if running.is_empty() {
+                            spin::stepped(runtime, top);
+                        }
+                        if spin::arrived(runtime, top) {
+                            for stopped in running {
+                                runtime.threads[stopped.index()].abandon();
+                            }
+                            return Err(Stop::Refine);
+                        }
+                    }
+                    Some(Request::Spawn(child)) => running.push(child),
+                    Some(Request::Stop(stop)) => {
+                        // What they had pending at the start of the step is gone from their stacks.
+                        for stopped in running {
+                            runtime.threads[stopped.index()].abandon();
+                        }
+                        return Err(stop);
+                    }
+                    None => unreachable!("a coroutine suspends with a request"),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.discard();
+        // SAFETY: no model thread exists any more; what the program left in its memory is unreachable, because its
+        // statics get their contents from before the first execution.
+        unsafe {
+            arena::reset();
+            if let Some(image) = self.image.take() {
+                image.restore();
+            }
+            runtime::install(None);
+        }
+    }
+}
+
+/// Evaluates again what each thread can do. Only guards and threads that moved can have changed.
+fn refresh(runtime: &mut Runtime, moved: Option<ThreadId>) {
+    let spin_blocks = runtime.spin_blocks;
+    for (i, record) in runtime.threads.iter().enumerate() {
+        let status = &mut runtime.statuses[i];
+        let fixed = moved.is_some_and(|moved| moved.index() != i)
+            && match status {
+                Status::Finished => !record.alive,
+                Status::Enabled(_) => record.operation().alternatives.is_empty() && record.spin.awaiting().is_none(),
+                Status::Blocked => false,
+            };
+        if !fixed {
+            *status = record.status(spin_blocks);
+        }
+    }
+}
+
+impl System for Program {
+    fn restart(&mut self) {
+        self.discard();
+        if self.initialised {
+            // SAFETY: no model thread exists; see `Drop`.
+            unsafe {
+                arena::reset();
+                if let Some(image) = &self.image {
+                    image.restore();
+                }
+            }
+        }
+        self.initialised = true;
+        let runtime = Self::runtime();
+        runtime.output.clear();
+        runtime.times.clear();
+        runtime.clock_started = false;
+        runtime.steps = 0;
+        runtime.watched = false;
+        runtime.main_result = None;
+        runtime.request = None;
+        runtime.step.clear();
+        if runtime.trace.is_some() {
+            runtime.trace = Some(StepTrace::default());
+        }
+        self.make_main();
+        refresh(Self::runtime(), None);
+    }
+
+    fn threads(&self) -> &[Status] {
+        &Self::runtime().statuses
+    }
+
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
+        let thread = transition.thread;
+        let runtime = Self::runtime();
+        let Runtime { threads, step: own, .. } = runtime;
+        let record = &threads[thread.index()];
+        own.clear();
+        own.signature = record.signature();
+        let operation = record.operation();
+        let (kind, object, source) = (operation.kind, operation.object, record.caller);
+        if !operation.alternatives.is_empty() || record.spin.awaiting().is_some() {
+            own.guards = record.guards();
+            for access in record.enabling_accesses() {
+                own.footprint.add(access.location, access.kind);
+            }
+        }
+        runtime.chosen = transition.alternative;
+        runtime.steps += 1;
+        let main_ran_before = runtime.main_result.is_some();
+        let result = Self::run(thread);
+        let runtime = Self::runtime();
+        if runtime.trace.is_some() {
+            report_step(runtime, thread, kind, object, source);
+        }
+        refresh(runtime, Some(thread));
+        mem::swap(step, &mut runtime.step);
+        result?;
+        match &runtime.main_result {
+            Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    fn pending(&self, thread: ThreadId) -> Pending {
+        Self::runtime().threads[thread.index()].look_ahead()
+    }
+
+    fn value(&self, variable: Variable) -> i64 {
+        Word::value_of(variable)
+    }
+
+    fn describe(&self, signature: u64) -> String {
+        let kind = OperationKind::from_code((signature >> 48) as u8).map_or("unknown operation", OperationKind::name);
+        let caller = std::ptr::with_exposed_provenance::<Caller<'static>>((signature & 0xFFFF_FFFF_FFFF) as usize);
+        // SAFETY: signatures are made by `Record::signature` from the address of a `&'static Location`, or from 0.
+        match unsafe { caller.as_ref() } {
+            Some(caller) => format!("{kind} at {}:{}", caller.file(), caller.line()),
+            None => kind.to_owned(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        Self::runtime().switch_tls(None);
+        match &Self::runtime().main_result {
+            Some(result) => result.clone(),
+            None => Err(stuck(&self.blocked())),
+        }
+    }
+
+    fn fingerprint(&mut self) -> Fingerprint {
+        let runtime = Self::runtime();
+        runtime.save_tls();
+        Fingerprint(spin::program_hash(runtime))
+    }
+
+    fn checkpoint(&mut self) -> Option<Checkpoint> {
+        None
+    }
+
+    fn rewind(&mut self, _to: Checkpoint) {
+        unreachable!("no checkpoint was handed out")
+    }
+}
+
+/// The failure of an execution in which nobody can run and the test has not ended.
+fn stuck(blocked: &[BlockedReport]) -> Failure {
+    use std::fmt::Write;
+    let spinning = blocked.iter().any(|thread| thread.spinning);
+    let (kind, mut message) = match (spinning, blocked.len()) {
+        (true, 1) => ("livelock", "1 thread repeats itself for ever".to_owned()),
+        (true, n) => ("livelock", format!("{n} threads wait or repeat themselves for ever")),
+        (false, 1) => ("deadlock", "1 thread waits for ever".to_owned()),
+        (false, n) => ("deadlock", format!("{n} threads wait for ever")),
+    };
+    for thread in blocked {
+        let waits = if thread.spinning {
+            "repeats itself at"
+        } else {
+            "waits at"
+        };
+        let _ = write!(
+            message,
+            "\n  {} ({}) {waits} {}",
+            thread.thread, thread.name, thread.kind
+        );
+        if let Some(source) = thread.source {
+            let _ = write!(message, " {}:{}", source.file(), source.line());
+        }
+        if let Some((holder, source)) = thread.holder {
+            let _ = write!(message, ", held by {holder}");
+            if let Some(source) = source {
+                let _ = write!(message, " since {}:{}", source.file(), source.line());
+            }
+        }
+    }
+    Failure { kind, message }
+}
+
+fn panic_failure(record: &Record) -> Failure {
+    let message = match &record.panic {
+        Some(panic) => match &panic.location {
+            Some((file, line, _)) => format!("{}\n  at {file}:{line}", panic.message),
+            None => panic.message.clone(),
+        },
+        None => "a panic whose hook did not run (resume_unwind)".to_owned(),
+    };
+    Failure { kind: "panic", message }
+}
+
+fn report_step(
+    runtime: &mut Runtime,
+    thread: ThreadId,
+    kind: OperationKind,
+    object: Location,
+    source: Option<&'static Caller<'static>>,
+) {
+    use OperationKind as K;
+    let touched = runtime
+        .step
+        .footprint
+        .accesses()
+        .iter()
+        .find(|access| access.location == object);
+    let changes = touched.is_some_and(|access| access.kind != AccessKind::Read);
+    let acquires = matches!(
+        kind,
+        K::Lock | K::TryLock | K::ReadLock | K::TryReadLock | K::WriteLock | K::TryWriteLock
+    );
+    let Some(trace) = &mut runtime.trace else { return };
+    if acquires && changes {
+        trace.acquired(thread, object, source);
+    }
+    let detail = trace.take_notes();
+    let spawned = runtime.step.spawned.to_vec();
+    trace.last = Some(StepReport {
+        thread,
+        kind,
+        object,
+        source,
+        detail,
+        spawned,
+    });
+}
+
+fn heap_fault(fault: HeapFault, address: usize) {
+    let (kind, message) = match fault {
+        HeapFault::DoubleFree => (
+            "double-free",
+            format!("the block at {address:#x} is freed a second time"),
+        ),
+        HeapFault::InvalidFree => (
+            "invalid-free",
+            format!("{address:#x} is freed, but no block starts there"),
+        ),
+        HeapFault::Exhausted => (
+            "unsupported",
+            "a thread has used up its part of the address space; memory is not reused within an execution".to_owned(),
+        ),
+    };
+    if !runtime::on_model_thread() {
+        return;
+    }
+    match fault {
+        HeapFault::Exhausted => runtime::unsupported(&message),
+        _ => runtime::fail(kind, message),
+    }
+}

@@ -1,0 +1,385 @@
+//! The running model: what the explored program's threads and the scheduler share.
+//!
+//! Model threads are coroutines on one OS thread, so nothing here is synchronised. All of it is reached
+//! through one raw pointer with short-lived borrows, because a coroutine that is resumed from the scheduler
+//! comes back here in the middle of the scheduler's own call.
+
+use crate::failure;
+use crate::memory::{
+    arena, region,
+    statics::Statics,
+    tls::{TlsBlock, TlsImage},
+};
+use crate::operation::{Operation, OperationKind};
+use crate::options::Options;
+use crate::output::Output;
+use crate::spin::Registers;
+use crate::thread::Record;
+use dpor_explorer::{AccessKind, Effect, Failure, Location, Status, Step, Stop, ThreadId};
+use std::cell::UnsafeCell;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::panic::Location as Caller;
+use std::time::Duration;
+
+/// What a coroutine wants when it suspends.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// It has reached a scheduling point; its record holds the pending operation.
+    Point,
+    /// A thread was created and runs to its first scheduling point before the creator goes on.
+    Spawn(ThreadId),
+    /// The execution ends here.
+    Stop(Stop),
+}
+
+/// A hasher without per-process seeds: the standard one keeps its seeds in a thread-local of the explored
+/// program.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FixedHasher(u64);
+
+impl Hasher for FixedHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+    fn write_u64(&mut self, key: u64) {
+        let mixed = (self.0 ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+pub(crate) type FixedMap<K, V> = HashMap<K, V, BuildHasherDefault<FixedHasher>>;
+pub(crate) type FixedSet<K> = HashSet<K, BuildHasherDefault<FixedHasher>>;
+
+/// What exploration has learnt that it needs; survives restarts.
+#[derive(Default, Debug)]
+pub(crate) struct Refinements {
+    /// Locations whose release is observed, so that it is a scheduling point.
+    pub observed: FixedSet<Location>,
+    /// The same, in the order in which it was learnt.
+    pub observed_in_order: Vec<Location>,
+    /// All locations count as observed.
+    pub observe_all: bool,
+    /// Places of the program that a thread came back to without having changed anything.
+    pub loops: FixedSet<u64>,
+}
+
+/// The state of the current execution and of the scheduler.
+#[derive(Default)]
+pub(crate) struct Runtime {
+    pub options: Options,
+    pub threads: Vec<Record>,
+    pub statuses: Vec<Status>,
+    pub current: ThreadId,
+    /// The alternative that was chosen for the current step.
+    pub chosen: u32,
+    /// The record of the current step.
+    pub step: Step,
+    pub request: Option<Request>,
+    /// Steps begun in this execution.
+    pub steps: u32,
+    pub refinements: Refinements,
+    /// Threads with an entry in the spin detector's tables.
+    pub watched: bool,
+    pub output: Vec<Output>,
+    pub clock_started: bool,
+    pub times: FixedMap<Location, Duration>,
+    pub main_result: Option<Result<(), dpor_explorer::Failure>>,
+    pub trace: Option<crate::report::StepTrace>,
+    pub user_hook: Option<crate::panic::Hook>,
+    /// A loop that is noticed is watched from then on, instead of starting again.
+    pub learn_in_place: bool,
+    /// Threads that only repeat themselves are held back.
+    pub spin_blocks: bool,
+    pub statics: Option<&'static Statics>,
+    pub tls: Option<TlsBlock>,
+    /// What the thread-locals of a new model thread start with.
+    pub base_tls: Option<TlsImage>,
+    /// The OS thread's own, while those of a model thread are in place.
+    pub os_tls: Option<TlsImage>,
+    /// The model thread whose thread-locals are in place; none if they are the OS thread's own.
+    pub tls_owner: Option<ThreadId>,
+}
+
+impl Runtime {
+    /// Copies the thread-locals that are in place to where their owner keeps them.
+    pub fn save_tls(&mut self) {
+        let image = match self.tls_owner {
+            Some(thread) => self.threads[thread.index()].tls.as_mut(),
+            None => self.os_tls.as_mut(),
+        };
+        if let (Some(tls), Some(image)) = (&self.tls, image) {
+            // SAFETY: the block is that of the model's OS thread, on which we run.
+            unsafe { tls.save(image) };
+        }
+    }
+
+    /// Puts the thread-locals of a model thread in place, or those of the OS thread.
+    pub fn switch_tls(&mut self, to: Option<ThreadId>) {
+        if self.tls_owner == to {
+            return;
+        }
+        self.save_tls();
+        self.tls_owner = to;
+        let image = match to {
+            Some(thread) => self.threads[thread.index()].tls.as_ref(),
+            None => self.os_tls.as_ref(),
+        };
+        if let (Some(tls), Some(image)) = (&self.tls, image) {
+            // SAFETY: as above; the checker holds no references to thread-locals.
+            unsafe { tls.load(image) };
+        }
+    }
+}
+
+struct Shared(UnsafeCell<Option<Runtime>>);
+
+// SAFETY: the cell is touched only by the OS thread that runs the model, which holds `program::MODEL`, and by
+// code that runs on model threads, which are coroutines of that OS thread.
+unsafe impl Sync for Shared {}
+
+#[unsafe(link_section = ".dpor.bss")]
+static RUNTIME: Shared = Shared(UnsafeCell::new(None));
+
+/// The runtime of the model that is set up.
+///
+/// Borrows made from the pointer must end before a coroutine is resumed or suspends.
+pub(crate) fn runtime() -> *mut Runtime {
+    // SAFETY: `RUNTIME` is only touched by the model's OS thread (see `Shared`).
+    match unsafe { &mut *RUNTIME.0.get() } {
+        Some(runtime) => runtime,
+        None => unreachable!("the runtime is set up while a model exists"),
+    }
+}
+
+/// Sets up or takes down the runtime.
+///
+/// # Safety
+/// The caller holds `program::MODEL`, and no model thread runs.
+pub(crate) unsafe fn install(new: Option<Runtime>) {
+    // SAFETY: by the contract, nobody else touches the cell.
+    unsafe { *RUNTIME.0.get() = new }
+}
+
+/// Runs `f` on the runtime from a model thread, with allocation going to the checker.
+pub(crate) fn on_model<R>(f: impl FnOnce(&mut Runtime) -> R) -> R {
+    let _checker = arena::enter_checker();
+    // SAFETY: on a model thread the scheduler is suspended in `resume` and holds no borrow; `f` does not
+    // suspend.
+    f(unsafe { &mut *runtime() })
+}
+
+/// Says whether the caller runs on a model thread. Looks at the stack pointer only.
+#[inline]
+pub fn on_model_thread() -> bool {
+    region::on_model_thread()
+}
+
+/// Notes an access in the footprint of the current step; nothing off model threads.
+#[inline]
+pub fn access(location: Location, kind: AccessKind) {
+    if on_model_thread() {
+        on_model(|runtime| {
+            runtime.step.footprint.add(location, kind);
+            if runtime.clock_started {
+                crate::time::synchronise(runtime, location, kind);
+            }
+        });
+    }
+}
+
+pub(crate) fn effect(effect: Effect) {
+    if on_model_thread() {
+        on_model(|runtime| {
+            let effects = &mut runtime.step.effects;
+            match effects.iter_mut().find(|other| other.variable == effect.variable) {
+                Some(other) => other.after = effect.after,
+                None => effects.push(effect),
+            }
+        });
+    }
+}
+
+/// Attaches a detail such as `0 → 1` to the current step, if the execution is being traced.
+#[inline]
+pub fn note(detail: impl FnOnce() -> String) {
+    if on_model_thread() {
+        on_model(|runtime| {
+            if let Some(trace) = &mut runtime.trace {
+                trace.note(detail());
+            }
+        });
+    }
+}
+
+/// The options of the model; the defaults off model threads.
+pub fn options() -> Options {
+    if on_model_thread() {
+        on_model(|runtime| runtime.options)
+    } else {
+        Options::default()
+    }
+}
+
+/// Runs an operation: the only way to touch what threads share.
+///
+/// On a model thread this is a scheduling point: the thread stops with `operation` pending until the
+/// scheduler picks one of its alternatives, and `apply` runs as part of that step. Off model threads it blocks
+/// until an alternative is enabled.
+///
+/// `apply` gets the alternative, takes effect, and notes what it really touched with [`access`]. It must
+/// neither perform another operation nor run code of the explored program.
+#[track_caller]
+#[inline]
+pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+    if on_model_thread() {
+        let chosen = arrive(operation, Caller::caller(), &Registers::save());
+        apply(chosen)
+    } else {
+        crate::native::perform(operation, apply)
+    }
+}
+
+/// A scheduling point before an operation that never blocks and touches one location; nothing off model
+/// threads.
+#[track_caller]
+#[inline]
+pub fn point(kind: OperationKind, object: Location, predicted: AccessKind) {
+    if on_model_thread() {
+        let accesses = [dpor_explorer::Access {
+            location: object,
+            kind: predicted,
+        }];
+        arrive(
+            &Operation::always(kind, object, &accesses),
+            Caller::caller(),
+            &Registers::save(),
+        );
+    }
+}
+
+/// Runs an operation that moves left over everything that other threads do (unlock, thread exit, the drop of
+/// a sender): it belongs to the step that it follows, unless some thread [`observe`]s the location.
+#[track_caller]
+#[inline]
+pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
+    if !on_model_thread() {
+        return crate::native::release(apply);
+    }
+    let caller = Caller::caller();
+    let observed = on_model(|runtime| {
+        let refinements = &runtime.refinements;
+        refinements.observe_all || (!refinements.observed.is_empty() && refinements.observed.contains(&object))
+    });
+    if observed {
+        let accesses = [dpor_explorer::Access {
+            location: object,
+            kind: AccessKind::Write,
+        }];
+        arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
+    }
+    on_model(|runtime| {
+        if let Some(trace) = &mut runtime.trace {
+            trace.released(runtime.current, object);
+        }
+    });
+    apply()
+}
+
+/// Says that the operation that follows sees whether `object` has been released, without waiting for it.
+///
+/// The first time for a location, exploration starts again with releases of it as scheduling points.
+pub fn observe(object: Location) {
+    /// After so many locations, all count as observed: their addresses may depend on the interleaving.
+    const MANY: usize = 64;
+    if !on_model_thread() {
+        return;
+    }
+    let new = on_model(|runtime| {
+        let refinements = &mut runtime.refinements;
+        if refinements.observe_all || !refinements.observed.insert(object) {
+            return false;
+        }
+        refinements.observed_in_order.push(object);
+        refinements.observe_all = refinements.observed_in_order.len() > MANY;
+        true
+    });
+    if new {
+        stop(Stop::Refine);
+    }
+}
+
+/// Suspends the current model thread with `operation` pending; returns the alternative that was chosen.
+///
+/// The caller saves its registers in the frame that asks for the operation, so that what this function and those
+/// below it leave on the stack does not count as the thread's state.
+#[inline(never)]
+pub(crate) fn arrive(operation: &Operation<'_>, caller: &'static Caller<'static>, registers: &Registers) -> u32 {
+    // SAFETY: as in `on_model`; the borrow ends before the coroutine suspends.
+    let yielder = unsafe {
+        let runtime = &mut *runtime();
+        let record = &mut runtime.threads[runtime.current.index()];
+        record.pending = std::ptr::from_ref(operation).cast();
+        record.caller = Some(caller);
+        record.registers = registers;
+        runtime.request = Some(Request::Point);
+        record.yielder
+    };
+    // SAFETY: the yielder belongs to the coroutine that we run on, and lives as long as it.
+    unsafe { (*yielder).suspend(()) };
+    // SAFETY: as above.
+    unsafe { (*runtime()).chosen }
+}
+
+/// Suspends the current model thread, which has asked for something that makes no scheduling point.
+pub(crate) fn request(request: Request) {
+    let yielder = on_model(|runtime| {
+        runtime.request = Some(request);
+        runtime.threads[runtime.current.index()].yielder
+    });
+    // SAFETY: the yielder belongs to the coroutine that we run on, and lives as long as it.
+    unsafe { (*yielder).suspend(()) };
+}
+
+/// Ends the execution from a model thread. Nothing unwinds.
+pub(crate) fn stop(stop: Stop) -> ! {
+    request(Request::Stop(stop));
+    unreachable!("an execution that was stopped is not resumed")
+}
+
+/// Fails the execution here and now, from a model thread. Nothing unwinds.
+///
+/// # Panics
+/// Off model threads.
+pub fn fail(kind: &'static str, message: String) -> ! {
+    assert!(on_model_thread(), "{kind}: {message}");
+    let failure = failure::owned(kind, &message);
+    stop(Stop::Failed(failure))
+}
+
+/// Gives up from a model thread because the program does something that cannot be modelled: no verdict but
+/// `incomplete` is possible. Nothing unwinds.
+///
+/// # Panics
+/// Off model threads.
+pub fn unsupported(message: &str) -> ! {
+    assert!(on_model_thread(), "{message}");
+    let failure = on_model(|runtime| {
+        let thread = runtime.current;
+        let record = &runtime.threads[thread.index()];
+        let after = record.caller.map_or_else(String::new, |caller| {
+            format!(", after the operation at {}:{}", caller.file(), caller.line())
+        });
+        let message = format!("{message} (thread {thread}, {}{after})", record.display_name());
+        Failure {
+            kind: "unsupported",
+            message,
+        }
+    });
+    stop(Stop::Unsupported(failure))
+}

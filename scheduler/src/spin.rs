@@ -1,0 +1,321 @@
+//! Threads that only repeat themselves.
+//!
+//! A thread that comes back to the same place with the same memory behind it, after steps that changed nothing
+//! (it only read), or after steps with which it undid its own changes while nobody else moved, would do the same
+//! again and again until another thread changes a location that it looked at. Executions that differ only in
+//! how often such a loop goes round end in the same states, so the thread is held back until then: a spin loop is
+//! a wait. (The same idea, for loops that a compiler has proven free of effects, is in Kokologiannakis, Ren and
+//! Vafeiadis, *Dynamic Partial Order Reductions for Spinloops*, FMCAD 2021; we compare the memory instead.)
+//!
+//! The comparison covers the thread's live stack with its registers, its thread-locals, all of the heap and
+//! all statics. It is
+//! made only at places that a thread has been seen to come back to.
+
+use crate::memory::{arena, hash, stacks};
+use crate::operation::{Operation, OperationKind};
+use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
+use dpor_explorer::{AccessKind, Condition, Footprint, Location, ThreadId};
+use smallvec::SmallVec;
+use std::arch::asm;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::panic::Location as Caller;
+
+/// A thread passes at most this many places that it may come back to; others are forgotten.
+const PLACES: usize = 32;
+/// A place is watched after this many visits by a thread that does change something between them.
+const VISITS: u32 = 6;
+/// A thread is watched at so many places at a time.
+const ANCHORS: usize = 8;
+
+/// The registers that survive a call, and where in the code and on the stack a thread asks for an operation: together
+/// with the stack above, all that decides how it goes on.
+#[repr(C)]
+pub struct Registers {
+    stack_pointer: u64,
+    preserved: [u64; 6],
+    /// An unrolled loop has its count here only.
+    instruction_pointer: u64,
+}
+
+impl Registers {
+    /// The caller's registers.
+    #[inline(always)]
+    pub(crate) fn save() -> Registers {
+        let mut registers = MaybeUninit::<Registers>::uninit();
+        // SAFETY: writes the eight words of the value.
+        unsafe {
+            asm!(
+                "mov [{0}], rsp", "mov [{0} + 8], rbx", "mov [{0} + 16], rbp", "mov [{0} + 24], r12",
+                "mov [{0} + 32], r13", "mov [{0} + 40], r14", "mov [{0} + 48], r15",
+                "lea {1}, [rip]", "mov [{0} + 56], {1}",
+                in(reg) registers.as_mut_ptr(), out(reg) _, options(nostack, preserves_flags)
+            );
+            registers.assume_init()
+        }
+    }
+
+    /// The live part of the stack of the thread that these registers are of.
+    fn live_stack(&self) -> Range<usize> {
+        stacks::live(self.stack_pointer as usize)
+    }
+}
+
+/// A place that the thread was at, and what it did since.
+#[derive(Clone, Debug)]
+struct Anchor {
+    site: u64,
+    hash: u128,
+    /// The length of the execution then.
+    steps: u32,
+    /// The steps that the thread has made since.
+    own_steps: u32,
+    touched: SmallVec<[Location; 4]>,
+    /// It changed something since.
+    wrote: bool,
+    /// Another thread changed something that it touched since.
+    disturbed: bool,
+}
+
+/// What a thread waits for that would only repeat itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Awaiting {
+    pub locations: SmallVec<[Location; 4]>,
+    steps: u32,
+    changed: bool,
+}
+
+impl Awaiting {
+    /// The disjunction under which going round again can have another outcome.
+    pub fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
+        self.locations.iter().map(|&location| Condition::ChangedSince {
+            location,
+            steps: self.steps,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    site: u64,
+    visits: u32,
+    idle: bool,
+}
+
+/// What the detector knows of one thread.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Spin {
+    /// Places passed, how often, and whether the thread has changed anything since.
+    passed: SmallVec<[Passed; 4]>,
+    anchors: SmallVec<[Anchor; 1]>,
+    awaiting: Option<Awaiting>,
+    /// The place of the last `spin_loop` or `yield_now`, if no scheduling point came after it.
+    hint: Option<u64>,
+}
+
+impl Spin {
+    pub fn clear(&mut self) {
+        *self = Spin::default();
+    }
+
+    pub fn awaiting(&self) -> Option<&Awaiting> {
+        self.awaiting.as_ref()
+    }
+
+    /// Says whether the thread is held back.
+    pub fn waits(&self) -> bool {
+        self.awaiting.as_ref().is_some_and(|awaiting| !awaiting.changed)
+    }
+
+    /// Says whether a hint at this place comes right after one at the same place, with no scheduling point
+    /// between: then the hint itself must be one.
+    pub fn hinted_again(&mut self, site: u64) -> bool {
+        self.hint.replace(site) == Some(site)
+    }
+
+    fn is_watched(&self) -> bool {
+        !self.anchors.is_empty() || self.awaiting.is_some()
+    }
+}
+
+/// `spin_loop` and `yield_now` of the explored program: says that it waits. Off model threads the real ones.
+///
+/// A loop that looks at instrumented objects is noticed without it. Of one that does not (it waits for a reference
+/// count, say), the hint itself becomes a scheduling point.
+#[track_caller]
+pub fn hint(kind: OperationKind) {
+    let caller = Caller::caller();
+    if !on_model_thread() {
+        match kind {
+            OperationKind::Yield => std::thread::yield_now(),
+            _ => std::hint::spin_loop(),
+        }
+        return;
+    }
+    let site = std::ptr::from_ref(caller).addr() as u64;
+    let again = on_model(|runtime| {
+        let current = runtime.current;
+        runtime.threads[current.index()].spin.hinted_again(site)
+    });
+    if again {
+        arrive(&Operation::always(kind, Location(0), &[]), caller, &Registers::save());
+    }
+}
+
+/// Tells the detector of a step: whose, and what it touched.
+pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
+    let footprint = &runtime.step.footprint;
+    let changes = |footprint: &Footprint| footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
+    let wrote = changes(footprint);
+    {
+        let spin = &mut runtime.threads[thread.index()].spin;
+        spin.awaiting = None;
+        spin.hint = None;
+        if wrote {
+            spin.passed.iter_mut().for_each(|passed| passed.idle = false);
+        }
+        for anchor in &mut spin.anchors {
+            anchor.own_steps += 1;
+            anchor.wrote |= wrote;
+            for access in footprint.accesses() {
+                if !anchor.touched.contains(&access.location) {
+                    anchor.touched.push(access.location);
+                }
+            }
+        }
+    }
+    if !runtime.watched {
+        return;
+    }
+    for (i, record) in runtime.threads.iter_mut().enumerate() {
+        if i == thread.index() || !record.alive || !record.spin.is_watched() {
+            continue;
+        }
+        let touches = |locations: &[Location]| {
+            let accesses = footprint.accesses();
+            accesses
+                .iter()
+                .any(|a| a.kind != AccessKind::Read && locations.contains(&a.location))
+        };
+        for anchor in &mut record.spin.anchors {
+            anchor.disturbed |= touches(&anchor.touched);
+        }
+        if let Some(awaiting) = &mut record.spin.awaiting {
+            awaiting.changed |= awaiting.locations.is_empty() || touches(&awaiting.locations);
+        }
+    }
+}
+
+/// Tells the detector that a thread has arrived at its next scheduling point. Says whether exploration must start
+/// again because a loop was noticed that is worth watching from its first round on.
+pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
+    let record = &runtime.threads[thread.index()];
+    let operation = record.operation();
+    let site = record.site();
+    let has_timeout = operation.timeout.is_some();
+    let known = record.spin.anchors.iter().position(|anchor| anchor.site == site);
+    if known.is_none() && !has_timeout && !runtime.refinements.loops.contains(&site) {
+        let spin = &mut runtime.threads[thread.index()].spin;
+        match spin.passed.iter_mut().find(|passed| passed.site == site) {
+            Some(passed) if !passed.idle && passed.visits < VISITS => {
+                passed.visits += 1;
+                passed.idle = true;
+                return false;
+            }
+            Some(_) => {}
+            None => {
+                if spin.passed.len() == PLACES {
+                    spin.passed.remove(0);
+                }
+                spin.passed.push(Passed {
+                    site,
+                    visits: 1,
+                    idle: true,
+                });
+                return false;
+            }
+        }
+        runtime.refinements.loops.insert(site);
+        if !runtime.learn_in_place {
+            return true;
+        }
+    }
+    runtime.save_tls();
+    let hash = state_hash(runtime, thread);
+    let steps = runtime.steps;
+    let spin = &mut runtime.threads[thread.index()].spin;
+    if let Some(known) = known {
+        let anchor = spin.anchors.remove(known);
+        let alone = steps - anchor.steps == anchor.own_steps;
+        let idle = if anchor.wrote { alone } else { !anchor.disturbed };
+        if idle && anchor.hash == hash {
+            spin.awaiting = Some(Awaiting {
+                locations: anchor.touched,
+                steps: anchor.steps,
+                changed: false,
+            });
+        }
+    }
+    if spin.anchors.len() == ANCHORS {
+        spin.anchors.remove(0);
+    }
+    spin.anchors.push(Anchor {
+        site,
+        hash,
+        steps,
+        own_steps: 0,
+        touched: SmallVec::new(),
+        wrote: false,
+        disturbed: false,
+    });
+    runtime.watched = true;
+    false
+}
+
+/// The hash of all that decides what the suspended thread does next. Its thread-locals must have been saved.
+fn state_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
+    let record = &runtime.threads[thread.index()];
+    // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers.
+    let Some(registers) = (unsafe { record.registers.as_ref() }) else {
+        unreachable!("a thread that has arrived somewhere has left its registers")
+    };
+    // SAFETY: the ranges are mapped, and only this OS thread writes there.
+    unsafe {
+        let stack = registers.live_stack();
+        let registers = std::ptr::from_ref(registers).addr();
+        let registers = registers..registers + size_of::<Registers>();
+        let arenas = arena::used_ranges();
+        let statics = runtime.statics.iter().flat_map(|statics| statics.ranges());
+        let tls = record.tls.iter().map(|image| image.bytes().as_ptr_range());
+        let tls = tls.map(|bytes| bytes.start.addr()..bytes.end.addr());
+        hash::hash_state([registers, stack].into_iter().chain(tls), arenas, statics)
+    }
+}
+
+/// The hash of the whole program: stacks and thread-locals of all suspended threads, what they are about to do, the
+/// heap, the statics. The thread-locals that are in place must have been saved.
+pub(crate) fn program_hash(runtime: &Runtime) -> u128 {
+    let mut hasher = hash::StateHasher::new();
+    for (i, record) in runtime.threads.iter().enumerate().filter(|(_, record)| record.alive) {
+        hasher.number(i as u64);
+        hasher.number(record.signature());
+        hasher.bytes(record.tls.as_ref().map_or(&[], |image| image.bytes()));
+        // SAFETY: as in `state_hash`; null for a thread that has not started.
+        if let Some(registers) = unsafe { record.registers.as_ref() } {
+            registers.preserved.iter().for_each(|&register| hasher.number(register));
+            hasher.number(registers.instruction_pointer);
+            // SAFETY: as in `state_hash`.
+            unsafe { hasher.range(registers.live_stack()) };
+        }
+    }
+    // SAFETY: as in `state_hash`.
+    unsafe {
+        for range in arena::used_ranges() {
+            hasher.range(range);
+        }
+        for range in runtime.statics.iter().flat_map(|statics| statics.ranges()) {
+            hasher.range(range);
+        }
+    }
+    hasher.finish()
+}

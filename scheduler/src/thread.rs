@@ -1,0 +1,315 @@
+//! Model threads: their records, and how the explored program creates them.
+
+use crate::failure;
+use crate::memory::arena::enter_checker;
+use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
+use crate::memory::tls::TlsImage;
+use crate::operation::{Operation, OperationKind, access_of, holds_now};
+use crate::panic::PanicRecord;
+use crate::runtime::{self, Request, Runtime, on_model, request};
+use crate::spin::{Registers, Spin};
+use corosensei::{Coroutine, Yielder};
+use dpor_explorer::{Access, AccessKind, BitSet, Guard, Location, Pending, Status, Stop, ThreadId};
+use smallvec::SmallVec;
+use std::panic::Location as Caller;
+use std::ptr;
+use std::time::Duration;
+
+pub(crate) type ModelCoroutine = Coroutine<(), (), (), ModelStack>;
+
+/// What is known of a model thread. Records outlive executions; `alive` says whether the thread exists now.
+pub(crate) struct Record {
+    /// The creator, and that this is its n-th child. The main thread is its own parent.
+    pub parent: ThreadId,
+    pub nth: u32,
+    /// The ids of its children, in order of creation, over all executions.
+    pub children: Vec<ThreadId>,
+    /// How many of them were created in this execution.
+    pub spawned: u32,
+    pub coroutine: Option<ModelCoroutine>,
+    pub yielder: *const Yielder<(), ()>,
+    pub tls: Option<TlsImage>,
+    pub alive: bool,
+    /// The pending operation, on the thread's own stack.
+    pub pending: *const Operation<'static>,
+    pub caller: Option<&'static Caller<'static>>,
+    /// The suspended thread's registers, on its own stack; null before its first scheduling point.
+    pub registers: *const Registers,
+    pub name: Option<String>,
+    /// It was created in this execution, here (the main thread: nowhere in the program).
+    pub created: bool,
+    pub created_at: Option<&'static Caller<'static>>,
+    pub local_root: *mut u8,
+    pub time: Duration,
+    pub panic: Option<PanicRecord>,
+    pub panicked: bool,
+    pub spin: Spin,
+}
+
+impl Record {
+    fn new(parent: ThreadId, nth: u32) -> Record {
+        Record {
+            parent,
+            nth,
+            children: Vec::new(),
+            spawned: 0,
+            coroutine: None,
+            yielder: ptr::null(),
+            tls: None,
+            alive: false,
+            pending: ptr::null(),
+            caller: None,
+            registers: ptr::null(),
+            name: None,
+            created: false,
+            created_at: None,
+            local_root: ptr::null_mut(),
+            time: Duration::ZERO,
+            panic: None,
+            panicked: false,
+            spin: Spin::default(),
+        }
+    }
+
+    /// Takes leave of a thread that was stopped in the middle of a step and will not go on.
+    pub fn abandon(&mut self) {
+        self.pending = &raw const START;
+        self.registers = ptr::null();
+    }
+
+    /// The name for reports: the one that the program gave, or one made of the id.
+    pub fn display_name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| "<unnamed>".to_owned())
+    }
+
+    /// The pending operation of a thread that is alive and suspended.
+    pub fn operation(&self) -> Operation<'_> {
+        // SAFETY: a live thread is suspended in `arrive`, whose caller keeps the operation on its stack, or has
+        // not started and has `START` pending.
+        unsafe { *self.pending }
+    }
+
+    /// The place in the program where the pending operation stands, and its kind, as one number that is the
+    /// same whenever the thread comes back to it.
+    pub fn site(&self) -> u64 {
+        let caller = self.caller.map_or(0, |caller| ptr::from_ref(caller).addr() as u64);
+        (caller & 0xFFFF_FFFF_FFFF) | u64::from(self.operation().kind as u8) << 48
+    }
+
+    /// The digest of the pending operation: place, kind, and eight bits of the object.
+    pub fn signature(&self) -> u64 {
+        let object = self.operation().object.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        self.site() | object << 56
+    }
+
+    /// What the thread can do now.
+    pub fn status(&self, spin_blocks: bool) -> Status {
+        if !self.alive {
+            return Status::Finished;
+        }
+        if spin_blocks && self.spin.waits() {
+            return Status::Blocked;
+        }
+        let operation = self.operation();
+        if operation.alternatives.is_empty() {
+            return Status::Enabled(BitSet::of(0));
+        }
+        let alternatives = operation.alternatives.iter().zip(0u32..);
+        let enabled: BitSet = alternatives
+            .filter(|&(guard, _)| holds_now(guard))
+            .map(|(_, i)| i)
+            .collect();
+        if enabled.is_empty() {
+            Status::Blocked
+        } else {
+            Status::Enabled(enabled)
+        }
+    }
+
+    /// The guards of the pending operation's alternatives, with what a spinning thread waits for.
+    pub fn guards(&self) -> SmallVec<[Guard; 1]> {
+        let operation = self.operation();
+        match self.spin.awaiting().filter(|awaiting| !awaiting.locations.is_empty()) {
+            None => operation.alternatives.iter().cloned().collect(),
+            Some(awaiting) if operation.alternatives.is_empty() => {
+                SmallVec::from_iter([Guard::always().and(awaiting.conditions())])
+            }
+            Some(awaiting) => operation
+                .alternatives
+                .iter()
+                .map(|guard| guard.clone().and(awaiting.conditions()))
+                .collect(),
+        }
+    }
+
+    /// What decides whether the pending operation, or one of its alternatives, is enabled.
+    pub fn enabling_accesses(&self) -> impl Iterator<Item = Access> + '_ {
+        let operation = self.operation();
+        let guarding: &[Access] = if operation.alternatives.len() > 1 {
+            operation.accesses
+        } else {
+            &[]
+        };
+        let awaited = self
+            .spin
+            .awaiting()
+            .into_iter()
+            .flat_map(|awaiting| awaiting.locations.iter().copied());
+        let locations = guarding.iter().map(|access| access.location).chain(awaited);
+        locations.map(|location| access_of(location, AccessKind::Read))
+    }
+
+    /// The pending operation, seen without running it.
+    pub fn look_ahead(&self) -> Pending {
+        let accesses = self
+            .operation()
+            .accesses
+            .iter()
+            .copied()
+            .chain(self.enabling_accesses());
+        Pending {
+            footprint: accesses.map(|access| (access.location, access.kind)).collect(),
+            guards: self.guards(),
+        }
+    }
+}
+
+/// The operation of a thread that has not started.
+pub(crate) static START: Operation<'static> = Operation {
+    kind: OperationKind::Start,
+    object: Location(0),
+    accesses: &[],
+    alternatives: &[],
+    timeout: None,
+};
+
+/// Interns the id of a thread by its creation path.
+pub(crate) fn intern(runtime: &mut Runtime, parent: ThreadId, nth: u32) -> ThreadId {
+    if let Some(&known) = runtime
+        .threads
+        .get(parent.index())
+        .and_then(|p| p.children.get(nth as usize))
+    {
+        return known;
+    }
+    let id = ThreadId(runtime.threads.len() as u32);
+    runtime.threads.push(Record::new(parent, nth));
+    runtime.statuses.push(Status::Finished);
+    if id != ThreadId::MAIN {
+        runtime.threads[parent.index()].children.push(id);
+    }
+    id
+}
+
+/// Makes the thread exist in this execution, with nothing but its start pending.
+///
+/// # Errors
+/// There is no room for it.
+pub(crate) fn create(
+    runtime: &mut Runtime,
+    id: ThreadId,
+    body: impl FnOnce() + 'static,
+    name: Option<String>,
+    stack_size: Option<usize>,
+    base_tls: &TlsImage,
+    caller: Option<&'static Caller<'static>>,
+) -> Result<(), String> {
+    // SAFETY: the region is reserved while a model is set up, we are its OS thread, and the thread's coroutine
+    // of the execution before was dropped at the restart.
+    let stack = unsafe { ModelStack::new(id.index(), stack_size.unwrap_or(DEFAULT_SIZE)) };
+    let stack = stack.map_err(|error| error.to_string())?;
+    let record = &mut runtime.threads[id.index()];
+    match &mut record.tls {
+        Some(image) => image.copy_from(base_tls),
+        None => record.tls = Some(base_tls.clone()),
+    }
+    record.coroutine = Some(Coroutine::with_stack(stack, move |yielder, ()| {
+        // SAFETY: as in `runtime::on_model`; the borrow ends at once.
+        unsafe { (&mut (*runtime::runtime()).threads)[id.index()].yielder = yielder };
+        body();
+    }));
+    record.alive = true;
+    record.spawned = 0;
+    record.pending = &raw const START;
+    record.caller = caller;
+    record.registers = ptr::null();
+    record.name = name;
+    record.created = true;
+    record.created_at = caller;
+    record.local_root = ptr::null_mut();
+    record.panic = None;
+    record.panicked = false;
+    record.spin.clear();
+    Ok(())
+}
+
+/// Creates a model thread and runs it to its first scheduling point, as part of the current step. `body` catches
+/// its own panics.
+///
+/// # Panics
+/// Off model threads.
+#[track_caller]
+pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size: Option<usize>) -> ThreadId {
+    assert!(runtime::on_model_thread(), "only a model thread creates model threads");
+    let caller = Caller::caller();
+    let created = on_model(|runtime| {
+        let parent = runtime.current;
+        let record = &mut runtime.threads[parent.index()];
+        let nth = record.spawned;
+        record.spawned += 1;
+        let time = record.time;
+        let id = intern(runtime, parent, nth);
+        let Some(base) = runtime.base_tls.take() else {
+            unreachable!("a running model has a base image")
+        };
+        let name = name.as_deref().map(str::to_owned);
+        let created = create(runtime, id, body, name, stack_size, &base, Some(caller));
+        runtime.base_tls = Some(base);
+        runtime.threads[id.index()].time = time;
+        runtime.step.spawned.push(id);
+        created.map(|()| id)
+    });
+    match created {
+        Ok(id) => {
+            request(Request::Spawn(id));
+            id
+        }
+        Err(message) => {
+            let failure = failure::owned("unsupported", &message);
+            runtime::stop(Stop::Unsupported(failure))
+        }
+    }
+}
+
+/// The id of the current model thread.
+///
+/// # Panics
+/// Off model threads.
+pub fn current() -> ThreadId {
+    assert!(runtime::on_model_thread(), "only a model thread has an id");
+    on_model(|runtime| runtime.current)
+}
+
+/// One pointer for each model thread, for the use of the facades; null when the thread starts.
+///
+/// # Panics
+/// Off model threads.
+pub fn local_root() -> *mut *mut u8 {
+    assert!(runtime::on_model_thread(), "only a model thread has a root");
+    on_model(|runtime| &raw mut runtime.threads[runtime.current.index()].local_root)
+}
+
+/// Notes for reports that the current model thread ends by a panic.
+pub fn set_panicked() {
+    if runtime::on_model_thread() {
+        on_model(|runtime| runtime.threads[runtime.current.index()].panicked = true);
+    }
+}
+
+/// Gives the current model thread the name that reports show.
+pub fn set_name(name: &str) {
+    if runtime::on_model_thread() {
+        let _checker = enter_checker();
+        on_model(|runtime| runtime.threads[runtime.current.index()].name = Some(name.to_owned()));
+    }
+}

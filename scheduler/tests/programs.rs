@@ -1,0 +1,340 @@
+//! Small programs written directly against the scheduler, explored.
+
+use dpor_explorer::{Explorer, Failure, Guard, Limits, Report, Strategy, Verdict};
+use dpor_scheduler::{AccessKind, Condition, Operation, OperationKind, Options, Program, Word};
+use dpor_scheduler::{access, access_of, location, note, perform, point, release, thread};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+struct Register(Word);
+
+impl Register {
+    fn new() -> Rc<Register> {
+        Rc::new(Register(Word::new(0)))
+    }
+
+    #[track_caller]
+    fn load(&self) -> i64 {
+        point(OperationKind::Load, location(self), AccessKind::Read);
+        access(location(self), AccessKind::Read);
+        self.0.get()
+    }
+
+    #[track_caller]
+    fn store(&self, value: i64) {
+        point(OperationKind::Store, location(self), AccessKind::Write);
+        access(location(self), AccessKind::Write);
+        note(|| format!("{} → {value}", self.0.get()));
+        self.0.set(value);
+    }
+}
+
+/// A lock without data.
+struct Lock(Word);
+
+impl Lock {
+    #[track_caller]
+    fn lock(&self) {
+        let accesses = [access_of(location(self), AccessKind::Write)];
+        let guards = [Guard::when(Condition::Equals(self.0.variable(), 0))];
+        perform(
+            &Operation::guarded(OperationKind::Lock, location(self), &accesses, &guards),
+            |_| {
+                access(location(self), AccessKind::Write);
+                self.0.set(1);
+            },
+        );
+    }
+
+    #[track_caller]
+    fn unlock(&self) {
+        release(OperationKind::Unlock, location(self), || {
+            access(location(self), AccessKind::Write);
+            self.0.set(0);
+        });
+    }
+}
+
+struct Handle(Rc<Word>);
+
+fn spawn(body: impl FnOnce() + 'static) -> Handle {
+    let exit = Rc::new(Word::new(0));
+    let done = Rc::clone(&exit);
+    let run = move || {
+        body();
+        release(OperationKind::Exit, location(&*done), || {
+            access(location(&*done), AccessKind::Write);
+            done.set(1);
+        });
+    };
+    thread::spawn(Box::new(run), None, None);
+    Handle(exit)
+}
+
+impl Handle {
+    #[track_caller]
+    fn join(self) {
+        let accesses = [access_of(location(&*self.0), AccessKind::Read)];
+        let guards = [Guard::when(Condition::Equals(self.0.variable(), 1))];
+        perform(
+            &Operation::guarded(OperationKind::Join, location(&*self.0), &accesses, &guards),
+            |_| {
+                access(location(&*self.0), AccessKind::Read);
+            },
+        );
+    }
+}
+
+fn explore(strategy: Strategy, body: impl Fn() -> Result<(), Failure> + 'static) -> Report {
+    let program = Program::new(Options::default(), body).unwrap();
+    Explorer::new(program, strategy, Limits::default()).run(&mut ())
+}
+
+fn complete(strategy: Strategy, body: impl Fn() + 'static) -> u64 {
+    let report = explore(strategy, move || {
+        body();
+        Ok(())
+    });
+    assert_eq!(report.verdict, Verdict::Complete, "{:?}", report.statistics);
+    assert_eq!(report.statistics.cut, 0);
+    report.statistics.complete
+}
+
+fn writers(n: i64) -> impl Fn() + 'static {
+    move || {
+        let x = Register::new();
+        let handles: Vec<_> = (0..n)
+            .map(|i| {
+                let x = Rc::clone(&x);
+                spawn(move || x.store(i))
+            })
+            .collect();
+        handles.into_iter().for_each(Handle::join);
+    }
+}
+
+#[test]
+fn last_write_has_factorially_many_traces() {
+    for (n, expected) in [(1, 1), (2, 2), (3, 6), (4, 24), (5, 120)] {
+        assert_eq!(complete(Strategy::Source, writers(n)), expected, "n = {n}");
+    }
+}
+
+#[test]
+fn critical_sections_are_single_steps() {
+    let body = || {
+        let lock = Rc::new(Lock(Word::new(0)));
+        let count = Rc::new(Cell::new(0));
+        let handles: Vec<_> = (0..3)
+            .map(|_| {
+                let (lock, count) = (Rc::clone(&lock), Rc::clone(&count));
+                spawn(move || {
+                    for _ in 0..2 {
+                        lock.lock();
+                        count.set(count.get() + 1);
+                        lock.unlock();
+                    }
+                })
+            })
+            .collect();
+        handles.into_iter().for_each(Handle::join);
+        assert_eq!(count.get(), 6);
+    };
+    assert_eq!(complete(Strategy::Source, body), 90);
+}
+
+#[test]
+fn opposite_lock_order_deadlocks() {
+    let report = explore(Strategy::Source, || {
+        let (a, b) = (Rc::new(Lock(Word::new(0))), Rc::new(Lock(Word::new(0))));
+        let (a2, b2) = (Rc::clone(&a), Rc::clone(&b));
+        let other = spawn(move || {
+            b2.lock();
+            a2.lock();
+            a2.unlock();
+            b2.unlock();
+        });
+        a.lock();
+        b.lock();
+        b.unlock();
+        a.unlock();
+        other.join();
+        Ok(())
+    });
+    let Verdict::Failed { failure, .. } = report.verdict else {
+        panic!("{report:?}")
+    };
+    assert_eq!(failure.kind, "deadlock");
+    assert!(failure.message.contains("tests/programs.rs"), "{}", failure.message);
+}
+
+#[test]
+fn a_lost_update_is_found_and_a_panic_names_its_place() {
+    let report = explore(Strategy::Source, || {
+        let x = Register::new();
+        let y = Rc::clone(&x);
+        let other = spawn(move || y.store(y.load() + 1));
+        x.store(x.load() + 1);
+        other.join();
+        assert_eq!(x.load(), 2, "lost");
+        Ok(())
+    });
+    let Verdict::Failed { failure, .. } = report.verdict else {
+        panic!("{report:?}")
+    };
+    assert_eq!(failure.kind, "panic");
+    assert!(
+        failure.message.contains("lost") && failure.message.contains("programs.rs"),
+        "{}",
+        failure.message
+    );
+}
+
+#[test]
+fn a_spin_loop_is_a_wait() {
+    let body = || {
+        let flag = Register::new();
+        let set = Rc::clone(&flag);
+        let other = spawn(move || set.store(1));
+        while flag.load() == 0 {}
+        other.join();
+    };
+    // The store before the first look, after it, and (held back) no further.
+    assert_eq!(complete(Strategy::Source, body), 2);
+}
+
+#[test]
+fn a_spin_loop_that_nobody_ends_is_a_livelock() {
+    let report = explore(Strategy::Source, || {
+        let flag = Register::new();
+        while flag.load() == 0 {}
+        Ok(())
+    });
+    let Verdict::Failed { failure, .. } = report.verdict else {
+        panic!("{report:?}")
+    };
+    assert_eq!(failure.kind, "livelock");
+}
+
+#[test]
+fn a_counted_loop_is_no_spin_loop() {
+    // The thread gives up after five looks: that outcome must not be lost.
+    let report = explore(Strategy::Source, || {
+        let flag = Register::new();
+        let set = Rc::clone(&flag);
+        let other = spawn(move || set.store(1));
+        let looks = (0..5).take_while(|_| flag.load() == 0).count();
+        other.join();
+        assert_ne!(looks, 5);
+        Ok(())
+    });
+    assert!(matches!(report.verdict, Verdict::Failed { .. }), "{report:?}");
+}
+
+#[test]
+fn memory_is_fresh_in_every_execution() {
+    let body = || {
+        let x = Register::new();
+        let y = Rc::clone(&x);
+        let other = spawn(move || y.store(7));
+        let block = std::hint::black_box(vec![0u8; 100]);
+        assert!(block.iter().all(|&byte| byte == 0));
+        x.store(1);
+        other.join();
+        let text = format!("{}", x.load());
+        assert!(["1", "7"].contains(&text.as_str()));
+    };
+    assert_eq!(complete(Strategy::Source, body), 2);
+    assert_eq!(complete(Strategy::Exhaustive, body), 2);
+}
+
+static COUNTER: AtomicI64 = AtomicI64::new(5);
+static LATE: OnceLock<Vec<i64>> = OnceLock::new();
+
+#[test]
+fn statics_have_their_first_value_in_every_execution() {
+    let body = || {
+        let x = Register::new();
+        let y = Rc::clone(&x);
+        let other = spawn(move || y.store(1));
+        x.store(2);
+        assert_eq!(COUNTER.fetch_add(1, Ordering::Relaxed), 5);
+        assert!(LATE.get().is_none());
+        assert_eq!(LATE.get_or_init(|| vec![3; 50])[49], 3);
+        other.join();
+    };
+    assert_eq!(complete(Strategy::Source, body), 2);
+    assert_eq!(COUNTER.load(Ordering::Relaxed), 5);
+}
+
+#[test]
+fn freeing_twice_is_a_failure() {
+    let report = explore(Strategy::Source, || {
+        let block = std::hint::black_box(Box::into_raw(Box::new(7u64)));
+        // SAFETY: none; the point is that the second free is reported.
+        unsafe {
+            drop(Box::from_raw(block));
+            drop(Box::from_raw(block));
+        }
+        Ok(())
+    });
+    let Verdict::Failed { failure, .. } = report.verdict else {
+        panic!("{report:?}")
+    };
+    assert_eq!(failure.kind, "double-free");
+}
+
+#[test]
+fn a_suspended_unwind_does_not_make_other_threads_look_panicking() {
+    struct Stores(Rc<Register>);
+    impl Drop for Stores {
+        fn drop(&mut self) {
+            assert!(std::thread::panicking());
+            self.0.store(1);
+            assert!(std::thread::panicking());
+        }
+    }
+    let body = || {
+        let x = Register::new();
+        let y = Rc::clone(&x);
+        let other = spawn(move || {
+            let guard = Stores(y);
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+                let _guard = guard;
+                panic!("on purpose");
+            }));
+            assert!(caught.is_err());
+        });
+        assert!(!std::thread::panicking());
+        x.store(2);
+        assert!(!std::thread::panicking());
+        other.join();
+    };
+    assert_eq!(complete(Strategy::Source, body), 2);
+}
+
+#[test]
+fn a_hash_map_iterates_alike_in_every_execution() {
+    let orders: Rc<RefCell<Vec<Vec<u64>>>> = Rc::default();
+    let seen = Rc::clone(&orders);
+    let body = move || {
+        let x = Register::new();
+        let y = Rc::clone(&x);
+        let other = spawn(move || y.store(1));
+        x.store(2);
+        other.join();
+        let map: HashMap<u32, u32> = (0..20).map(|i| (i, i)).collect();
+        let order = map
+            .into_keys()
+            .fold(0u64, |hash, key| hash.wrapping_mul(31) + u64::from(key));
+        seen.borrow_mut()[0].push(order);
+    };
+    orders.borrow_mut().push(Vec::with_capacity(8));
+    assert_eq!(complete(Strategy::Source, body), 2);
+    let orders = &orders.borrow()[0];
+    assert_eq!(orders.len(), 2);
+    assert_eq!(orders[0], orders[1]);
+}
