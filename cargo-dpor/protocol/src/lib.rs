@@ -1,0 +1,27 @@
+//! What `cargo dpor` and a test process under it say to each other.
+//!
+//! `cargo dpor` starts one process for each test and hands it a [`Config`] in the environment variable
+//! [`ENV`]. The process answers with [`Message`]s, one JSON object a line, on a pipe of which it
+//! inherits the writing end, and writes the schedule of the current execution to a [`SharedSchedule`],
+//! a mapping that both have of one anonymous file: a process that dies has left its schedule there. A
+//! schedule in printable form is a [`Seed`].
+
+mod config;
+mod message;
+mod schedule;
+mod seed;
+
+pub use config::{Config, Limits, Mode};
+pub use message::{
+    BlockedThread, Counts, FailureReport, Holder, Message, MessageError, OutputStream, SourceLocation, StepReport,
+    ThreadReport, Verdict,
+};
+pub use schedule::{AttachError, Crash, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot};
+pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
+
+/// The version of everything in this crate that crosses a process boundary, except seeds, which have
+/// a version of their own.
+pub const VERSION: u32 = 1;
+
+/// The environment variable that carries the [`Config`].
+pub const ENV: &str = "CARGO_DPOR";

@@ -1,0 +1,495 @@
+//! What a test process tells `cargo dpor`.
+
+use crate::VERSION;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One line on the pipe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Message {
+    /// The test's body is about to run under the model. The first message.
+    Started {
+        /// The test's module path and name.
+        test: String,
+        /// Where the test is defined.
+        location: Option<SourceLocation>,
+    },
+    /// Counts so far; several a second.
+    Progress(Counts),
+    /// A thread was created. Only in a replay.
+    Thread(ThreadReport),
+    /// A step was made. Only in a replay.
+    Step(StepReport),
+    /// What the program printed, in the order of printing. Only in a replay.
+    Output {
+        /// Where it was printed to.
+        stream: OutputStream,
+        /// The text.
+        text: String,
+    },
+    /// The program did not do what the seed says. Only in a replay; `Finished` follows.
+    Diverged {
+        /// The number of the step, from 0.
+        step: u64,
+        /// What the seed says.
+        expected: String,
+        /// What the program does now.
+        met: String,
+    },
+    /// The last message.
+    Finished {
+        /// How it ended.
+        verdict: Verdict,
+        /// Why it is incomplete.
+        reason: Option<String>,
+        /// Final counts.
+        counts: Counts,
+        /// The failure, if the verdict is `failed`.
+        failure: Option<FailureReport>,
+        /// The failing schedule, if the verdict is `failed`.
+        seed: Option<String>,
+    },
+}
+
+/// How an exploration or a replay ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// All schedules were explored and none failed; of a replay: the one schedule did not fail.
+    Complete,
+    /// A schedule failed.
+    Failed,
+    /// No failure was found, and not everything was explored.
+    Incomplete,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Complete => "complete",
+            Verdict::Failed => "failed",
+            Verdict::Incomplete => "incomplete",
+        })
+    }
+}
+
+/// Counters of an exploration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// Executions that ran to their end.
+    pub complete: u64,
+    /// Executions given up because all that was enabled was asleep.
+    pub blocked: u64,
+    /// Executions given up because their state was known.
+    pub pruned: u64,
+    /// Executions cut at the bound on their length.
+    pub cut: u64,
+    /// Steps run.
+    pub steps: u64,
+    /// Reversible races found.
+    pub races: u64,
+    /// Times that exploration started again with more scheduling points.
+    pub refinements: u64,
+    /// The longest execution, in steps.
+    pub peak_depth: u64,
+    /// The most threads of one execution.
+    pub threads: u64,
+    /// Time spent, in milliseconds.
+    pub millis: u64,
+}
+
+impl Counts {
+    /// All executions, however they ended.
+    pub fn executions(&self) -> u64 {
+        self.complete + self.blocked + self.pruned + self.cut
+    }
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SourceLocation {
+    /// The file, as the compiler was given it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+impl From<&std::panic::Location<'_>> for SourceLocation {
+    fn from(location: &std::panic::Location<'_>) -> Self {
+        SourceLocation {
+            file: location.file().into(),
+            line: location.line(),
+            column: location.column(),
+        }
+    }
+}
+
+/// Where a program printed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputStream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// A thread of the explored program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadReport {
+    /// Its id.
+    pub id: u32,
+    /// The thread that created it; none for the main thread.
+    pub parent: Option<u32>,
+    /// Its name, if the program gave it one.
+    pub name: Option<String>,
+    /// Where it was created.
+    pub location: Option<SourceLocation>,
+}
+
+/// A step of a replay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// The number of the step, from 0.
+    pub index: u64,
+    /// The thread that made it.
+    pub thread: u32,
+    /// That thread's name, if the program gave it one.
+    pub thread_name: Option<String>,
+    /// The kind of operation, such as `lock`.
+    pub operation: String,
+    /// The object, such as `mutex#1`; empty for operations without one.
+    pub object: String,
+    /// The operation in the program's source.
+    pub location: Option<SourceLocation>,
+    /// What it did, such as `0 → 1`.
+    pub detail: Option<String>,
+    /// The step before was another thread's.
+    pub switched: bool,
+}
+
+/// What failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureReport {
+    /// A short, stable name of the kind of failure, such as `panic` or `deadlock`.
+    pub kind: String,
+    /// What happened, in a sentence or a few lines.
+    pub message: String,
+    /// The thread in which it happened, if it was one.
+    pub thread: Option<u32>,
+    /// That thread's name, if the program gave it one.
+    pub thread_name: Option<String>,
+    /// Where it happened.
+    pub location: Option<SourceLocation>,
+    /// Every thread that waits, for deadlocks and the like.
+    #[serde(default)]
+    pub blocked: Vec<BlockedThread>,
+    /// What the failing execution printed.
+    #[serde(default)]
+    pub output: String,
+}
+
+/// A thread that waits for something that does not come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockedThread {
+    /// The thread.
+    pub thread: u32,
+    /// Its name, if the program gave it one.
+    pub thread_name: Option<String>,
+    /// What it tries to do, such as `lock`.
+    pub operation: String,
+    /// The object it waits for; empty for operations without one.
+    pub object: String,
+    /// The operation in the program's source.
+    pub location: Option<SourceLocation>,
+    /// Who has what it waits for.
+    #[serde(default)]
+    pub held_by: Vec<Holder>,
+}
+
+/// A thread that has what another one waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The thread.
+    pub thread: u32,
+    /// Its name, if the program gave it one.
+    pub thread_name: Option<String>,
+    /// Where it took it.
+    pub location: Option<SourceLocation>,
+}
+
+/// `t1 (name)`, or `t1`.
+fn thread_name(f: &mut fmt::Formatter<'_>, thread: u32, name: Option<&str>) -> fmt::Result {
+    match name {
+        Some(name) => write!(f, "t{thread} ({name})"),
+        None => write!(f, "t{thread}"),
+    }
+}
+
+/// The step on one line: thread, operation, object, what it did, place.
+impl fmt::Display for StepReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        thread_name(f, self.thread, self.thread_name.as_deref())?;
+        write!(f, "  {}", self.operation)?;
+        if !self.object.is_empty() {
+            write!(f, " {}", self.object)?;
+        }
+        if let Some(detail) = &self.detail {
+            write!(f, "  {detail}")?;
+        }
+        if let Some(location) = &self.location {
+            write!(f, "  {location}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What happened and where, who waits for whom, and what was printed, on lines of their own.
+impl fmt::Display for FailureReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)?;
+        if let Some(thread) = self.thread {
+            f.write_str("\n  in ")?;
+            thread_name(f, thread, self.thread_name.as_deref())?;
+        }
+        if let Some(location) = &self.location {
+            write!(f, "\n  at {location}")?;
+        }
+        for thread in &self.blocked {
+            write!(f, "\n  {thread}")?;
+        }
+        if !self.output.is_empty() {
+            write!(f, "\noutput of this execution:\n{}", self.output)?;
+        }
+        Ok(())
+    }
+}
+
+/// Who waits, in which operation, where, and for whom.
+impl fmt::Display for BlockedThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        thread_name(f, self.thread, self.thread_name.as_deref())?;
+        write!(f, " waits in {}", self.operation)?;
+        if !self.object.is_empty() {
+            write!(f, " of {}", self.object)?;
+        }
+        if let Some(location) = &self.location {
+            write!(f, " at {location}")?;
+        }
+        for holder in &self.held_by {
+            f.write_str(", held by ")?;
+            thread_name(f, holder.thread, holder.thread_name.as_deref())?;
+            if let Some(location) = &holder.location {
+                write!(f, " since {location}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a line is no [`Message`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MessageError {
+    /// It is one of another [`VERSION`].
+    OtherVersion(u32),
+    /// It is none at all.
+    Malformed(String),
+}
+
+impl fmt::Display for MessageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MessageError::OtherVersion(v) => write!(f, "the test process speaks version {v}, not {VERSION}"),
+            MessageError::Malformed(why) => write!(f, "the test process sent something that is no message: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for MessageError {}
+
+impl Message {
+    /// The message as a line of JSON, with its end of line.
+    pub fn to_line(&self) -> String {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            v: u32,
+            #[serde(flatten)]
+            message: &'a Message,
+        }
+        let mut line = serde_json::to_string(&Line {
+            v: VERSION,
+            message: self,
+        })
+        .expect("a message has string keys only");
+        line.push('\n');
+        line
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// [`MessageError`] if it is none, or of another version.
+    pub fn from_line(line: &str) -> Result<Message, MessageError> {
+        #[derive(Deserialize)]
+        struct Version {
+            v: u32,
+        }
+        let malformed = |e: serde_json::Error| MessageError::Malformed(e.to_string());
+        let Version { v } = serde_json::from_str(line).map_err(malformed)?;
+        if v != VERSION {
+            return Err(MessageError::OtherVersion(v));
+        }
+        serde_json::from_str(line).map_err(malformed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_versioned_object() {
+        let message = Message::Output {
+            stream: OutputStream::Err,
+            text: "a\nb\u{1f980}".into(),
+        };
+        let line = message.to_line();
+        assert_eq!(
+            line,
+            "{\"v\":1,\"type\":\"output\",\"stream\":\"err\",\"text\":\"a\\nb\u{1f980}\"}\n"
+        );
+        assert_eq!(Message::from_line(&line), Ok(message));
+    }
+
+    #[test]
+    fn nested_reports_survive_the_journey() {
+        let place = SourceLocation {
+            file: "src/lib.rs".into(),
+            line: 3,
+            column: 9,
+        };
+        let messages = [
+            Message::Started {
+                test: "demo::a".into(),
+                location: Some(place.clone()),
+            },
+            Message::Progress(Counts {
+                complete: 1,
+                steps: u64::MAX,
+                ..Counts::default()
+            }),
+            Message::Step(StepReport {
+                index: 0,
+                thread: 1,
+                thread_name: None,
+                operation: "lock".into(),
+                object: "mutex#1".into(),
+                location: Some(place.clone()),
+                detail: None,
+                switched: true,
+            }),
+            Message::Finished {
+                verdict: Verdict::Failed,
+                reason: None,
+                counts: Counts::default(),
+                failure: Some(FailureReport {
+                    kind: "deadlock".into(),
+                    message: "m".into(),
+                    thread: None,
+                    thread_name: None,
+                    location: None,
+                    blocked: vec![BlockedThread {
+                        thread: 0,
+                        thread_name: None,
+                        operation: "lock".into(),
+                        object: "mutex#1".into(),
+                        location: None,
+                        held_by: vec![Holder {
+                            thread: 1,
+                            thread_name: None,
+                            location: Some(place),
+                        }],
+                    }],
+                    output: String::new(),
+                }),
+                seed: None,
+            },
+        ];
+        for message in messages {
+            assert_eq!(Message::from_line(&message.to_line()), Ok(message));
+        }
+    }
+
+    #[test]
+    fn reports_in_short() {
+        let place = |line| {
+            Some(SourceLocation {
+                file: "a.rs".into(),
+                line,
+                column: 9,
+            })
+        };
+        let step = StepReport {
+            index: 0,
+            thread: 1,
+            thread_name: Some("w".into()),
+            operation: "load".into(),
+            object: "atomic#1".into(),
+            location: place(3),
+            detail: Some("→ 0".into()),
+            switched: true,
+        };
+        assert_eq!(step.to_string(), "t1 (w)  load atomic#1  → 0  a.rs:3:9");
+        let failure = FailureReport {
+            kind: "deadlock".into(),
+            message: "no thread can go on".into(),
+            thread: None,
+            thread_name: None,
+            location: None,
+            blocked: vec![BlockedThread {
+                thread: 0,
+                thread_name: None,
+                operation: "lock".into(),
+                object: "mutex#1".into(),
+                location: place(4),
+                held_by: vec![Holder {
+                    thread: 1,
+                    thread_name: None,
+                    location: place(5),
+                }],
+            }],
+            output: "hello".into(),
+        };
+        assert_eq!(
+            failure.to_string(),
+            "deadlock: no thread can go on\n  t0 waits in lock of mutex#1 at a.rs:4:9, held by t1 since a.rs:5:9\noutput of \
+             this execution:\nhello"
+        );
+    }
+
+    #[test]
+    fn other_versions_and_noise_are_told_apart() {
+        assert_eq!(
+            Message::from_line("{\"v\":2,\"type\":\"new\"}"),
+            Err(MessageError::OtherVersion(2))
+        );
+        assert!(matches!(
+            Message::from_line("running 1 test"),
+            Err(MessageError::Malformed(_))
+        ));
+        assert!(matches!(
+            Message::from_line("{\"v\":1,\"type\":\"new\"}"),
+            Err(MessageError::Malformed(_))
+        ));
+    }
+}

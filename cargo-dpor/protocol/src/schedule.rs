@@ -1,0 +1,417 @@
+//! The schedule of the current execution, in memory that outlives the process that makes it.
+//!
+//! The test process is the only writer. `cargo dpor` reads the heartbeat while the process runs, and
+//! the rest after it has ended. A step is written **before** it is run, so that the step in which a
+//! process dies is on record.
+
+use crate::seed::{Creation, Seed, SeedStep, test_hash};
+use dpor_explorer::{ThreadId, Transition};
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+/// The most threads that a shared schedule can name.
+pub const MAX_THREADS: usize = 4096;
+/// The most refinements that a shared schedule can name.
+pub const MAX_REFINEMENTS: usize = 256;
+/// The most steps of one execution that a shared schedule can hold.
+pub const MAX_STEPS: usize = 1 << 20;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"dporsch1");
+
+/// The layout of the shared file. All-zero memory, as of a new file, is a valid value that
+/// [`SharedSchedule::attach`] refuses until [`SharedSchedule::create`] has been called on it.
+#[repr(C)]
+pub struct SharedSchedule {
+    magic: AtomicU64,
+    heartbeat: AtomicU64,
+    executions: AtomicU64,
+    phase: AtomicU32,
+    crashed: AtomicU32,
+    crash_signal: AtomicU32,
+    crash_thread: AtomicU32,
+    crash_address: AtomicU64,
+    crash_overflow: AtomicU32,
+    thread_count: AtomicU32,
+    refinement_count: AtomicU32,
+    lost: AtomicU32,
+    length: AtomicU64,
+    threads: [AtomicU64; MAX_THREADS],
+    refinements: [AtomicU64; MAX_REFINEMENTS],
+    steps: [AtomicU64; MAX_STEPS],
+}
+
+/// What the test process is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Phase {
+    /// The test's body has not begun.
+    Setup = 0,
+    /// A step of the explored program runs.
+    Running = 1,
+    /// The explorer works between steps.
+    Exploring = 2,
+    /// The last message has been sent.
+    Done = 3,
+}
+
+/// A fatal signal, as the test process's handler saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// The signal's number.
+    pub signal: u32,
+    /// The address whose use was the fault.
+    pub address: u64,
+    /// The thread whose step it was; none outside of steps.
+    pub thread: Option<ThreadId>,
+    /// The address was in the guard area of a stack.
+    pub stack_overflow: bool,
+}
+
+/// Why memory is no shared schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttachError {
+    /// There is too little of it.
+    TooSmall,
+    /// It was not made by a `cargo dpor` of this version.
+    WrongMagic,
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AttachError::TooSmall => "the shared schedule is too small",
+            AttachError::WrongMagic => "the shared schedule is of another version of cargo-dpor",
+        })
+    }
+}
+
+impl std::error::Error for AttachError {}
+
+/// A copy of a schedule, free to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Creations of all interned threads but the main one.
+    pub threads: Vec<Creation>,
+    /// Locations whose releases are scheduling points.
+    pub refinements: Vec<u64>,
+    /// The steps of the execution, the last one begun included.
+    pub steps: Vec<SeedStep>,
+    /// Something did not fit, so that the schedule cannot be replayed.
+    pub lost: bool,
+}
+
+const NO_THREAD: u32 = u32::MAX;
+const ALTERNATIVE_BITS: u32 = 24;
+
+impl SharedSchedule {
+    /// The size of the mapping, in bytes.
+    pub const fn size() -> usize {
+        size_of::<SharedSchedule>()
+    }
+
+    /// Makes zeroed memory a shared schedule.
+    ///
+    /// # Safety
+    /// `memory` points to [`SharedSchedule::size`] bytes, aligned to 8, zeroed, that stay mapped
+    /// for `'a` and that nothing accesses but through [`SharedSchedule`]s.
+    pub unsafe fn create<'a>(memory: *mut u8) -> &'a SharedSchedule {
+        // SAFETY: the caller vouches for size, alignment and life time; every bit pattern is a value of
+        // the type, and all of it is atomic, so that writes of another process are no mutation of it.
+        let shared = unsafe { &*memory.cast::<SharedSchedule>() };
+        shared.magic.store(MAGIC, Release);
+        shared
+    }
+
+    /// Takes a mapping of a file on which [`SharedSchedule::create`] was called.
+    ///
+    /// # Safety
+    /// `memory` points to `size` bytes, aligned to 8, that stay mapped for `'a` and that nothing
+    /// accesses but through [`SharedSchedule`]s.
+    ///
+    /// # Errors
+    /// [`AttachError`] if it cannot be one.
+    pub unsafe fn attach<'a>(memory: *mut u8, size: usize) -> Result<&'a SharedSchedule, AttachError> {
+        if size < Self::size() {
+            return Err(AttachError::TooSmall);
+        }
+        // SAFETY: as in `create`; the size was checked.
+        let shared = unsafe { &*memory.cast::<SharedSchedule>() };
+        if shared.magic.load(Acquire) != MAGIC {
+            return Err(AttachError::WrongMagic);
+        }
+        Ok(shared)
+    }
+
+    /// Begins an execution: its schedule is empty.
+    pub fn begin_execution(&self) {
+        self.length.store(0, Release);
+        self.executions.fetch_add(1, Relaxed);
+    }
+
+    /// Puts a step on record; to be called before it runs. `operation` is the scheduler's code of the
+    /// kind of operation, 0 if it has none. Counts as a heartbeat.
+    pub fn push(&self, transition: Transition, operation: u8) {
+        let index = self.length.load(Relaxed);
+        match self.steps.get(index as usize) {
+            Some(slot) if transition.alternative >> ALTERNATIVE_BITS == 0 => {
+                slot.store(pack(transition, operation), Relaxed);
+                self.length.store(index + 1, Release);
+            }
+            _ => self.lost.store(1, Relaxed),
+        }
+        self.heartbeat.store(self.heartbeat.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Forgets the steps from number `length` on.
+    pub fn truncate(&self, length: usize) {
+        if (length as u64) < self.length.load(Relaxed) {
+            self.length.store(length as u64, Release);
+        }
+    }
+
+    /// Says that the process is alive.
+    pub fn beat(&self) {
+        self.heartbeat.store(self.heartbeat.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Puts the creation path of a newly interned thread on record. Threads are interned in the order of
+    /// their ids; the main thread is not.
+    pub fn intern_thread(&self, creation: Creation) {
+        let index = self.thread_count.load(Relaxed);
+        match self.threads.get(index as usize) {
+            Some(slot) => {
+                slot.store(u64::from(creation.parent.0) << 32 | u64::from(creation.nth), Relaxed);
+                self.thread_count.store(index + 1, Release);
+            }
+            None => self.lost.store(1, Relaxed),
+        }
+    }
+
+    /// Forgets all interned threads.
+    pub fn clear_threads(&self) {
+        self.thread_count.store(0, Release);
+    }
+
+    /// Puts a location whose releases have become scheduling points on record.
+    pub fn add_refinement(&self, location: u64) {
+        let index = self.refinement_count.load(Relaxed);
+        match self.refinements.get(index as usize) {
+            Some(slot) => {
+                slot.store(location, Relaxed);
+                self.refinement_count.store(index + 1, Release);
+            }
+            None => self.lost.store(1, Relaxed),
+        }
+    }
+
+    /// Says what the process does from now on.
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u32, Release);
+    }
+
+    /// What the process does.
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Acquire) {
+            0 => Phase::Setup,
+            1 => Phase::Running,
+            2 => Phase::Exploring,
+            _ => Phase::Done,
+        }
+    }
+
+    /// Puts a fatal signal on record. Can be called from a signal handler.
+    pub fn set_crash(&self, crash: Crash) {
+        self.crash_signal.store(crash.signal, Relaxed);
+        self.crash_address.store(crash.address, Relaxed);
+        self.crash_thread
+            .store(crash.thread.map_or(NO_THREAD, |t| t.0), Relaxed);
+        self.crash_overflow.store(u32::from(crash.stack_overflow), Relaxed);
+        self.crashed.store(1, Release);
+    }
+
+    /// The fatal signal on record.
+    pub fn crash(&self) -> Option<Crash> {
+        (self.crashed.load(Acquire) != 0).then(|| {
+            let thread = self.crash_thread.load(Relaxed);
+            Crash {
+                signal: self.crash_signal.load(Relaxed),
+                address: self.crash_address.load(Relaxed),
+                thread: (thread != NO_THREAD).then_some(ThreadId(thread)),
+                stack_overflow: self.crash_overflow.load(Relaxed) != 0,
+            }
+        })
+    }
+
+    /// A number that changes as long as the process makes progress.
+    pub fn heartbeat(&self) -> u64 {
+        self.heartbeat.load(Relaxed)
+    }
+
+    /// Executions begun.
+    pub fn executions(&self) -> u64 {
+        self.executions.load(Relaxed)
+    }
+
+    /// Steps on record for the current execution.
+    pub fn len(&self) -> usize {
+        self.length.load(Acquire) as usize
+    }
+
+    /// Says whether no step is on record.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies what is on record.
+    pub fn snapshot(&self) -> Snapshot {
+        let filled = |slots: &[AtomicU64], length: usize| -> Vec<u64> {
+            slots[..length.min(slots.len())]
+                .iter()
+                .map(|slot| slot.load(Relaxed))
+                .collect()
+        };
+        Snapshot {
+            threads: filled(&self.threads, self.thread_count.load(Acquire) as usize)
+                .into_iter()
+                .map(|word| Creation {
+                    parent: ThreadId((word >> 32) as u32),
+                    nth: word as u32,
+                })
+                .collect(),
+            refinements: filled(&self.refinements, self.refinement_count.load(Acquire) as usize),
+            steps: filled(&self.steps, self.len()).into_iter().map(unpack).collect(),
+            lost: self.lost.load(Relaxed) != 0,
+        }
+    }
+}
+
+impl Snapshot {
+    /// The seed of this schedule; none if the schedule is not whole.
+    pub fn seed(self, test: &str, strategy: &str, spurious_wakeups: bool, spurious_cas: bool) -> Option<Seed> {
+        (!self.lost).then(|| Seed {
+            test: test_hash(test),
+            strategy: strategy.into(),
+            spurious_wakeups,
+            spurious_cas,
+            threads: self.threads,
+            refinements: self.refinements,
+            steps: self.steps,
+        })
+    }
+}
+
+fn pack(transition: Transition, operation: u8) -> u64 {
+    u64::from(transition.thread.0) << 32 | u64::from(operation) << ALTERNATIVE_BITS | u64::from(transition.alternative)
+}
+
+fn unpack(word: u64) -> SeedStep {
+    SeedStep {
+        transition: Transition {
+            thread: ThreadId((word >> 32) as u32),
+            alternative: word as u32 & ((1 << ALTERNATIVE_BITS) - 1),
+        },
+        operation: (word >> ALTERNATIVE_BITS) as u8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+    fn with_map(body: impl FnOnce(*mut u8)) {
+        let layout = Layout::new::<SharedSchedule>();
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc_zeroed(layout) };
+        body(memory);
+        // SAFETY: allocated above with this layout, and no reference is left.
+        unsafe { dealloc(memory, layout) };
+    }
+
+    fn step(thread: u32, alternative: u32) -> Transition {
+        Transition {
+            thread: ThreadId(thread),
+            alternative,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_through_another_view() {
+        with_map(|memory| {
+            // SAFETY: `with_map` gives zeroed memory of the right layout.
+            let early = unsafe { SharedSchedule::attach(memory, SharedSchedule::size()) };
+            assert_eq!(early.err(), Some(AttachError::WrongMagic));
+            // SAFETY: as above.
+            let writer = unsafe { SharedSchedule::create(memory) };
+            // SAFETY: as above.
+            let small = unsafe { SharedSchedule::attach(memory, 8) };
+            assert_eq!(small.err(), Some(AttachError::TooSmall));
+            // SAFETY: as above.
+            let reader = unsafe { SharedSchedule::attach(memory, SharedSchedule::size()) }.unwrap();
+            writer.begin_execution();
+            writer.push(step(9, 9), 9);
+            writer.begin_execution();
+            writer.intern_thread(Creation {
+                parent: ThreadId(0),
+                nth: 3,
+            });
+            writer.add_refinement(0xdead_beef_0000);
+            writer.push(step(0, 0), 4);
+            writer.push(step(1, (1 << 24) - 1), 255);
+            writer.push(step(7, 0), 0);
+            writer.truncate(2);
+            let crash = Crash {
+                signal: 11,
+                address: 16,
+                thread: Some(ThreadId(1)),
+                stack_overflow: true,
+            };
+            assert_eq!(reader.crash(), None);
+            writer.set_crash(crash);
+            assert_eq!(reader.crash(), Some(crash));
+            assert_eq!(reader.heartbeat(), 4);
+            assert_eq!(reader.executions(), 2);
+            let snapshot = reader.snapshot();
+            assert_eq!(
+                snapshot.threads,
+                [Creation {
+                    parent: ThreadId(0),
+                    nth: 3
+                }]
+            );
+            assert_eq!(snapshot.refinements, [0xdead_beef_0000]);
+            assert_eq!(
+                snapshot.steps,
+                [
+                    SeedStep {
+                        transition: step(0, 0),
+                        operation: 4
+                    },
+                    SeedStep {
+                        transition: step(1, (1 << 24) - 1),
+                        operation: 255
+                    }
+                ]
+            );
+            assert!(snapshot.seed("a", "source", false, false).is_some());
+        });
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_replayable() {
+        with_map(|memory| {
+            // SAFETY: `with_map` gives zeroed memory of the right layout.
+            let shared = unsafe { SharedSchedule::create(memory) };
+            for n in 0..=MAX_THREADS {
+                shared.intern_thread(Creation {
+                    parent: ThreadId(0),
+                    nth: n as u32,
+                });
+            }
+            let snapshot = shared.snapshot();
+            assert!(snapshot.lost);
+            assert_eq!(snapshot.threads.len(), MAX_THREADS);
+            assert_eq!(snapshot.seed("a", "source", false, false), None);
+        });
+    }
+}
