@@ -1,0 +1,42 @@
+//! std's synchronisation, threads and time, redefined as operations of the cargo-dpor scheduler.
+//!
+//! Each module mirrors the module of std of the same name and holds what is redefined there. Inside a model,
+//! every operation is handed to the scheduler, which explores all orders that matter. Elsewhere the same types
+//! work on real threads, with the same semantics.
+//!
+//! `cargo dpor test` puts these in the place of std's, in unmodified crates.
+//!
+//! | std | redefined |
+//! |---|---|
+//! | [`sync`] | `Mutex`, `RwLock`, `Condvar`, `Barrier`, `Once`, `OnceLock`, `LazyLock` |
+//! | [`sync::atomic`] | all atomics, `fence`, `compiler_fence` |
+//! | [`sync::mpsc`] | `channel`, `sync_channel` |
+//! | [`thread`] | `spawn`, `Builder`, `scope`, `park`, `sleep`, `thread_local!`, … |
+//! | [`time`] | `Instant`, `SystemTime` |
+//! | [`hint`], [`panic`], [`process`] | `spin_loop`; the panic hook; `exit` and `abort` |
+//! | macros | [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`dbg!`], [`thread_local!`] |
+
+pub mod hint;
+pub mod panic;
+#[doc(hidden)]
+pub mod print;
+pub mod process;
+pub mod sync;
+pub mod thread;
+pub mod time;
+
+/// The real std, for macros.
+#[doc(hidden)]
+pub use std as __std;
+
+mod runner;
+
+pub use runner::{Model, Outcome, model};
+
+/// What the attributes of the facades expand to.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::runner::run_test;
+    pub use core::prelude::v1::test;
+    pub use dpor_shim_macros::{global_allocator, test as test_attribute};
+}

@@ -1,0 +1,433 @@
+//! The test process's end of the conversation with `cargo dpor`.
+
+use super::body::Body;
+use super::describe::{self, Objects};
+use super::journal::Journaled;
+use super::{failure_report, seed_of};
+use dpor_explorer::{
+    End, Explorer, Limits, Observer, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
+};
+use dpor_protocol::{
+    Config, Counts, Message, Mode, OutputStream, Phase, Seed, SeedStep, SharedSchedule, SourceLocation, StepReport,
+    ThreadReport,
+};
+use dpor_scheduler::{Crash, OperationKind, Options, Program, program};
+use std::fs::File;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::os::fd::FromRawFd;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How the process ends after a fatal signal, whose description it has left in the shared mapping.
+const CRASHED: i32 = 70;
+/// How it ends when it cannot talk to its parent at all.
+const NO_CONVERSATION: i32 = 71;
+
+/// Where the crash handler leaves what it knows.
+static MAP: OnceLock<&'static SharedSchedule> = OnceLock::new();
+
+/// Does what the configuration asks for, and ends the process.
+pub(crate) fn serve(config: &str, test: &str, place: &std::panic::Location<'_>, body: Body) -> ! {
+    let config = Config::from_json(config).unwrap_or_else(|error| give_up(&error));
+    let map = attach(config.map).unwrap_or_else(|error| give_up(&error));
+    // SAFETY: the parent handed the descriptor to us for this purpose.
+    let pipe = unsafe { File::from_raw_fd(config.pipe) };
+    let mut parent = Parent { pipe };
+    parent.send(&Message::Started {
+        test: test.to_owned(),
+        location: Some(SourceLocation::from(place)),
+    });
+    let _ = MAP.set(map);
+    let _reporter = program::on_crash(crashed);
+    let finished = match &config.mode {
+        Mode::Explore => explore(&config, map, body, &mut parent),
+        Mode::Replay { seed } => replay(&config, seed, map, body, &mut parent),
+    };
+    parent.send(&finished);
+    map.set_phase(Phase::Done);
+    leave(0)
+}
+
+fn give_up(error: &str) -> ! {
+    eprintln!("{error}");
+    leave(NO_CONVERSATION)
+}
+
+fn leave(code: i32) -> ! {
+    // SAFETY: ends the process without running destructors: the explored program's memory is gone.
+    unsafe { libc::_exit(code) }
+}
+
+fn crashed(crash: Crash) {
+    if let Some(map) = MAP.get() {
+        map.set_crash(dpor_protocol::Crash {
+            signal: crash.signal.unsigned_abs(),
+            address: crash.address as u64,
+            thread: crash.thread,
+            stack_overflow: crash.stack_overflow,
+        });
+    }
+    leave(CRASHED)
+}
+
+fn attach(descriptor: i32) -> Result<&'static SharedSchedule, String> {
+    let size = SharedSchedule::size();
+    // SAFETY: a new mapping of the file that the parent handed to us.
+    let memory = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            descriptor,
+            0,
+        )
+    };
+    if memory == libc::MAP_FAILED {
+        return Err(format!(
+            "cannot map the shared schedule: {}",
+            std::io::Error::last_os_error()
+        ));
+    }
+    // SAFETY: the mapping has this size and stays until the process ends.
+    unsafe { SharedSchedule::attach(memory.cast(), size) }.map_err(|error| error.to_string())
+}
+
+struct Parent {
+    pipe: File,
+}
+
+impl Parent {
+    fn send(&mut self, message: &Message) {
+        // A parent that has gone away needs no answer.
+        if self.pipe.write_all(message.to_line().as_bytes()).is_err() {
+            leave(NO_CONVERSATION);
+        }
+    }
+}
+
+fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
+    Counts {
+        complete: statistics.complete,
+        blocked: statistics.blocked,
+        pruned: statistics.pruned,
+        cut: statistics.cut,
+        steps: statistics.steps,
+        races: statistics.races,
+        refinements: statistics.refinements,
+        peak_depth: statistics.peak_depth,
+        threads: threads as u64,
+        millis: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Sends progress, about ten times a second.
+struct Progress<'a> {
+    parent: &'a mut Parent,
+    started: Instant,
+    sent: Instant,
+    executions: u32,
+}
+
+impl Observer<Journaled> for Progress<'_> {
+    fn execution(&mut self, system: &mut Journaled, _: &End, _: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+        self.executions += 1;
+        // Reading the clock costs about as much as a short execution.
+        if self.executions.is_multiple_of(64) && self.sent.elapsed() >= Duration::from_millis(100) {
+            self.sent = Instant::now();
+            let threads = system.threads().len();
+            self.parent
+                .send(&Message::Progress(counts(statistics, threads, self.started.elapsed())));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn incomplete(reason: String) -> Message {
+    Message::Finished {
+        verdict: dpor_protocol::Verdict::Incomplete,
+        reason: Some(reason),
+        counts: Counts::default(),
+        failure: None,
+        seed: None,
+    }
+}
+
+fn strategy(config: &Config) -> Result<Strategy, String> {
+    match config
+        .strategy
+        .parse()
+        .map_err(|error: dpor_explorer::strategy::UnknownStrategy| error.to_string())?
+    {
+        Strategy::Random { seed: 0 } => Ok(Strategy::Random {
+            seed: config.random_seed,
+        }),
+        strategy => Ok(strategy),
+    }
+}
+
+fn options(config: &Config) -> Options {
+    Options {
+        spurious_wakeups: config.spurious_wakeups,
+        spurious_cas: config.spurious_cas,
+    }
+}
+
+fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
+    let strategy = match strategy(config) {
+        Ok(strategy) => strategy,
+        Err(error) => return incomplete(error),
+    };
+    let limits = Limits {
+        executions: config.limits.executions,
+        steps: config.limits.steps,
+        time: config
+            .limits
+            .seconds
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        depth: config.limits.depth,
+    };
+    let options = options(config);
+    let program = match Program::new(options, move || body.run()) {
+        Ok(program) => program,
+        Err(error) => return incomplete(error.to_string()),
+    };
+    let mut explorer = Explorer::new(Journaled::new(program, map), strategy, limits);
+    let now = Instant::now();
+    let report = explorer.run(&mut Progress {
+        parent,
+        started: now,
+        sent: now,
+        executions: 0,
+    });
+    let system = explorer.system();
+    let counts = counts(&report.statistics, system.threads().len(), report.statistics.time);
+    let (verdict, reason, failure, seed) = match report.verdict {
+        Verdict::Complete => (dpor_protocol::Verdict::Complete, None, None, None),
+        Verdict::Incomplete { reason } => (dpor_protocol::Verdict::Incomplete, Some(reason), None, None),
+        Verdict::Failed { failure, .. } => {
+            // The mapping holds the kinds of operation as well.
+            let steps = map.snapshot().steps;
+            let seed = seed_of(&system.program, &config.test, strategy, options, steps);
+            let failure = failure_report(&system.program, &failure);
+            (dpor_protocol::Verdict::Failed, None, Some(failure), Some(seed.encode()))
+        }
+    };
+    Message::Finished {
+        verdict,
+        reason,
+        counts,
+        failure,
+        seed,
+    }
+}
+
+/// What happens in a replay.
+pub(crate) enum Event {
+    /// A step is about to run.
+    Next(StepReport),
+    /// A step has run; it replaces the announcement.
+    Step(StepReport),
+    /// A thread has come to be.
+    Thread(ThreadReport),
+}
+
+/// Why a schedule could not be followed.
+#[derive(Debug)]
+pub(crate) enum Astray {
+    /// The process cannot hold a model.
+    Setup(String),
+    /// The program does something else than it did.
+    Diverged { step: u64, expected: String, met: String },
+    /// The schedule ended, and nothing had failed.
+    NoFailure,
+}
+
+impl std::fmt::Display for Astray {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Astray::Setup(error) => f.write_str(error),
+            Astray::Diverged { step, expected, met } => write!(
+                f,
+                "the seed does not fit this test any more: at step {step} it expects {expected}, but met {met}"
+            ),
+            Astray::NoFailure => f.write_str("the schedule of the seed ends without a failure"),
+        }
+    }
+}
+
+/// Runs the schedule of a seed; returns the failure in which it ends.
+pub(crate) fn follow(
+    seed: &Seed,
+    body: Body,
+    tell: &mut dyn FnMut(Event),
+) -> Result<dpor_protocol::FailureReport, Box<Astray>> {
+    let options = Options {
+        spurious_wakeups: seed.spurious_wakeups,
+        spurious_cas: seed.spurious_cas,
+    };
+    let program =
+        Program::new(options, move || body.run()).map_err(|error| Box::new(Astray::Setup(error.to_string())))?;
+    follow_in(
+        seed,
+        program,
+        |program, transition, _, step| program.step(transition, step),
+        tell,
+    )
+}
+
+fn follow_in(
+    seed: &Seed,
+    mut program: Program,
+    mut run: impl FnMut(&mut Program, dpor_explorer::Transition, u8, &mut Step) -> Result<(), Stop>,
+    tell: &mut dyn FnMut(Event),
+) -> Result<dpor_protocol::FailureReport, Box<Astray>> {
+    let mut objects = Objects::default();
+    program.trace();
+    program.intern_threads(&seed.threads.iter().map(|c| (c.parent, c.nth)).collect::<Vec<_>>());
+    program.observe(
+        &seed
+            .refinements
+            .iter()
+            .map(|&location| dpor_scheduler::Location(location))
+            .collect::<Vec<_>>(),
+    );
+    program.restart();
+    let mut known = 0;
+    let mut announce = |program: &Program, tell: &mut dyn FnMut(Event)| {
+        let threads = program.thread_reports();
+        for thread in threads.iter().skip(known) {
+            tell(Event::Thread(ThreadReport {
+                id: thread.id.0,
+                parent: Some(thread.parent.0).filter(|_| thread.id != ThreadId::MAIN),
+                name: thread.name.clone(),
+                location: thread.source.map(SourceLocation::from),
+            }));
+        }
+        known = known.max(threads.len());
+    };
+    let mut previous = None;
+    let mut step = Step::default();
+    for (index, &SeedStep { transition, operation }) in (0u64..).zip(&seed.steps) {
+        let switched = previous != Some(transition.thread);
+        let diverged = |met: String| {
+            let expected = OperationKind::from_code(operation).map_or("an operation", OperationKind::name);
+            let expected = format!("`{expected}` by {}", transition.thread);
+            Err(Box::new(Astray::Diverged {
+                step: index,
+                expected,
+                met,
+            }))
+        };
+        let Some((kind, source)) = program.pending_operation(transition.thread) else {
+            return diverged(format!("no thread {}", transition.thread));
+        };
+        let place = source.map_or_else(String::new, |source| format!(" at {}:{}", source.file(), source.line()));
+        if operation != 0 && kind as u8 != operation {
+            return diverged(format!("`{kind}`{place}"));
+        }
+        let enabled = program.threads()[transition.thread.index()]
+            .alternatives()
+            .is_some_and(|alternatives| alternatives.contains(transition.alternative));
+        if !enabled {
+            return diverged(format!("`{kind}`{place}, which cannot go on"));
+        }
+        tell(Event::Next(describe::next(
+            &program,
+            transition.thread,
+            index,
+            switched,
+        )));
+        step.clear();
+        let result = run(&mut program, transition, operation, &mut step);
+        announce(&program, tell);
+        if let Some(report) = describe::step(&program, &mut objects, index, switched) {
+            tell(Event::Step(report));
+        }
+        match result {
+            Ok(()) => {}
+            Err(Stop::Failed(failure) | Stop::Unsupported(failure)) => {
+                return Ok(describe::failure(&program, &failure, &mut objects));
+            }
+            Err(Stop::Refine) => return diverged("a release that had not been observed".to_owned()),
+        }
+        previous = Some(transition.thread);
+    }
+    program.hold_spinning();
+    if program
+        .threads()
+        .iter()
+        .any(|status| matches!(status, Status::Enabled(_)))
+    {
+        return Err(Box::new(Astray::NoFailure));
+    }
+    match program.finish() {
+        Err(failure) => Ok(describe::failure(&program, &failure, &mut objects)),
+        Ok(()) => Err(Box::new(Astray::NoFailure)),
+    }
+}
+
+fn replay(config: &Config, seed: &str, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
+    let seed: Seed = match seed.parse() {
+        Ok(seed) => seed,
+        Err(error) => return incomplete(format!("{error}")),
+    };
+    if let Err(error) = seed.check_test(&config.test) {
+        return incomplete(error.to_string());
+    }
+    let options = Options {
+        spurious_wakeups: seed.spurious_wakeups,
+        spurious_cas: seed.spurious_cas,
+    };
+    let program = match Program::new(options, move || body.run()) {
+        Ok(program) => program,
+        Err(error) => return incomplete(error.to_string()),
+    };
+    map.begin_execution();
+    let run = |program: &mut Program, transition, operation, step: &mut Step| {
+        map.push(transition, operation);
+        map.set_phase(Phase::Running);
+        let result = program.step(transition, step);
+        map.set_phase(Phase::Exploring);
+        result
+    };
+    let ended = follow_in(&seed, program, run, &mut |event| {
+        parent.send(&match event {
+            Event::Next(step) | Event::Step(step) => Message::Step(step),
+            Event::Thread(thread) => Message::Thread(thread),
+        });
+    });
+    let counts = Counts {
+        steps: seed.steps.len() as u64,
+        complete: 1,
+        ..Counts::default()
+    };
+    let failure = match ended {
+        Ok(failure) => failure,
+        Err(astray) => {
+            if let Astray::Diverged { step, expected, met } = *astray {
+                parent.send(&Message::Diverged {
+                    step,
+                    expected: expected.clone(),
+                    met: met.clone(),
+                });
+                return incomplete(Astray::Diverged { step, expected, met }.to_string());
+            }
+            return incomplete(astray.to_string());
+        }
+    };
+    if !failure.output.is_empty() {
+        parent.send(&Message::Output {
+            stream: OutputStream::Err,
+            text: failure.output.clone(),
+        });
+    }
+    Message::Finished {
+        verdict: dpor_protocol::Verdict::Failed,
+        reason: None,
+        counts,
+        failure: Some(failure),
+        seed: Some(seed.encode()),
+    }
+}

@@ -1,0 +1,142 @@
+//! Turns what the scheduler tells into what the parent prints.
+
+use dpor_explorer::Failure;
+use dpor_protocol::{BlockedThread, FailureReport, Holder, SourceLocation, StepReport};
+use dpor_scheduler::{Location, OperationKind, Program, ThreadId};
+
+/// Names for objects: their kind, and a number in order of first use.
+#[derive(Default)]
+pub(crate) struct Objects {
+    names: Vec<(Location, String)>,
+    counts: Vec<(&'static str, u32)>,
+}
+
+impl Objects {
+    pub fn name(&mut self, object: Location, kind: OperationKind) -> String {
+        let class = class(kind);
+        if object == Location(0) || class.is_empty() {
+            return String::new();
+        }
+        if let Some((_, name)) = self.names.iter().find(|(known, _)| *known == object) {
+            return name.clone();
+        }
+        if !self.counts.iter().any(|(known, _)| *known == class) {
+            self.counts.push((class, 0));
+        }
+        let mut name = class.to_owned();
+        if let Some((_, count)) = self.counts.iter_mut().find(|(known, _)| *known == class) {
+            *count += 1;
+            name = format!("{class}#{count}");
+        }
+        self.names.push((object, name.clone()));
+        name
+    }
+}
+
+fn class(kind: OperationKind) -> &'static str {
+    use OperationKind as K;
+    match kind {
+        K::Load | K::Store | K::Swap | K::CompareExchange | K::Rmw => "atomic",
+        K::Lock | K::TryLock | K::Unlock => "mutex",
+        K::ReadLock
+        | K::TryReadLock
+        | K::ReadUnlock
+        | K::WriteLock
+        | K::TryWriteLock
+        | K::WriteUnlock
+        | K::Downgrade => "rwlock",
+        K::CondvarWait | K::CondvarWake | K::NotifyOne | K::NotifyAll => "condvar",
+        K::OnceBegin | K::OnceEnd | K::OnceWait | K::OnceQuery => "once",
+        K::BarrierWait | K::BarrierWake => "barrier",
+        K::Send
+        | K::TrySend
+        | K::Recv
+        | K::TryRecv
+        | K::RecvTimeout
+        | K::DropSender
+        | K::DropReceiver
+        | K::CloneSender => "channel",
+        K::Join | K::IsFinished | K::Park | K::ParkTimeout | K::Unpark | K::Exit => "thread",
+        K::PoisonQuery | K::PoisonClear => "lock",
+        K::FutexWait | K::FutexWake => "futex",
+        _ => "",
+    }
+}
+
+fn place(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
+    source.map(SourceLocation::from)
+}
+
+/// The step that the program has just run.
+pub(crate) fn step(program: &Program, objects: &mut Objects, index: u64, switched: bool) -> Option<StepReport> {
+    let step = program.last_step()?;
+    Some(StepReport {
+        index,
+        thread: step.thread.0,
+        thread_name: program.thread_name(step.thread),
+        operation: step.kind.to_string(),
+        object: objects.name(step.object, step.kind),
+        location: place(step.source),
+        detail: Some(step.detail).filter(|detail| !detail.is_empty()),
+        switched,
+    })
+}
+
+/// The step that the thread is about to make.
+pub(crate) fn next(program: &Program, thread: ThreadId, index: u64, switched: bool) -> StepReport {
+    let pending = program.pending_operation(thread);
+    StepReport {
+        index,
+        thread: thread.0,
+        thread_name: program.thread_name(thread),
+        operation: pending.map_or_else(String::new, |(kind, _)| kind.to_string()),
+        object: String::new(),
+        location: place(pending.and_then(|(_, source)| source)),
+        detail: None,
+        switched,
+    }
+}
+
+/// A failure in the state that the program is in now.
+pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Objects) -> FailureReport {
+    let blocked = match failure.kind {
+        "deadlock" | "livelock" => program.blocked(),
+        _ => Vec::new(),
+    };
+    let thread = match failure.kind {
+        "deadlock" | "livelock" => None,
+        "panic" | "error" | "no-panic" => Some(ThreadId::MAIN),
+        _ => Some(program.last_thread()),
+    };
+    let panic = thread
+        .filter(|_| failure.kind == "panic")
+        .and_then(|thread| program.last_panic(thread));
+    let location = panic.and_then(|panic| panic.location);
+    FailureReport {
+        kind: failure.kind.to_owned(),
+        message: failure.message.clone(),
+        thread: thread.map(|thread| thread.0),
+        thread_name: thread.and_then(|thread| program.thread_name(thread)),
+        location: location.map(|(file, line, column)| SourceLocation { file, line, column }),
+        blocked: blocked
+            .into_iter()
+            .map(|thread| BlockedThread {
+                thread: thread.thread.0,
+                thread_name: program.thread_name(thread.thread),
+                operation: thread.kind.to_string(),
+                object: objects.name(thread.object, thread.kind),
+                location: place(thread.source),
+                held_by: thread
+                    .holder
+                    .into_iter()
+                    .map(|(holder, source)| Holder {
+                        thread: holder.0,
+                        thread_name: program.thread_name(holder),
+                        location: place(source),
+                    })
+                    .collect(),
+            })
+            .collect(),
+        output: program.output().iter().map(|piece| piece.text.as_str()).collect(),
+    }
+}

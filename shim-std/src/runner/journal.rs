@@ -1,0 +1,94 @@
+//! Keeps the schedule of the current execution where it outlives the process.
+
+use dpor_explorer::{
+    Checkpoint, Failure, Fingerprint, Pending, Status, Step, Stop, System, ThreadId, Transition, Variable,
+};
+use dpor_protocol::{Creation, Phase, SharedSchedule};
+use dpor_scheduler::{OperationKind, Program};
+
+/// A program that writes each transition to a shared mapping before it runs it.
+pub(crate) struct Journaled {
+    pub program: Program,
+    pub map: &'static SharedSchedule,
+    /// How many threads are on record.
+    threads: usize,
+    /// How many refinements are on record.
+    refinements: usize,
+}
+
+impl Journaled {
+    pub fn new(program: Program, map: &'static SharedSchedule) -> Journaled {
+        // The main thread needs no record.
+        Journaled {
+            program,
+            map,
+            threads: 1,
+            refinements: 0,
+        }
+    }
+}
+
+impl System for Journaled {
+    fn restart(&mut self) {
+        self.map.begin_execution();
+        self.program.restart();
+    }
+
+    fn threads(&self) -> &[Status] {
+        self.program.threads()
+    }
+
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
+        let kind = self
+            .program
+            .pending_operation(transition.thread)
+            .map_or(OperationKind::Start, |(kind, _)| kind);
+        self.map.push(transition, kind as u8);
+        self.map.set_phase(Phase::Running);
+        let result = self.program.step(transition, step);
+        self.map.set_phase(Phase::Exploring);
+        if self.program.threads().len() > self.threads {
+            let table = self.program.thread_table();
+            for &(parent, nth) in &table[self.threads..] {
+                self.map.intern_thread(Creation { parent, nth });
+            }
+            self.threads = table.len();
+        }
+        if matches!(result, Err(Stop::Refine)) {
+            let observed = self.program.observed();
+            for location in &observed[self.refinements..] {
+                self.map.add_refinement(location.0);
+            }
+            self.refinements = observed.len();
+        }
+        result
+    }
+
+    fn pending(&self, thread: ThreadId) -> Pending {
+        self.program.pending(thread)
+    }
+
+    fn value(&self, variable: Variable) -> i64 {
+        self.program.value(variable)
+    }
+
+    fn describe(&self, signature: u64) -> String {
+        self.program.describe(signature)
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.program.finish()
+    }
+
+    fn fingerprint(&mut self) -> Fingerprint {
+        self.program.fingerprint()
+    }
+
+    fn checkpoint(&mut self) -> Option<Checkpoint> {
+        self.program.checkpoint()
+    }
+
+    fn rewind(&mut self, to: Checkpoint) {
+        self.program.rewind(to);
+    }
+}

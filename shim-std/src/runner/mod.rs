@@ -1,0 +1,277 @@
+//! Runs a test under the explorer: for `cargo dpor` (one test a process, which reports to its parent), in a plain
+//! run of a binary that was built by it, and for the explicit use, [`model`].
+
+mod body;
+mod child;
+mod describe;
+mod journal;
+
+use body::Body;
+use dpor_explorer::{Explorer, Failure, Limits, Report, Statistics, Strategy, System, Verdict};
+use dpor_protocol::{Creation, Seed, SeedStep, test_hash};
+use dpor_scheduler::{OperationKind, Options, Program};
+use std::fmt;
+use std::process::Termination;
+use std::time::Duration;
+
+/// Explores every interleaving that matters of `test`, which may use what this crate offers in place of `std`.
+///
+/// This is the explicit use, for a crate that is not built by `cargo dpor`: the test calls `model` itself, and uses
+/// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`.
+///
+/// # Panics
+/// If an execution fails, with the report of that execution and the seed that [`Model::replay`] takes; if the exploration
+/// is incomplete; and if this process cannot hold a model.
+pub fn model<T: Termination>(test: impl Fn() -> T + 'static) {
+    Model::new().check(test);
+}
+
+/// An exploration with options. See [`model`].
+#[derive(Clone, Debug)]
+pub struct Model {
+    name: String,
+    strategy: Strategy,
+    limits: Limits,
+    options: Options,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Model {
+    /// The exploration that [`model`] makes: `source`, without limits.
+    pub fn new() -> Model {
+        Model {
+            name: std::thread::current().name().unwrap_or("model").to_owned(),
+            strategy: Strategy::default(),
+            limits: Limits::default(),
+            options: Options::default(),
+        }
+    }
+
+    /// Sets the strategy.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Model {
+        self.strategy = strategy;
+        self
+    }
+
+    /// Gives up after this many executions.
+    #[must_use]
+    pub fn max_executions(mut self, executions: u64) -> Model {
+        self.limits.executions = Some(executions);
+        self
+    }
+
+    /// Gives up after this many steps of all executions together.
+    #[must_use]
+    pub fn max_steps(mut self, steps: u64) -> Model {
+        self.limits.steps = Some(steps);
+        self
+    }
+
+    /// Gives up after this time.
+    #[must_use]
+    pub fn max_time(mut self, time: Duration) -> Model {
+        self.limits.time = Some(time);
+        self
+    }
+
+    /// Bounds the length of each execution, in steps.
+    #[must_use]
+    pub fn max_depth(mut self, steps: u32) -> Model {
+        self.limits.depth = steps;
+        self
+    }
+
+    /// Lets waits on condition variables and `park` end without cause.
+    #[must_use]
+    pub fn spurious_wakeups(mut self, allowed: bool) -> Model {
+        self.options.spurious_wakeups = allowed;
+        self
+    }
+
+    /// Lets `compare_exchange_weak` fail without cause.
+    #[must_use]
+    pub fn spurious_cas(mut self, allowed: bool) -> Model {
+        self.options.spurious_cas = allowed;
+        self
+    }
+
+    /// Explores, and says what can be said.
+    ///
+    /// # Panics
+    /// If this process cannot hold a model.
+    pub fn explore<T: Termination>(&self, test: impl Fn() -> T + 'static) -> Outcome {
+        let body = Body::new(self.name.clone(), None, test);
+        match self.run(body) {
+            Ok(outcome) => outcome,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Explores, and demands that the result is [`Verdict::Complete`].
+    ///
+    /// # Panics
+    /// If it is not, or if this process cannot hold a model.
+    pub fn check<T: Termination>(&self, test: impl Fn() -> T + 'static) {
+        let outcome = self.explore(test);
+        assert!(outcome.report.verdict == Verdict::Complete, "{outcome}");
+    }
+
+    /// Runs the schedule of a seed that a failed exploration of the same test has printed, and ends in the same failure.
+    ///
+    /// # Panics
+    /// With the failure; and if the seed is damaged or does not fit the test.
+    pub fn replay<T: Termination>(&self, seed: &str, test: impl Fn() -> T + 'static) {
+        let seed: Seed = seed.parse().unwrap_or_else(|error| panic!("{error}"));
+        if let Err(error) = seed.check_test(&self.name) {
+            panic!("{error}");
+        }
+        let body = Body::new(self.name.clone(), None, test);
+        let mut steps = Vec::new();
+        let ended = child::follow(&seed, body, &mut |event| {
+            if let child::Event::Step(step) = event {
+                steps.push(format!("  {:>3}  {step}", step.index));
+            }
+        });
+        match ended {
+            Ok(failure) => panic!("{failure}\n{}", steps.join("\n")),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn run(&self, body: Body) -> Result<Outcome, dpor_scheduler::SetupError> {
+        let program = Program::new(self.options, move || body.run())?;
+        let mut explorer = Explorer::new(program, self.strategy, self.limits);
+        let report = explorer.run(&mut ());
+        let program = explorer.system();
+        let seed = match &report.verdict {
+            Verdict::Failed { schedule, .. } => {
+                let steps = recorded(program, schedule);
+                Some(seed_of(program, &self.name, self.strategy, self.options, steps))
+            }
+            _ => None,
+        };
+        let output = program.output().iter().map(|piece| piece.text.as_str()).collect();
+        Ok(Outcome {
+            report,
+            seed: seed.map(|seed| seed.encode()),
+            output,
+        })
+    }
+}
+
+/// What an exploration by [`Model`] has found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The verdict and the counts.
+    pub report: Report,
+    /// The seed of the failing schedule.
+    pub seed: Option<String>,
+    /// What the failing execution printed.
+    pub output: String,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Statistics {
+            complete,
+            blocked,
+            steps,
+            ..
+        } = self.report.statistics;
+        match &self.report.verdict {
+            Verdict::Complete => writeln!(f, "complete")?,
+            Verdict::Failed { failure, .. } => writeln!(f, "{failure}")?,
+            Verdict::Incomplete { reason } => writeln!(f, "incomplete: {reason}")?,
+        }
+        write!(f, "{complete} executions, {blocked} blocked, {steps} steps")?;
+        if !self.output.is_empty() {
+            write!(f, "\noutput of this execution:\n{}", self.output)?;
+        }
+        match &self.seed {
+            Some(seed) => write!(f, "\nrun this schedule again with `Model::new().replay(\"{seed}\", …)`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The steps of a schedule with their kinds of operation, from running it again.
+fn recorded(program: &mut Program, schedule: &[dpor_explorer::Transition]) -> Vec<SeedStep> {
+    let mut step = dpor_explorer::Step::default();
+    program.restart();
+    let mut steps = Vec::with_capacity(schedule.len());
+    for &transition in schedule {
+        let kind = program
+            .pending_operation(transition.thread)
+            .map_or(OperationKind::Start, |(kind, _)| kind);
+        steps.push(SeedStep {
+            transition,
+            operation: kind as u8,
+        });
+        step.clear();
+        if program.step(transition, &mut step).is_err() {
+            break;
+        }
+    }
+    steps
+}
+
+fn seed_of(program: &Program, test: &str, strategy: Strategy, options: Options, steps: Vec<SeedStep>) -> Seed {
+    let threads = program.thread_table();
+    Seed {
+        test: test_hash(test),
+        strategy: strategy.to_string(),
+        spurious_wakeups: options.spurious_wakeups,
+        spurious_cas: options.spurious_cas,
+        threads: threads
+            .iter()
+            .skip(1)
+            .map(|&(parent, nth)| Creation { parent, nth })
+            .collect(),
+        refinements: program.observed().iter().map(|location| location.0).collect(),
+        steps,
+    }
+}
+
+/// What the `test` attribute of the facades makes of a test.
+///
+/// Under `cargo dpor` the process ends here. Otherwise the test is explored without limits, and passes if its exploration
+/// is complete; the value is that of one more, plain run.
+///
+/// # Panics
+/// As [`model`].
+#[track_caller]
+pub fn run_test<T: Termination + 'static>(
+    name: &'static str,
+    should_panic: Option<Option<&'static str>>,
+    test: fn() -> T,
+) -> T {
+    let place = std::panic::Location::caller();
+    if dpor_scheduler::on_model_thread() {
+        return test();
+    }
+    let body = Body::new(name.rsplit("::").next().unwrap_or(name).to_owned(), should_panic, test);
+    if let Ok(config) = std::env::var(dpor_protocol::ENV) {
+        child::serve(&config, name, place, body);
+    }
+    match (Model {
+        name: name.to_owned(),
+        ..Model::new()
+    })
+    .run(body)
+    {
+        Ok(outcome) if outcome.report.verdict == Verdict::Complete => test(),
+        Ok(outcome) => panic!("{outcome}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A failure for reports.
+pub(crate) fn failure_report(program: &Program, failure: &Failure) -> dpor_protocol::FailureReport {
+    describe::failure(program, failure, &mut describe::Objects::default())
+}

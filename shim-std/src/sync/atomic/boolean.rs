@@ -1,0 +1,35 @@
+//! The atomic boolean.
+
+use super::{AccessKind, OperationKind, Ordering, atomic, begin, begin_weak, did_exchange, did_modify, did_read};
+use super::{did_write, failure_ordering, modify};
+use std::fmt;
+use std::sync::atomic as real;
+
+/// `std::sync::atomic::AtomicBool`, and laid out like it.
+#[derive(Default)]
+#[repr(transparent)]
+pub struct AtomicBool {
+    inner: real::AtomicBool,
+}
+
+atomic!([] AtomicBool, real::AtomicBool, bool);
+
+impl AtomicBool {
+    modify! { bool;
+        /// Logical and.
+        fetch_and(bool);
+        /// Logical nand.
+        fetch_nand(bool);
+        /// Logical or.
+        fetch_or(bool);
+        /// Logical exclusive or.
+        fetch_xor(bool);
+    }
+
+    /// Logical not. Returns the old value.
+    #[inline]
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
+    }
+}

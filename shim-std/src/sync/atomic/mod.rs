@@ -1,0 +1,381 @@
+//! `std::sync::atomic`: every access is a scheduling point, and is made on the real atomic inside.
+//!
+//! Executions are sequentially consistent: orderings are checked as std checks them and else only matter off
+//! model threads. A fence touches no location, so it is no scheduling point.
+
+mod boolean;
+mod integer;
+mod pointer;
+
+pub use boolean::AtomicBool;
+pub use integer::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
+};
+pub use pointer::AtomicPtr;
+pub use std::sync::atomic::Ordering;
+
+use dpor_scheduler::{
+    AccessKind, Guard, Location, Operation, OperationKind, access, access_of, note, on_model_thread, options, perform,
+    point,
+};
+use std::fmt::Debug;
+
+/// An [`AtomicBool`] that is `false`.
+#[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "std's item")]
+pub const ATOMIC_BOOL_INIT: AtomicBool = AtomicBool::new(false);
+
+/// An [`AtomicIsize`] that is 0.
+#[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "std's item")]
+pub const ATOMIC_ISIZE_INIT: AtomicIsize = AtomicIsize::new(0);
+
+/// An [`AtomicUsize`] that is 0.
+#[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "std's item")]
+pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
+
+/// `std::sync::atomic::fence`.
+///
+/// # Panics
+/// If `order` is `Relaxed`.
+#[inline]
+#[track_caller]
+pub fn fence(order: Ordering) {
+    std::sync::atomic::fence(order);
+}
+
+/// `std::sync::atomic::compiler_fence`.
+///
+/// # Panics
+/// If `order` is `Relaxed`.
+#[inline]
+#[track_caller]
+pub fn compiler_fence(order: Ordering) {
+    std::sync::atomic::compiler_fence(order);
+}
+
+/// `std::sync::atomic::spin_loop_hint`.
+#[inline]
+#[track_caller]
+#[deprecated(since = "1.51.0", note = "use hint::spin_loop instead")]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
+}
+
+/// The scheduling point before an access. Says whether this is a model thread, which then has to record
+/// what the access did.
+#[inline]
+#[track_caller]
+fn begin(kind: OperationKind, at: Location, predicted: AccessKind) -> bool {
+    let model = on_model_thread();
+    if model {
+        point(kind, at, predicted);
+    }
+    model
+}
+
+/// The scheduling point before a `compare_exchange_weak`: besides, whether it fails spuriously.
+#[inline]
+#[track_caller]
+fn begin_weak(at: Location) -> (bool, bool) {
+    if !on_model_thread() {
+        return (false, false);
+    }
+    if !options().spurious_cas {
+        point(OperationKind::CompareExchange, at, AccessKind::Write);
+        return (true, false);
+    }
+    let accesses = [access_of(at, AccessKind::Write)];
+    let alternatives = [Guard::always(), Guard::always()];
+    let operation = Operation::guarded(OperationKind::CompareExchange, at, &accesses, &alternatives);
+    (true, perform(&operation, |alternative| alternative == 1))
+}
+
+fn did_read<V: Debug>(at: Location, value: V) {
+    access(at, AccessKind::Read);
+    note(|| format!("{value:?}"));
+}
+
+fn did_write<V: Debug>(at: Location, old: V, new: V) {
+    access(at, AccessKind::Write);
+    note(|| format!("{old:?} → {new:?}"));
+}
+
+/// A read-modify-write that leaves the value as it was commutes with every read, like a read.
+fn did_modify<V: Debug + PartialEq>(at: Location, old: V, new: V) {
+    let kind = if old == new {
+        AccessKind::Read
+    } else {
+        AccessKind::Write
+    };
+    access(at, kind);
+    note(|| format!("{old:?} → {new:?}"));
+}
+
+fn did_exchange<V: Debug + PartialEq>(at: Location, result: Result<V, V>, new: V) {
+    match result {
+        Ok(old) => did_modify(at, old, new),
+        Err(current) => {
+            access(at, AccessKind::Read);
+            note(|| format!("{current:?}, not exchanged"));
+        }
+    }
+}
+
+/// The failure ordering that std gives to `compare_and_swap`.
+fn failure_ordering(order: Ordering) -> Ordering {
+    match order {
+        Ordering::Release | Ordering::Relaxed => Ordering::Relaxed,
+        Ordering::Acquire | Ordering::AcqRel => Ordering::Acquire,
+        _ => Ordering::SeqCst,
+    }
+}
+
+/// What every atomic has: constructors, load, store, exchanges, updates, and std's traits.
+macro_rules! atomic {
+    ([$($T:ident)?] $atomic:ident, $real:ty, $value:ty) => {
+        impl$(<$T>)? $atomic$(<$T>)? {
+            /// A new atomic with this value.
+            #[inline]
+            #[must_use]
+            pub const fn new(value: $value) -> Self {
+                Self { inner: <$real>::new(value) }
+            }
+
+            /// The value at `ptr`, seen as an atomic.
+            ///
+            /// # Safety
+            /// As for std: `ptr` is aligned, valid for reads and writes for all of `'a`, and not accessed
+            /// otherwise in a way that races with atomic accesses.
+            #[inline]
+            pub const unsafe fn from_ptr<'a>(ptr: *mut $value) -> &'a Self {
+                // SAFETY: `Self` is transparent over the real atomic, which has the size of the value and whose
+                // alignment, validity and exclusiveness the caller promises.
+                unsafe { &*ptr.cast::<Self>() }
+            }
+
+            /// Mutable access to the value, without synchronisation.
+            #[inline]
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.inner.get_mut()
+            }
+
+            /// The value.
+            #[inline]
+            pub const fn into_inner(self) -> $value {
+                self.inner.into_inner()
+            }
+
+            /// A pointer to the value.
+            #[inline]
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.inner.as_ptr()
+            }
+
+            fn location(&self) -> ::dpor_scheduler::Location {
+                ::dpor_scheduler::location(self)
+            }
+
+            /// The value as it is, off the record: the step that asks has just accessed it.
+            fn peek(&self) -> $value {
+                self.inner.load(Ordering::Relaxed)
+            }
+
+            /// Loads the value.
+            ///
+            /// # Panics
+            /// If `order` is `Release` or `AcqRel`.
+            #[inline]
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                let model = begin(OperationKind::Load, self.location(), AccessKind::Read);
+                let value = self.inner.load(order);
+                if model {
+                    did_read(self.location(), value);
+                }
+                value
+            }
+
+            /// Stores a value.
+            ///
+            /// # Panics
+            /// If `order` is `Acquire` or `AcqRel`.
+            #[inline]
+            #[track_caller]
+            pub fn store(&self, value: $value, order: Ordering) {
+                if begin(OperationKind::Store, self.location(), AccessKind::Write) {
+                    let old = self.peek();
+                    self.inner.store(value, order);
+                    did_write(self.location(), old, value);
+                } else {
+                    self.inner.store(value, order);
+                }
+            }
+
+            /// Stores a value and returns the old one.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                let model = begin(OperationKind::Swap, self.location(), AccessKind::Write);
+                let old = self.inner.swap(value, order);
+                if model {
+                    did_modify(self.location(), old, value);
+                }
+                old
+            }
+
+            /// Stores `new` if the value is `current`; returns the old value.
+            #[inline]
+            #[track_caller]
+            #[deprecated(since = "1.50.0", note = "Use `compare_exchange` or `compare_exchange_weak` instead")]
+            pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
+                match self.compare_exchange(current, new, order, failure_ordering(order)) {
+                    Ok(old) | Err(old) => old,
+                }
+            }
+
+            /// Stores `new` if the value is `current`.
+            ///
+            /// # Errors
+            /// The value that was there instead.
+            ///
+            /// # Panics
+            /// If `failure` is `Release` or `AcqRel`.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let model = begin(OperationKind::CompareExchange, self.location(), AccessKind::Write);
+                let result = self.inner.compare_exchange(current, new, success, failure);
+                if model {
+                    did_exchange(self.location(), result, new);
+                }
+                result
+            }
+
+            /// Stores `new` if the value is `current`; may fail spuriously, on model threads if the option
+            /// for it is on.
+            ///
+            /// # Errors
+            /// The value that was there.
+            ///
+            /// # Panics
+            /// If `failure` is `Release` or `AcqRel`.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let result = match begin_weak(self.location()) {
+                    (false, _) => return self.inner.compare_exchange_weak(current, new, success, failure),
+                    (true, false) => self.inner.compare_exchange(current, new, success, failure),
+                    (true, true) => Err(self.inner.load(failure)),
+                };
+                did_exchange(self.location(), result, new);
+                result
+            }
+
+            /// Replaces the value by what `f` makes of it, until nothing came in between.
+            ///
+            /// # Errors
+            /// The value for which `f` returned `None`.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_update<F>(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: F,
+            ) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
+                self.try_update(set_order, fetch_order, f)
+            }
+
+            /// Replaces the value by what `f` makes of it, until nothing came in between.
+            ///
+            /// # Errors
+            /// The value for which `f` returned `None`.
+            #[inline]
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut old = self.load(fetch_order);
+                while let Some(new) = f(old) {
+                    match self.compare_exchange_weak(old, new, set_order, fetch_order) {
+                        done @ Ok(_) => return done,
+                        Err(current) => old = current,
+                    }
+                }
+                Err(old)
+            }
+
+            /// Replaces the value by what `f` makes of it, until nothing came in between; returns the old value.
+            #[inline]
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                let mut old = self.load(fetch_order);
+                loop {
+                    match self.compare_exchange_weak(old, f(old), set_order, fetch_order) {
+                        Ok(old) => return old,
+                        Err(current) => old = current,
+                    }
+                }
+            }
+        }
+
+        impl$(<$T>)? From<$value> for $atomic$(<$T>)? {
+            #[inline]
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl$(<$T>)? fmt::Debug for $atomic$(<$T>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.load(Ordering::Relaxed), f)
+            }
+        }
+    };
+}
+use atomic;
+
+/// The read-modify-write methods named, each with the type of its operand.
+macro_rules! modify {
+    ($value:ty; $($(#[$doc:meta])* $method:ident($operand:ty);)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Returns the old value.
+        #[inline]
+        #[track_caller]
+        pub fn $method(&self, val: $operand, order: Ordering) -> $value {
+            let model = begin(OperationKind::Rmw, self.location(), AccessKind::Write);
+            let old = self.inner.$method(val, order);
+            if model {
+                did_modify(self.location(), old, self.peek());
+            }
+            old
+        }
+    )*};
+}
+use modify;

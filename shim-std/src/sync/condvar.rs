@@ -1,0 +1,354 @@
+//! `std::sync::Condvar`.
+//!
+//! A wait is two steps: one queues the thread and releases the mutex, the other is enabled when the thread was
+//! notified and the mutex is free, and takes it. A timeout (and, by option, a spurious wakeup) is another
+//! alternative of the second step: it leaves the queue, and the mutex is then locked like any other.
+//! Which waiter `notify_one` wakes is its alternative.
+//!
+//! The waiters form a list through nodes on their own stacks, ordered by address and not by arrival: any of
+//! them may be woken, so the order of arrival is no state.
+
+use super::mutex::{MutexGuard, RawMutex};
+use super::poison::map_result;
+use dpor_scheduler::{
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note,
+    on_model_thread, options, perform, time,
+};
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::ptr;
+use std::sync::{LockResult, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A thread in the queue.
+struct Waiter {
+    notified: Word,
+    next: Cell<*const Waiter>,
+}
+
+impl Waiter {
+    fn location(&self) -> Location {
+        location(&self.notified)
+    }
+}
+
+/// `std::sync::Condvar`.
+pub struct Condvar {
+    /// How many are in the queue.
+    waiting: Word,
+    /// The queue; only touched while an operation takes effect, when no other thread runs.
+    first: Cell<*const Waiter>,
+}
+
+// SAFETY: the queue is only touched inside `perform`, which lets one thread at a time in; its nodes are
+// removed before the waiting function that owns them returns.
+unsafe impl Send for Condvar {}
+// SAFETY: as above.
+unsafe impl Sync for Condvar {}
+impl UnwindSafe for Condvar {}
+impl RefUnwindSafe for Condvar {}
+
+/// `std::sync::WaitTimeoutResult`.
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the wait is known to have timed out.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// As many waiters as `notify_one` provides for without allocating.
+const FEW: usize = 8;
+
+impl Condvar {
+    /// A condition variable on which nobody waits.
+    #[inline]
+    #[must_use]
+    pub const fn new() -> Condvar {
+        Condvar {
+            waiting: Word::new(0),
+            first: Cell::new(ptr::null()),
+        }
+    }
+
+    /// Releases the mutex and waits to be notified.
+    ///
+    /// # Errors
+    /// If the mutex is poisoned afterwards; the error holds the guard.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        self.wait_raw(guard.raw(), None);
+        if guard.is_poisoned() {
+            Err(PoisonError::new(guard))
+        } else {
+            Ok(guard)
+        }
+    }
+
+    /// Waits as long as `condition` holds.
+    ///
+    /// # Errors
+    /// As [`Condvar::wait`].
+    #[track_caller]
+    pub fn wait_while<'a, T, F>(&self, mut guard: MutexGuard<'a, T>, mut condition: F) -> LockResult<MutexGuard<'a, T>>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(&mut *guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// Waits to be notified, for at most so many milliseconds; says whether it did not time out.
+    ///
+    /// # Errors
+    /// As [`Condvar::wait`].
+    #[track_caller]
+    #[deprecated(since = "1.6.0", note = "replaced by `std::sync::Condvar::wait_timeout`")]
+    pub fn wait_timeout_ms<'a, T>(&self, guard: MutexGuard<'a, T>, ms: u32) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        let result = self.wait_timeout(guard, Duration::from_millis(u64::from(ms)));
+        map_result(result, |(guard, timeout)| (guard, !timeout.timed_out()))
+    }
+
+    /// Waits to be notified, for at most `dur`.
+    ///
+    /// # Errors
+    /// As [`Condvar::wait`].
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        dur: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let result = WaitTimeoutResult(self.wait_raw(guard.raw(), Some(dur)));
+        if guard.is_poisoned() {
+            Err(PoisonError::new((guard, result)))
+        } else {
+            Ok((guard, result))
+        }
+    }
+
+    /// Waits as long as `condition` holds, for at most `dur`.
+    ///
+    /// # Errors
+    /// As [`Condvar::wait`].
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        dur: Duration,
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        let start = Instant::now();
+        loop {
+            if !condition(&mut *guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            let Some(timeout) = dur.checked_sub(start.elapsed()) else {
+                return Ok((guard, WaitTimeoutResult(true)));
+            };
+            guard = self.wait_timeout(guard, timeout)?.0;
+        }
+    }
+
+    /// Wakes one of those who wait, if anybody does.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        let accesses = [access_of(self.location(), AccessKind::Write)];
+        loop {
+            // Threads may still queue up before this takes effect. If more do than are provided for, it has
+            // no effect, and is tried again with more alternatives.
+            let provided = match usize::try_from(self.waiting.get()).unwrap_or(0) {
+                0..FEW => FEW,
+                many => 2 * many,
+            };
+            let few: [Guard; FEW];
+            let many: Vec<Guard>;
+            let alternatives = if provided == FEW {
+                few = std::array::from_fn(|nth| self.reaches(nth));
+                &few[..]
+            } else {
+                many = (0..provided).map(|nth| self.reaches(nth)).collect();
+                &many[..]
+            };
+            let operation = Operation::guarded(OperationKind::NotifyOne, self.location(), &accesses, alternatives);
+            let done = perform(&operation, |nth| {
+                let enough = usize::try_from(self.waiting.get()).is_ok_and(|waiting| waiting <= provided);
+                if enough {
+                    self.notify_nth(nth);
+                } else {
+                    access(self.location(), AccessKind::Read);
+                }
+                enough
+            });
+            if done {
+                return;
+            }
+        }
+    }
+
+    /// Wakes all who wait.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        let accesses = [access_of(self.location(), AccessKind::Write)];
+        perform(
+            &Operation::always(OperationKind::NotifyAll, self.location(), &accesses),
+            |_| {
+                let count = self.waiting.get();
+                if count == 0 {
+                    access(self.location(), AccessKind::Read);
+                }
+                for _ in 0..count {
+                    self.notify_nth(0);
+                }
+                note(|| format!("{count} waiting"));
+            },
+        );
+    }
+
+    fn location(&self) -> Location {
+        location(&self.waiting)
+    }
+
+    /// When the `nth` alternative of `notify_one` is enabled: the first always, so that it need not block.
+    fn reaches(&self, nth: usize) -> Guard {
+        match i64::try_from(nth) {
+            Ok(nth @ 1..) => Guard::when(Condition::AtLeast(self.waiting.variable(), nth + 1)),
+            _ => Guard::always(),
+        }
+    }
+
+    /// Notifies the `nth` waiter, in the current step.
+    fn notify_nth(&self, nth: u32) {
+        let mut link = &self.first;
+        for _ in 0..nth {
+            // SAFETY: the guard of the alternative says that the queue is longer.
+            link = unsafe { &(*link.get()).next };
+        }
+        if link.get().is_null() {
+            access(self.location(), AccessKind::Read);
+            note(|| "nobody waits".to_string());
+            return;
+        }
+        // SAFETY: a node in the queue is alive: its owner waits.
+        let waiter = unsafe { &*link.get() };
+        link.set(waiter.next.get());
+        self.waiting.set(self.waiting.get() - 1);
+        access(self.location(), AccessKind::Write);
+        access(waiter.location(), AccessKind::Write);
+        waiter.notified.set(1);
+    }
+
+    /// Puts a node where its address belongs, in the current step.
+    fn enqueue(&self, waiter: &Waiter) {
+        let mut link = &self.first;
+        while !link.get().is_null() && link.get().addr() < ptr::from_ref(waiter).addr() {
+            // SAFETY: a node in the queue is alive: its owner waits.
+            link = unsafe { &(*link.get()).next };
+        }
+        waiter.next.set(link.get());
+        link.set(waiter);
+        self.waiting.set(self.waiting.get() + 1);
+        access(self.location(), AccessKind::Update);
+    }
+
+    /// Takes a node out of the queue that is in it, in the current step.
+    fn leave(&self, waiter: &Waiter) {
+        let mut link = &self.first;
+        while !ptr::eq(link.get(), waiter) {
+            // SAFETY: a node in the queue is alive: its owner waits. The one that is looked for comes later.
+            link = unsafe { &(*link.get()).next };
+        }
+        link.set(waiter.next.get());
+        self.waiting.set(self.waiting.get() - 1);
+        access(self.location(), AccessKind::Update);
+        access(waiter.location(), AccessKind::Read);
+    }
+
+    /// Waits; says whether it timed out.
+    #[track_caller]
+    fn wait_raw(&self, mutex: &RawMutex, timeout: Option<Duration>) -> bool {
+        let waiter = Waiter {
+            notified: Word::new(0),
+            next: Cell::new(ptr::null()),
+        };
+        let accesses = [
+            access_of(self.location(), AccessKind::Update),
+            access_of(mutex.location(), AccessKind::Write),
+        ];
+        perform(
+            &Operation::always(OperationKind::CondvarWait, self.location(), &accesses),
+            |_| {
+                self.enqueue(&waiter);
+                mutex.give();
+            },
+        );
+
+        let notified = waiter.notified.variable();
+        let unasked = || Guard::when(Condition::Equals(notified, 0));
+        let alternatives = [
+            Guard::when(Condition::Equals(notified, 1)).and([mutex.free()]),
+            unasked(),
+            unasked(),
+        ];
+        let spurious = on_model_thread() && options().spurious_wakeups;
+        let accesses = [
+            access_of(mutex.location(), AccessKind::Write),
+            access_of(waiter.location(), AccessKind::Read),
+            access_of(self.location(), AccessKind::Update),
+        ];
+        let operation = Operation {
+            kind: OperationKind::CondvarWake,
+            object: self.location(),
+            accesses: &accesses,
+            alternatives: &alternatives[..1 + usize::from(timeout.is_some()) + usize::from(spurious)],
+            timeout: timeout.map(|after| (1, after)),
+        };
+        let chosen = perform(&operation, |alternative| {
+            if alternative == 0 {
+                access(waiter.location(), AccessKind::Read);
+                mutex.take();
+            } else {
+                self.leave(&waiter);
+            }
+            alternative
+        });
+        if chosen == 0 {
+            return false;
+        }
+        let timed_out = timeout.filter(|_| chosen == 1);
+        note(|| {
+            if timed_out.is_some() {
+                "timed out"
+            } else {
+                "woke spuriously"
+            }
+            .to_string()
+        });
+        if let Some(after) = timed_out {
+            time::advance(after);
+        }
+        mutex.lock();
+        timed_out.is_some()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}

@@ -1,0 +1,27 @@
+//! `std::sync`: the primitives that synchronise, each one's operations as data for the scheduler.
+//!
+//! What an operation touches has an address of its own inside the object (its words and flags), and those
+//! addresses are its locations.
+
+pub mod atomic;
+pub mod mpsc;
+
+mod barrier;
+mod condvar;
+mod lazy_lock;
+mod mutex;
+mod once;
+mod once_lock;
+mod poison;
+mod rwlock;
+
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lazy_lock::LazyLock;
+pub use mutex::{Mutex, MutexGuard};
+#[expect(deprecated, reason = "std's item")]
+pub use once::ONCE_INIT;
+pub use once::{Once, OnceState};
+pub use once_lock::OnceLock;
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};

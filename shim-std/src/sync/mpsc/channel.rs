@@ -1,0 +1,472 @@
+//! What the two halves of a channel share, and the operations of a channel with a buffer.
+//!
+//! Locations are finer than the channel. The *i*-th send writes the tail and slot *i*; the *i*-th receive
+//! writes the head and slot *i*; a send into a bounded buffer also reads the slot whose message must be gone
+//! for there to be room. So a send and a receive are independent unless one waits for the other.
+//! Sends read, and the receiver's drop writes, whether the receiver lives; clones and drops of senders are
+//! `Update`s of their number, which a receiver reads when it finds nothing else.
+//!
+//! Each message is a node of its own, allocated by its sender and freed by its receiver: how much memory a
+//! thread takes does not depend on how sends and receives interleave.
+
+use dpor_scheduler::{
+    Access, AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note,
+    observe, perform, release, sub_location,
+};
+use std::cell::UnsafeCell;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How much a channel holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Capacity {
+    Unbounded,
+    Bounded(u64),
+    /// Nothing: a message goes from hand to hand.
+    Rendezvous,
+}
+
+/// A message on its way.
+pub(super) struct Node<T> {
+    pub(super) message: Option<T>,
+    pub(super) next: *mut Node<T>,
+    /// Rendezvous only: 1 when the message has been taken.
+    pub(super) taken: Word,
+}
+
+impl<T> Node<T> {
+    pub(super) fn alloc(message: T) -> *mut Node<T> {
+        Box::into_raw(Box::new(Node {
+            message: Some(message),
+            next: ptr::null_mut(),
+            taken: Word::new(0),
+        }))
+    }
+
+    /// Frees a node and gives its message, if it still has one.
+    ///
+    /// # Safety
+    /// `node` comes from `alloc` and nobody else has it.
+    pub(super) unsafe fn free(node: *mut Node<T>) -> Option<T> {
+        // SAFETY: promised by the caller.
+        unsafe { Box::from_raw(node) }.message
+    }
+}
+
+/// The messages, oldest first. Only touched while an operation takes effect.
+pub(super) struct Queue<T> {
+    head: *mut Node<T>,
+    tail: *mut Node<T>,
+    /// Rendezvous only: what a sender has put into the hands of the waiting receiver.
+    pub(super) handed: *mut Node<T>,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn push(&mut self, node: *mut Node<T>) {
+        if self.head.is_null() {
+            self.head = node;
+        } else {
+            // SAFETY: the tail of a queue that is not empty is a node of the queue, alive until it is popped.
+            unsafe { (*self.tail).next = node };
+        }
+        self.tail = node;
+    }
+
+    pub(super) fn pop(&mut self) -> Option<*mut Node<T>> {
+        let node = self.head;
+        if node.is_null() {
+            return None;
+        }
+        // SAFETY: nodes in the queue are alive.
+        self.head = unsafe { (*node).next };
+        if self.head.is_null() {
+            // Equal queues are equal bytes, whatever happened before.
+            self.tail = ptr::null_mut();
+        }
+        Some(node)
+    }
+
+    /// Takes out a node from wherever it is.
+    pub(super) fn remove(&mut self, node: *mut Node<T>) {
+        let mut before = ptr::null_mut::<Node<T>>();
+        let mut at = self.head;
+        while at != node {
+            before = at;
+            // SAFETY: nodes in the queue are alive, and the one that is looked for comes later.
+            at = unsafe { (*at).next };
+        }
+        // SAFETY: as above.
+        let next = unsafe { (*node).next };
+        if before.is_null() {
+            self.head = next;
+        } else {
+            // SAFETY: as above.
+            unsafe { (*before).next = next };
+        }
+        if self.tail == node {
+            self.tail = before;
+        }
+    }
+}
+
+/// What a receiver got.
+pub(super) enum Received<T> {
+    Message(T),
+    Nothing,
+    Disconnected,
+}
+
+/// Why a message was not sent.
+pub(super) enum Refused<T> {
+    Full(T),
+    Disconnected(T),
+}
+
+/// When operations are enabled. Made once for a channel, so that operations need not allocate.
+struct Guards {
+    /// There is something to receive (a message, or the news that there will be none); there is not.
+    supply: [Guard; 2],
+    /// There is room, or no receiver any more.
+    sendable: Guard,
+}
+
+/// A channel.
+pub(super) struct Channel<T> {
+    pub(super) capacity: Capacity,
+    /// How many messages are in the queue.
+    pub(super) length: Word,
+    /// How many senders there are.
+    pub(super) senders: Word,
+    /// 1 while the receiver lives.
+    pub(super) receiver: Word,
+    /// Rendezvous only: 1 while the receiver waits with open hands.
+    pub(super) open: Word,
+    /// Rendezvous only: 1 while the receiver has something in its hands that it has not looked at.
+    pub(super) served: Word,
+    sent: AtomicU64,
+    received: AtomicU64,
+    queue: UnsafeCell<Queue<T>>,
+    guards: Guards,
+}
+
+const TAIL: u64 = 0;
+const HEAD: u64 = 1;
+const SLOTS: u64 = 2;
+
+impl<T> Channel<T> {
+    pub(super) fn alloc(capacity: Capacity) -> Arc<Channel<T>> {
+        let mut channel = Arc::new(Channel {
+            capacity,
+            length: Word::new(0),
+            senders: Word::new(1),
+            receiver: Word::new(1),
+            open: Word::new(0),
+            served: Word::new(0),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            queue: UnsafeCell::new(Queue {
+                head: ptr::null_mut(),
+                tail: ptr::null_mut(),
+                handed: ptr::null_mut(),
+            }),
+            guards: Guards {
+                supply: [Guard::always(), Guard::always()],
+                sendable: Guard::always(),
+            },
+        });
+        // Guards name words by address, and those are known only now.
+        if let Some(channel) = Arc::get_mut(&mut channel) {
+            let supply = if capacity == Capacity::Rendezvous {
+                &channel.served
+            } else {
+                &channel.length
+            }
+            .variable();
+            let senders = channel.senders.variable();
+            channel.guards = Guards {
+                supply: [
+                    Guard::always().and([Condition::AtLeast(supply, 1), Condition::Equals(senders, 0)]),
+                    Guard::when(Condition::Equals(supply, 0)).and([Condition::AtLeast(senders, 1)]),
+                ],
+                sendable: match capacity {
+                    Capacity::Bounded(bound) => Guard::always().and([
+                        Condition::LessThan(channel.length.variable(), i64::try_from(bound).unwrap_or(i64::MAX)),
+                        Condition::Equals(channel.receiver.variable(), 0),
+                    ]),
+                    _ => Guard::always(),
+                },
+            };
+        }
+        channel
+    }
+
+    pub(super) fn location(&self) -> Location {
+        location(self)
+    }
+
+    pub(super) fn tail(&self) -> Location {
+        sub_location(location(&self.queue), TAIL)
+    }
+
+    fn head(&self) -> Location {
+        sub_location(location(&self.queue), HEAD)
+    }
+
+    fn slot(&self, index: u64) -> Location {
+        sub_location(location(&self.queue), SLOTS + index % (u64::from(u16::MAX) - SLOTS))
+    }
+
+    /// The slot whose message must be gone before the send with this index has room.
+    fn room(&self, index: u64) -> Option<Location> {
+        match self.capacity {
+            Capacity::Bounded(bound) => index.checked_sub(bound).map(|old| self.slot(old)),
+            _ => None,
+        }
+    }
+
+    /// The queue, while an operation takes effect.
+    ///
+    /// # Safety
+    /// Only inside the closure of `perform`, and not while another reference from here lives.
+    #[expect(clippy::mut_from_ref, reason = "the scheduler lets one thread at a time in")]
+    pub(super) unsafe fn queue(&self) -> &mut Queue<T> {
+        // SAFETY: `perform` runs one closure at a time; the rest the caller promises.
+        unsafe { &mut *self.queue.get() }
+    }
+
+    /// What a pending send may touch. Other sends may go first and shift its slot, and receives may then make
+    /// room at other slots: hence the head.
+    fn send_accesses(&self) -> [Access; 4] {
+        let index = self.sent.load(Ordering::Relaxed);
+        let head = match self.capacity {
+            Capacity::Bounded(_) => self.head(),
+            _ => self.receiver_alive(),
+        };
+        [
+            access_of(self.tail(), AccessKind::Write),
+            access_of(self.slot(index), AccessKind::Write),
+            access_of(self.receiver_alive(), AccessKind::Read),
+            access_of(head, AccessKind::Read),
+        ]
+    }
+
+    pub(super) fn receiver_alive(&self) -> Location {
+        location(&self.receiver)
+    }
+
+    pub(super) fn sender_count(&self) -> Location {
+        location(&self.senders)
+    }
+
+    /// Sends in the current step if the receiver lives.
+    fn put(&self, node: *mut Node<T>) -> bool {
+        access(self.receiver_alive(), AccessKind::Read);
+        if self.receiver.get() == 0 {
+            note(|| "no receiver".to_string());
+            return false;
+        }
+        let index = self.sent.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: called inside `perform` only.
+        unsafe { self.queue() }.push(node);
+        self.length.set(self.length.get() + 1);
+        access(self.tail(), AccessKind::Write);
+        access(self.slot(index), AccessKind::Write);
+        if let Some(room) = self.room(index) {
+            access(room, AccessKind::Read);
+        }
+        note(|| format!("message {index}"));
+        true
+    }
+
+    /// Sends; blocks while the buffer is full.
+    #[track_caller]
+    pub(super) fn send(&self, message: T) -> Result<(), T> {
+        let node = Node::alloc(message);
+        let accesses = self.send_accesses();
+        let operation = Operation {
+            kind: OperationKind::Send,
+            object: self.location(),
+            accesses: &accesses,
+            alternatives: match self.capacity {
+                Capacity::Bounded(_) => std::slice::from_ref(&self.guards.sendable),
+                _ => &[],
+            },
+            timeout: None,
+        };
+        if perform(&operation, |_| self.put(node)) {
+            return Ok(());
+        }
+        // SAFETY: the node was not put into the queue.
+        unsafe { Node::free(node) }.map_or(Ok(()), Err)
+    }
+
+    /// Sends if there is room.
+    #[track_caller]
+    pub(super) fn try_send(&self, message: T) -> Result<(), Refused<T>> {
+        let node = Node::alloc(message);
+        let accesses = self.send_accesses();
+        let operation = Operation::always(OperationKind::TrySend, self.location(), &accesses);
+        let (sent, full) = perform(&operation, |_| {
+            let index = self.sent.load(Ordering::Relaxed);
+            let full = match self.capacity {
+                Capacity::Bounded(bound) => u64::try_from(self.length.get()).is_ok_and(|length| length >= bound),
+                _ => false,
+            };
+            if full && self.receiver.get() != 0 {
+                access(self.receiver_alive(), AccessKind::Read);
+                access(self.tail(), AccessKind::Read);
+                if let Some(room) = self.room(index) {
+                    access(room, AccessKind::Read);
+                }
+                note(|| "full".to_string());
+                return (false, true);
+            }
+            (self.put(node), false)
+        });
+        if sent {
+            return Ok(());
+        }
+        // SAFETY: the node was not put into the queue.
+        let message = unsafe { Node::free(node) };
+        message.map_or(Ok(()), |message| {
+            Err(if full {
+                Refused::Full(message)
+            } else {
+                Refused::Disconnected(message)
+            })
+        })
+    }
+
+    fn receive_accesses(&self) -> [Access; 3] {
+        [
+            access_of(self.head(), AccessKind::Write),
+            access_of(self.slot(self.received.load(Ordering::Relaxed)), AccessKind::Write),
+            access_of(self.sender_count(), AccessKind::Read),
+        ]
+    }
+
+    /// Receives what there is, in the current step.
+    fn take(&self) -> Received<*mut Node<T>> {
+        let index = self.received.load(Ordering::Relaxed);
+        // SAFETY: called inside `perform` only.
+        if let Some(node) = unsafe { self.queue() }.pop() {
+            self.received.store(index + 1, Ordering::Relaxed);
+            self.length.set(self.length.get() - 1);
+            access(self.head(), AccessKind::Write);
+            access(self.slot(index), AccessKind::Write);
+            note(|| format!("message {index}"));
+            return Received::Message(node);
+        }
+        access(self.slot(index), AccessKind::Read);
+        access(self.sender_count(), AccessKind::Read);
+        if self.senders.get() == 0 {
+            note(|| "no sender".to_string());
+            Received::Disconnected
+        } else {
+            note(|| "empty".to_string());
+            Received::Nothing
+        }
+    }
+
+    fn unpack(received: Received<*mut Node<T>>) -> Received<T> {
+        match received {
+            // SAFETY: who pops a node of a buffer has it for itself.
+            Received::Message(node) => unsafe { Node::free(node) }.map_or(Received::Disconnected, Received::Message),
+            Received::Nothing => Received::Nothing,
+            Received::Disconnected => Received::Disconnected,
+        }
+    }
+
+    /// Receives; blocks while there is nothing and a sender lives.
+    #[track_caller]
+    pub(super) fn recv(&self) -> Received<T> {
+        let accesses = self.receive_accesses();
+        Self::unpack(self.wait_for_supply(&accesses, OperationKind::Recv, None, || self.take()))
+    }
+
+    /// Receives what there is now.
+    #[track_caller]
+    pub(super) fn try_recv(&self) -> Received<T> {
+        observe(self.sender_count());
+        let accesses = self.receive_accesses();
+        let operation = Operation::always(OperationKind::TryRecv, self.location(), &accesses);
+        Self::unpack(perform(&operation, |_| self.take()))
+    }
+
+    /// Receives; blocks until the timeout fires.
+    #[track_caller]
+    pub(super) fn recv_timeout(&self, timeout: Duration) -> Received<T> {
+        observe(self.sender_count());
+        let accesses = self.receive_accesses();
+        let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, Some(timeout), || self.take());
+        if let Received::Nothing = received {
+            dpor_scheduler::time::advance(timeout);
+        }
+        Self::unpack(received)
+    }
+
+    /// Waits until there is something to receive or the timeout fires.
+    #[track_caller]
+    pub(super) fn wait_for_supply<R>(
+        &self,
+        accesses: &[Access],
+        kind: OperationKind,
+        timeout: Option<Duration>,
+        apply: impl FnOnce() -> R,
+    ) -> R {
+        let operation = Operation {
+            kind,
+            object: self.location(),
+            accesses,
+            alternatives: &self.guards.supply[..1 + usize::from(timeout.is_some())],
+            timeout: timeout.map(|after| (1, after)),
+        };
+        perform(&operation, |_| apply())
+    }
+
+    /// A sender was cloned.
+    #[track_caller]
+    pub(super) fn add_sender(&self) {
+        release(OperationKind::CloneSender, self.sender_count(), || {
+            self.senders.set(self.senders.get() + 1);
+            access(self.sender_count(), AccessKind::Update);
+        });
+    }
+
+    /// A sender was dropped.
+    pub(super) fn drop_sender(&self) {
+        release(OperationKind::DropSender, self.sender_count(), || {
+            self.senders.set(self.senders.get() - 1);
+            access(self.sender_count(), AccessKind::Update);
+        });
+    }
+
+    /// The receiver was dropped; drops what it has not received.
+    pub(super) fn drop_receiver(&self) {
+        let accesses = [access_of(self.receiver_alive(), AccessKind::Write)];
+        let mut rest = perform(
+            &Operation::always(OperationKind::DropReceiver, self.location(), &accesses),
+            |_| {
+                self.receiver.set(0);
+                access(self.receiver_alive(), AccessKind::Write);
+                if self.capacity == Capacity::Rendezvous {
+                    // Senders that wait take back their own.
+                    return ptr::null_mut();
+                }
+                // SAFETY: inside `perform`.
+                let queue = unsafe { self.queue() };
+                queue.tail = ptr::null_mut();
+                std::mem::replace(&mut queue.head, ptr::null_mut())
+            },
+        );
+        while !rest.is_null() {
+            let node = rest;
+            // SAFETY: the queue has let go of the list, so it is all ours; a node is freed after its link is read.
+            rest = unsafe { (*node).next };
+            // SAFETY: as above.
+            drop(unsafe { Node::free(node) });
+        }
+    }
+}

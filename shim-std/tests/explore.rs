@@ -1,0 +1,206 @@
+//! The explicit use, `shim_std::model` under plain `cargo test`: how many executions, which failures, replay.
+
+use dpor_explorer::{Strategy, Verdict};
+use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use shim_std::sync::mpsc::channel;
+use shim_std::sync::{Condvar, Mutex, RwLock};
+use shim_std::{Model, Outcome, thread};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn complete(test: impl Fn() + 'static) -> u64 {
+    let outcome = Model::new().explore(test);
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+    outcome.report.statistics.complete
+}
+
+fn failing(test: impl Fn() + Copy + 'static) -> (&'static str, Outcome) {
+    let outcome = Model::new().explore(test);
+    let Verdict::Failed { failure, .. } = &outcome.report.verdict else {
+        panic!("{outcome}")
+    };
+    let seed = outcome.seed.clone().unwrap();
+    // A reported failure is replayable.
+    let again = catch_unwind(AssertUnwindSafe(move || Model::new().replay(&seed, test))).unwrap_err();
+    let again = again.downcast::<String>().unwrap();
+    assert!(
+        again.contains(failure.message.lines().next().unwrap()),
+        "{failure}\n---\n{again}"
+    );
+    (failure.kind, outcome)
+}
+
+fn spawn_all(n: usize, body: impl Fn(usize) + Send + Sync + 'static) {
+    let body = Arc::new(body);
+    let spawn = |i| {
+        let body = Arc::clone(&body);
+        thread::spawn(move || body(i))
+    };
+    let handles: Vec<_> = (0..n).map(spawn).collect();
+    handles.into_iter().for_each(|handle| handle.join().unwrap());
+}
+
+#[test]
+fn writers_have_factorially_many_traces() {
+    for (n, expected) in [(3, 24), (4, 120)] {
+        let executions = complete(move || {
+            let x = AtomicUsize::new(0);
+            spawn_all(n + 1, move |i| {
+                if i == n {
+                    assert!(x.load(SeqCst) < n)
+                } else {
+                    x.store(i, SeqCst)
+                }
+            });
+        });
+        assert_eq!(executions, expected);
+    }
+}
+
+#[test]
+fn mutex_counter() {
+    for (threads, rounds, expected) in [(2, 2, 6), (2, 4, 70), (3, 2, 90)] {
+        let executions = complete(move || {
+            let counter = Arc::new(Mutex::new(0));
+            let inner = Arc::clone(&counter);
+            spawn_all(threads, move |_| (0..rounds).for_each(|_| *inner.lock().unwrap() += 1));
+            assert_eq!(*Arc::try_unwrap(counter).unwrap().get_mut().unwrap(), threads * rounds);
+        });
+        assert_eq!(executions, expected);
+    }
+}
+
+#[test]
+fn producer_and_consumer() {
+    for (n, expected) in [(3, 20), (5, 252)] {
+        let executions = complete(move || {
+            let queue = Mutex::new(VecDeque::new());
+            spawn_all(2, move |i| {
+                (0..n).for_each(|item| match i {
+                    0 => queue.lock().unwrap().push_back(item),
+                    _ => drop(queue.lock().unwrap().pop_front()),
+                });
+            });
+        });
+        assert_eq!(executions, expected);
+    }
+}
+
+#[test]
+fn channel_of_two_senders() {
+    for (k, expected) in [(1, 2), (2, 6), (3, 20)] {
+        let outcome = Model::new().explore(move || {
+            let (tx, rx) = channel();
+            let tx2 = tx.clone();
+            let a = thread::spawn(move || (0..k).for_each(|i| tx.send(i).unwrap()));
+            let b = thread::spawn(move || (0..k).for_each(|i| tx2.send(i).unwrap()));
+            assert_eq!(rx.iter().count(), 2 * k);
+            a.join().unwrap();
+            b.join().unwrap();
+        });
+        assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+        assert_eq!(
+            (outcome.report.statistics.complete, outcome.report.statistics.blocked),
+            (expected, 0)
+        );
+    }
+}
+
+fn philosophers(n: usize, ordered: bool) {
+    let forks: Vec<_> = (0..n).map(|_| Mutex::new(())).collect();
+    spawn_all(n, move |i| {
+        let (a, b) = (i, (i + 1) % n);
+        let (a, b) = if ordered { (a.min(b), a.max(b)) } else { (a, b) };
+        let _left = forks[a].lock().unwrap();
+        let _right = forks[b].lock().unwrap();
+    });
+}
+
+#[test]
+fn ordered_philosophers_eat() {
+    for n in 2..5 {
+        assert_eq!(complete(move || philosophers(n, true)), (1 << n) - 2);
+    }
+}
+
+#[test]
+fn philosophers_who_all_begin_on_their_left_starve() {
+    let (kind, outcome) = failing(|| philosophers(3, false));
+    assert_eq!(kind, "deadlock", "{outcome}");
+}
+
+#[test]
+fn any_waiter_can_be_chosen() {
+    let (kind, outcome) = failing(|| {
+        let pair = Arc::new((Mutex::new(0), Condvar::new()));
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let pair = Arc::clone(&pair);
+                thread::spawn(move || {
+                    let mut guard = pair.0.lock().unwrap();
+                    *guard += 10;
+                    while *guard < 100 {
+                        guard = pair.1.wait(guard).unwrap();
+                    }
+                    *guard += 1;
+                    *guard == 121
+                })
+            })
+            .collect();
+        loop {
+            let mut guard = pair.0.lock().unwrap();
+            if *guard == 20 {
+                *guard += 100;
+                break;
+            }
+        }
+        pair.1.notify_one();
+        pair.1.notify_one();
+        let first: Vec<_> = waiters.into_iter().map(|waiter| waiter.join().unwrap()).collect();
+        assert_eq!(first, [true, false], "the second waiter was woken first");
+    });
+    assert_eq!(kind, "panic", "{outcome}");
+}
+
+#[test]
+fn a_loop_of_timeouts_ends() {
+    let executions = complete(|| {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let inner = Arc::clone(&pair);
+        let setter = thread::spawn(move || *inner.0.lock().unwrap() = true);
+        let mut guard = pair.0.lock().unwrap();
+        while !*guard {
+            guard = pair.1.wait_timeout(guard, Duration::from_secs(1)).unwrap().0;
+        }
+        drop(guard);
+        setter.join().unwrap();
+    });
+    assert!(executions < 20, "{executions}");
+}
+
+#[test]
+fn readers_do_not_conflict() {
+    let executions = complete(|| {
+        let lock = RwLock::new(1);
+        spawn_all(3, move |_| assert_eq!(*lock.read().unwrap(), 1));
+    });
+    assert_eq!(executions, 1);
+}
+
+#[test]
+fn strategies_agree_on_a_lost_update() {
+    for strategy in [Strategy::Source, Strategy::Exhaustive, Strategy::Random { seed: 1 }] {
+        let outcome = Model::new().strategy(strategy).max_executions(1000).explore(|| {
+            let x = Arc::new(AtomicUsize::new(0));
+            let inner = Arc::clone(&x);
+            spawn_all(2, move |_| inner.store(inner.load(SeqCst) + 1, SeqCst));
+            assert_eq!(x.load(SeqCst), 2);
+        });
+        assert!(
+            matches!(outcome.report.verdict, Verdict::Failed { .. }),
+            "{strategy}: {outcome}"
+        );
+    }
+}
