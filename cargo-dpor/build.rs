@@ -1,0 +1,119 @@
+//! Packs the sources of what runs inside a test process into the binary, so that an installed `cargo dpor` needs
+//! nothing else of this repository.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// The packages of the facade build.
+const MEMBERS: [&str; 8] = [
+    "explorer",
+    "scheduler",
+    "shim-std",
+    "shim-std/macros",
+    "shim-std/facades/std",
+    "shim-std/facades/core",
+    "shim-std/facades/alloc",
+    "cargo-dpor/protocol",
+];
+
+/// Sections of a manifest that need files or packages which are not packed.
+const DROPPED: [&str; 4] = ["[dev-dependencies", "[[bench]]", "[[test]]", "[[example]]"];
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by Cargo")).join("..");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by Cargo"));
+    let mut pack = Pack {
+        out: out.clone(),
+        table: String::from("&[\n"),
+    };
+
+    pack.text("Cargo.toml", &workspace_manifest(&read(&root.join("Cargo.toml"))));
+    pack.text("Cargo.lock", &read(&root.join("Cargo.lock")));
+    for member in MEMBERS {
+        let folder = root.join(member);
+        pack.text(
+            &format!("{member}/Cargo.toml"),
+            &package_manifest(&read(&folder.join("Cargo.toml"))),
+        );
+        if folder.join("build.rs").is_file() {
+            pack.file(&format!("{member}/build.rs"), &folder.join("build.rs"));
+        }
+        pack.folder(&format!("{member}/src"), &folder.join("src"));
+    }
+    pack.table.push_str("]\n");
+    write(&out.join("sources.rs"), &pack.table);
+}
+
+struct Pack {
+    out: PathBuf,
+    table: String,
+}
+
+impl Pack {
+    fn file(&mut self, name: &str, path: &Path) {
+        println!("cargo::rerun-if-changed={}", path.display());
+        writeln!(self.table, "    ({name:?}, include_str!({path:?})),").expect("a String takes anything");
+    }
+
+    fn text(&mut self, name: &str, content: &str) {
+        let path = self.out.join(name.replace('/', "+"));
+        write(&path, content);
+        writeln!(self.table, "    ({name:?}, include_str!({path:?})),").expect("a String takes anything");
+    }
+
+    fn folder(&mut self, name: &str, path: &Path) {
+        println!("cargo::rerun-if-changed={}", path.display());
+        let entries = fs::read_dir(path).unwrap_or_else(|e| panic!("cannot read {}: {e}", path.display()));
+        let mut entries: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+        entries.sort();
+        for entry in entries {
+            let file_name = entry
+                .file_name()
+                .expect("an entry has a name")
+                .to_string_lossy()
+                .into_owned();
+            let name = format!("{name}/{file_name}");
+            if entry.is_dir() {
+                self.folder(&name, &entry);
+            } else if file_name.ends_with(".rs") {
+                self.file(&name, &entry);
+            }
+        }
+    }
+}
+
+/// The workspace's manifest with only [`MEMBERS`].
+fn workspace_manifest(text: &str) -> String {
+    let rest = text
+        .find("[workspace.package]")
+        .expect("the workspace's manifest has a [workspace.package]");
+    format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {MEMBERS:?}\n\n{}",
+        &text[rest..]
+    )
+}
+
+fn package_manifest(text: &str) -> String {
+    let mut kept = true;
+    let mut out = String::new();
+    for line in text.lines() {
+        if line.starts_with('[') {
+            kept = !DROPPED.iter().any(|section| line.starts_with(section));
+        }
+        if kept {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn read(path: &Path) -> String {
+    println!("cargo::rerun-if-changed={}", path.display());
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("cannot read {}: {e}", path.display()))
+}
+
+fn write(path: &Path, content: &str) {
+    fs::write(path, content).unwrap_or_else(|e| panic!("cannot write {}: {e}", path.display()));
+}

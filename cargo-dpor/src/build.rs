@@ -1,0 +1,197 @@
+//! Compiling the user's tests, and finding them.
+
+mod flags;
+mod list;
+
+pub use list::{Test, list, of_seed, select};
+
+use crate::cli::CargoArgs;
+use crate::error::Error;
+use crate::facades::Facades;
+use crate::toolchain::Toolchain;
+use cargo_metadata::{Message, Metadata, MetadataCommand, Package, PackageId, TargetKind};
+use std::collections::HashMap;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// A compiled test target.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// The executable.
+    pub path: PathBuf,
+    /// `package/kind/target`: what tells test binaries of a workspace apart.
+    pub id: String,
+    /// The name for people: the package, and the target if it is not the package's library.
+    pub name: String,
+    /// The package's folder, in which its tests run.
+    pub folder: PathBuf,
+    /// Environment that Cargo would set.
+    pub environment: Vec<(String, String)>,
+}
+
+/// What a build of the user's code gave.
+#[derive(Debug)]
+pub struct Build {
+    /// The test targets.
+    pub binaries: Vec<Binary>,
+    /// The folder to which the compiler's paths of workspace files are relative.
+    pub workspace_root: PathBuf,
+}
+
+/// Compiles the tests against the facades.
+///
+/// # Errors
+/// [`Error::Build`] after Cargo has said what is wrong; [`Error::Metadata`] if there is no sound project.
+pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades) -> Result<Build, Error> {
+    let metadata = metadata(args, toolchain)?;
+    let base = args
+        .target_dir
+        .clone()
+        .unwrap_or_else(|| metadata.target_directory.clone().into_std_path_buf());
+    let mut command = Command::new(&toolchain.cargo);
+    command
+        .args([
+            "test",
+            "--no-run",
+            "--message-format",
+            "json-render-diagnostics",
+            "--target",
+            &toolchain.host,
+        ])
+        .arg("--target-dir")
+        .arg(base.join("dpor"))
+        .args(args.selection())
+        .args(args.network())
+        .args(["--color", args.color.name()]);
+    if let Some(jobs) = &args.jobs {
+        command.args(["--jobs", jobs]);
+    }
+    command.args(vec!["-v"; args.verbose.into()]);
+    if args.quiet {
+        command.arg("-q");
+    }
+    let mut rustflags = flags::of_user(toolchain)?;
+    rustflags.extend(facades.rustc_flags());
+    rustflags.extend(flags::own());
+    command
+        .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"))
+        .env("RUSTC", &toolchain.rustc);
+    for (name, value) in flags::profile(args) {
+        if std::env::var_os(&name).is_none() {
+            command.env(name, value);
+        }
+    }
+    let mut cargo = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(Error::io(format!("cannot start {}", toolchain.cargo.display())))?;
+    let output = BufReader::new(cargo.stdout.take().expect("stdout is piped"));
+    let binaries = collect(Message::parse_stream(output), &metadata)?;
+    let status = cargo.wait().map_err(Error::io("cannot wait for Cargo"))?;
+    if !status.success() {
+        return Err(Error::Build);
+    }
+    Ok(Build {
+        binaries,
+        workspace_root: metadata.workspace_root.into_std_path_buf(),
+    })
+}
+
+fn metadata(args: &CargoArgs, toolchain: &Toolchain) -> Result<Metadata, Error> {
+    let mut command = MetadataCommand::new();
+    command.cargo_path(&toolchain.cargo).no_deps();
+    if let Some(path) = &args.manifest_path {
+        command.manifest_path(path);
+    }
+    command.other_options(args.network().iter().map(|flag| flag.to_string()).collect::<Vec<_>>());
+    command.exec().map_err(|error| match error {
+        cargo_metadata::Error::CargoMetadata { stderr } => Error::Metadata(stderr.trim().into()),
+        other => Error::Metadata(other.to_string()),
+    })
+}
+
+/// Picks the test executables out of Cargo's messages.
+fn collect(
+    messages: impl Iterator<Item = std::io::Result<Message>>,
+    metadata: &Metadata,
+) -> Result<Vec<Binary>, Error> {
+    let packages: HashMap<&PackageId, &Package> = metadata.packages.iter().map(|p| (&p.id, p)).collect();
+    let mut libraries: Vec<String> = Vec::new();
+    let mut binaries = Vec::new();
+    for message in messages {
+        match message.map_err(Error::io("cannot read Cargo's messages"))? {
+            Message::BuildScriptExecuted(script) => {
+                libraries.extend(script.linked_paths.iter().map(|path| {
+                    let path = path.as_str();
+                    path.split_once('=').map_or(path, |(_, folder)| folder).to_string()
+                }));
+            }
+            Message::CompilerArtifact(artifact) if artifact.profile.test => {
+                let (Some(path), Some(package)) = (artifact.executable, packages.get(&artifact.package_id)) else {
+                    continue;
+                };
+                let kind = match artifact.target.kind.first() {
+                    Some(TargetKind::Bin) => "bin",
+                    Some(TargetKind::Test) => "test",
+                    Some(TargetKind::Example) => "example",
+                    Some(TargetKind::Bench) => "bench",
+                    _ => "lib",
+                };
+                let target = &artifact.target.name;
+                binaries.push(Binary {
+                    path: path.into_std_path_buf(),
+                    id: format!("{}/{kind}/{target}", package.name),
+                    name: if kind == "lib" {
+                        package.name.to_string()
+                    } else {
+                        format!("{}::{target}", package.name)
+                    },
+                    folder: package
+                        .manifest_path
+                        .parent()
+                        .map(|p| p.as_std_path().into())
+                        .unwrap_or_default(),
+                    environment: environment(package),
+                });
+            }
+            _ => {}
+        }
+    }
+    if !libraries.is_empty() {
+        libraries.extend(std::env::var("LD_LIBRARY_PATH"));
+        let value = libraries.join(":");
+        for binary in &mut binaries {
+            binary.environment.push(("LD_LIBRARY_PATH".into(), value.clone()));
+        }
+    }
+    binaries.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(binaries)
+}
+
+/// What `cargo test` sets for a package's tests.
+fn environment(package: &Package) -> Vec<(String, String)> {
+    let folder = package
+        .manifest_path
+        .parent()
+        .map(|path| path.to_string())
+        .unwrap_or_default();
+    let version = &package.version;
+    [
+        ("CARGO_MANIFEST_DIR", folder),
+        ("CARGO_MANIFEST_PATH", package.manifest_path.to_string()),
+        ("CARGO_PKG_NAME", package.name.to_string()),
+        ("CARGO_PKG_VERSION", version.to_string()),
+        ("CARGO_PKG_VERSION_MAJOR", version.major.to_string()),
+        ("CARGO_PKG_VERSION_MINOR", version.minor.to_string()),
+        ("CARGO_PKG_VERSION_PATCH", version.patch.to_string()),
+        ("CARGO_PKG_VERSION_PRE", version.pre.to_string()),
+        ("CARGO_PKG_AUTHORS", package.authors.join(":")),
+        ("CARGO_PKG_DESCRIPTION", package.description.clone().unwrap_or_default()),
+        ("CARGO_PKG_HOMEPAGE", package.homepage.clone().unwrap_or_default()),
+        ("CARGO_PKG_REPOSITORY", package.repository.clone().unwrap_or_default()),
+        ("CARGO_PKG_LICENSE", package.license.clone().unwrap_or_default()),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
+    .into()
+}

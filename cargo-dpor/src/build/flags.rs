@@ -1,0 +1,155 @@
+//! Flags of the build: the user's own rustflags, ours, and the profile.
+
+use crate::cli::CargoArgs;
+use crate::error::Error;
+use crate::toolchain::{Toolchain, output};
+use cargo_platform::{Cfg, Platform};
+use serde_json::Value;
+use std::process::Command;
+
+/// Flags that every crate gets besides the facades. The cap keeps `deny(warnings)` from failing a build over what
+/// only the swap makes worth a warning, such as `unused_crate_dependencies`.
+pub fn own() -> Vec<String> {
+    ["--cfg", "dpor", "--check-cfg=cfg(dpor)", "--cap-lints=warn"]
+        .map(String::from)
+        .into()
+}
+
+/// The rustflags that the user has set, looked for in the places and in the order of Cargo.
+///
+/// # Errors
+/// If the compiler cannot be asked for the target's `cfg`s.
+pub fn of_user(toolchain: &Toolchain) -> Result<Vec<String>, Error> {
+    if let Ok(flags) = std::env::var("CARGO_ENCODED_RUSTFLAGS") {
+        return Ok(flags
+            .split('\x1f')
+            .filter(|flag| !flag.is_empty())
+            .map(String::from)
+            .collect());
+    }
+    if let Ok(flags) = std::env::var("RUSTFLAGS") {
+        return Ok(words(&flags));
+    }
+    let Some(config) = config(toolchain) else {
+        return Ok(Vec::new());
+    };
+    let cfgs = output(Command::new(&toolchain.rustc).args(["--print", "cfg"]))?;
+    let cfgs: Vec<Cfg> = cfgs.lines().filter_map(|line| line.parse().ok()).collect();
+    Ok(from_config(&config, &toolchain.host, &cfgs))
+}
+
+/// Cargo's whole configuration. The command is not stable yet, and what it cannot say is taken for not set.
+fn config(toolchain: &Toolchain) -> Option<Value> {
+    let mut command = Command::new(&toolchain.cargo);
+    command
+        .args(["-Zunstable-options", "config", "get", "--format", "json"])
+        .env("RUSTC_BOOTSTRAP", "1");
+    serde_json::from_str(&output(&mut command).ok()?).ok()
+}
+
+fn from_config(config: &Value, host: &str, cfgs: &[Cfg]) -> Vec<String> {
+    let mut flags = Vec::new();
+    for (key, table) in config["target"].as_object().into_iter().flatten() {
+        if key
+            .parse::<Platform>()
+            .is_ok_and(|platform| platform.matches(host, cfgs))
+        {
+            flags.extend(list(&table["rustflags"]));
+        }
+    }
+    if flags.is_empty() {
+        list(&config["build"]["rustflags"])
+    } else {
+        flags
+    }
+}
+
+/// Cargo takes flags as a list, or as one string.
+fn list(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => words(text),
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(String::from).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(String::from).collect()
+}
+
+/// Settings of the profile that is used, as environment variables. Without a wish of the user tests are optimised (at
+/// level 0, dead stack slots make equal states look different), with all checks on. The symbol table
+/// is needed in any case.
+pub fn profile(args: &CargoArgs) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut set = |profile: &str, settings: &[(&str, &str)]| {
+        let profile = profile.to_uppercase().replace('-', "_");
+        out.extend(
+            settings
+                .iter()
+                .map(|(key, value)| (format!("CARGO_PROFILE_{profile}_{key}"), value.to_string())),
+        );
+    };
+    let symbols = [("DEBUG", "line-tables-only"), ("STRIP", "none")];
+    match (&args.profile, args.release) {
+        (Some(name), _) => set(name, &symbols),
+        (None, true) => set("release", &symbols),
+        (None, false) => {
+            for profile in ["dev", "test"] {
+                set(profile, &symbols);
+                set(
+                    profile,
+                    &[
+                        ("OPT_LEVEL", "2"),
+                        ("DEBUG_ASSERTIONS", "true"),
+                        ("OVERFLOW_CHECKS", "true"),
+                    ],
+                );
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const HOST: &str = "x86_64-unknown-linux-gnu";
+
+    #[test]
+    fn flags_of_the_target_go_before_those_of_the_build() {
+        let config = json!({
+            "build": { "rustflags": ["-Cbuild"] },
+            "target": {
+                "cfg(unix)": { "rustflags": "-Cone -Ctwo" },
+                "cfg(windows)": { "rustflags": ["-Cno"] },
+                HOST: { "rustflags": ["-C", "three"] },
+                "wasm32-unknown-unknown": { "rustflags": ["-Cno"] },
+            }
+        });
+        let cfgs = ["unix".parse().unwrap()];
+        assert_eq!(from_config(&config, HOST, &cfgs), ["-Cone", "-Ctwo", "-C", "three"]);
+        assert_eq!(
+            from_config(&json!({ "build": config["build"] }), HOST, &cfgs),
+            ["-Cbuild"]
+        );
+        assert!(from_config(&json!({}), HOST, &cfgs).is_empty());
+    }
+
+    #[test]
+    fn a_profile_of_the_users_choice_is_left_alone() {
+        let names = |args: CargoArgs| profile(&args).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let own = names(CargoArgs::default());
+        assert!(own.contains(&"CARGO_PROFILE_TEST_OPT_LEVEL".to_string()));
+        let theirs = names(CargoArgs {
+            profile: Some("very-fast".into()),
+            ..CargoArgs::default()
+        });
+        assert_eq!(
+            theirs,
+            ["CARGO_PROFILE_VERY_FAST_DEBUG", "CARGO_PROFILE_VERY_FAST_STRIP"]
+        );
+    }
+}

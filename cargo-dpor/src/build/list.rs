@@ -1,0 +1,201 @@
+//! The tests in test binaries, as libtest lists them.
+
+use crate::build::Binary;
+use crate::cli::SelectArgs;
+use crate::error::Error;
+use dpor_protocol::Seed;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// One test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// Where it is.
+    pub binary: Arc<Binary>,
+    /// Its name there.
+    pub name: String,
+    /// It has `#[ignore]`.
+    pub ignored: bool,
+}
+
+impl Test {
+    /// The name that seeds know it by.
+    pub fn id(&self) -> String {
+        format!("{} {}", self.binary.id, self.name)
+    }
+
+    /// The name for people.
+    pub fn display_name(&self) -> String {
+        format!("{} {}", self.binary.name, self.name)
+    }
+}
+
+/// Lists the tests of all binaries, ignored ones included.
+///
+/// # Errors
+/// [`Error::Listing`] if a binary does not answer as libtest does.
+pub fn list(binaries: &[Binary]) -> Result<Vec<Test>, Error> {
+    let mut tests = Vec::new();
+    for binary in binaries {
+        let ignored = names(binary, &["--ignored"])?;
+        let binary_tests = names(binary, &[])?;
+        let binary = Arc::new(binary.clone());
+        tests.extend(binary_tests.into_iter().map(|name| {
+            let ignored = ignored.contains(&name);
+            Test {
+                binary: binary.clone(),
+                name,
+                ignored,
+            }
+        }));
+    }
+    Ok(tests)
+}
+
+fn names(binary: &Binary, flags: &[&str]) -> Result<Vec<String>, Error> {
+    let error = |why: String| Error::Listing {
+        binary: binary.path.clone(),
+        why,
+    };
+    let output = Command::new(&binary.path)
+        .args(["--list", "--format", "terse"])
+        .args(flags)
+        .current_dir(&binary.folder)
+        .envs(binary.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| error(e.to_string()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
+        return Err(error(format!("{} {said}", output.status)));
+    }
+    parse(&String::from_utf8_lossy(&output.stdout)).map_err(|line| {
+        error(format!(
+            "it printed `{line}`, which libtest would not (targets with `harness = false` cannot be explored)"
+        ))
+    })
+}
+
+/// The names of the tests in a listing; the first line that is none of a listing otherwise.
+fn parse(listing: &str) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
+    for line in listing.lines().filter(|line| !line.is_empty()) {
+        match line.rsplit_once(": ") {
+            Some((name, "test")) => names.push(name.to_string()),
+            Some((_, "benchmark")) => {}
+            _ => return Err(line.to_string()),
+        }
+    }
+    Ok(names)
+}
+
+/// The tests that the user wants.
+pub fn select(tests: Vec<Test>, args: &SelectArgs) -> Vec<Test> {
+    let matches = |test: &Test, filter: &String| {
+        if args.exact {
+            test.name == *filter
+        } else {
+            test.name.contains(filter.as_str())
+        }
+    };
+    tests
+        .into_iter()
+        .filter(|test| args.include_ignored || test.ignored == args.ignored)
+        .filter(|test| args.filters.is_empty() || args.filters.iter().any(|filter| matches(test, filter)))
+        .filter(|test| !args.skip.iter().any(|filter| matches(test, filter)))
+        .collect()
+}
+
+/// The test that a seed was made for.
+///
+/// # Errors
+/// [`Error::SeedWithoutTest`] if it is not among them.
+pub fn of_seed(tests: Vec<Test>, seed: &Seed) -> Result<Test, Error> {
+    let count = tests.len();
+    tests
+        .into_iter()
+        .find(|test| seed.check_test(&test.id()).is_ok())
+        .ok_or(Error::SeedWithoutTest { count })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dpor_protocol::test_hash;
+
+    fn tests() -> Vec<Test> {
+        let binary = |id: &str| {
+            let (id, name) = (id.to_string(), id.to_string());
+            Arc::new(Binary {
+                path: "x".into(),
+                id,
+                name,
+                folder: "".into(),
+                environment: vec![],
+            })
+        };
+        let test = |binary: &Arc<Binary>, name: &str, ignored| Test {
+            binary: binary.clone(),
+            name: name.into(),
+            ignored,
+        };
+        let (a, b) = (binary("p/lib/p"), binary("p/test/it"));
+        vec![
+            test(&a, "tests::one", false),
+            test(&a, "tests::one_more", true),
+            test(&b, "tests::one", false),
+        ]
+    }
+
+    fn selected(args: SelectArgs) -> Vec<String> {
+        select(tests(), &args).iter().map(Test::id).collect()
+    }
+
+    #[test]
+    fn listings() {
+        assert_eq!(parse("a::b: test\nc: benchmark\nd: test\n").unwrap(), ["a::b", "d"]);
+        assert_eq!(parse("a: test\nhello\n"), Err("hello".into()));
+        assert!(parse("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn selection() {
+        assert_eq!(
+            selected(SelectArgs::default()),
+            ["p/lib/p tests::one", "p/test/it tests::one"]
+        );
+        let one = || vec!["tests::one".to_string()];
+        let ignored = SelectArgs {
+            ignored: true,
+            filters: one(),
+            ..SelectArgs::default()
+        };
+        assert_eq!(selected(ignored.clone()), ["p/lib/p tests::one_more"]);
+        assert!(selected(SelectArgs { exact: true, ..ignored }).is_empty());
+        let all = SelectArgs {
+            include_ignored: true,
+            skip: vec!["more".into()],
+            ..SelectArgs::default()
+        };
+        assert_eq!(selected(all).len(), 2);
+    }
+
+    #[test]
+    fn a_seed_finds_its_test_only() {
+        let seed = |name: &str| Seed {
+            test: test_hash(name),
+            strategy: "source".into(),
+            spurious_wakeups: false,
+            spurious_cas: false,
+            threads: vec![],
+            refinements: vec![],
+            steps: vec![],
+        };
+        assert_eq!(
+            of_seed(tests(), &seed("p/test/it tests::one")).unwrap().binary.id,
+            "p/test/it"
+        );
+        let error = of_seed(tests(), &seed("q/lib/q tests::one")).unwrap_err();
+        assert!(error.to_string().contains("none of the 3 tests"), "{error}");
+    }
+}

@@ -1,0 +1,307 @@
+//! One test in a process of its own.
+//!
+//! The process is the test's binary, asked for this one test, with a [`Config`] in its environment. What it says on
+//! the pipe is followed here; what it cannot say any more, because it has died or hangs, is made out from its
+//! exit status and from the schedule that it shares.
+
+mod channel;
+mod death;
+#[cfg(test)]
+mod tests;
+
+use crate::build::Test;
+use crate::error::Error;
+use channel::Channel;
+use dpor_protocol::{
+    Config, Counts, FailureReport, Limits, Message, Mode, OutputStream, SharedSchedule, SourceLocation, StepReport,
+    ThreadReport, VERSION, Verdict,
+};
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// What a test process is to do, but for the test.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub mode: Mode,
+    pub strategy: String,
+    pub random_seed: u64,
+    pub limits: Limits,
+    pub spurious_wakeups: bool,
+    pub spurious_cas: bool,
+    /// How long a step may take.
+    pub stall: Duration,
+}
+
+/// How a test process ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    /// Why it is incomplete.
+    pub reason: Option<String>,
+    pub counts: Counts,
+    pub failure: Option<FailureReport>,
+    /// The schedule that fails.
+    pub seed: Option<String>,
+    /// Of a replay: what happened.
+    pub account: Account,
+    /// From start to end of the process.
+    pub time: Duration,
+}
+
+/// What a replay reports while it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    pub location: Option<SourceLocation>,
+    pub threads: Vec<ThreadReport>,
+    pub steps: Vec<StepReport>,
+    pub output: Vec<(OutputStream, String)>,
+    /// Step, what the seed says, what the program does.
+    pub diverged: Option<(u64, String, String)>,
+    /// What the process itself wrote to its standard error, past the model.
+    pub stderr: String,
+}
+
+/// Runs a test process to its end. `progress` is called with counts now and then.
+///
+/// # Errors
+/// If the process cannot be started or followed. Whatever the test does is an [`Outcome`].
+pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Result<Outcome, Error> {
+    let started = Instant::now();
+    let mut process = Process::start(test, order)?;
+    let mut state = State::default();
+    let end = process.follow(order.stall, &mut state, progress)?;
+    state.account.stderr = process.stderr();
+    let mut outcome = match state.finished.take() {
+        Some(finished) => finished,
+        None => death::outcome(test, order, end, &state, process.channel.shared()),
+    };
+    outcome.account = state.account;
+    outcome.time = started.elapsed();
+    Ok(outcome)
+}
+
+/// How following a process ended, if it did not say its last word.
+#[derive(Clone, Debug)]
+enum End {
+    Exited(std::process::ExitStatus),
+    /// It was killed, because it made no progress for so long.
+    Stalled(Duration),
+    /// It was killed, because what it said was no message.
+    Garbled(String),
+}
+
+#[derive(Default)]
+struct State {
+    started: bool,
+    counts: Counts,
+    account: Account,
+    finished: Option<Outcome>,
+}
+
+struct Process {
+    child: Child,
+    channel: Channel,
+    lines: Receiver<std::io::Result<String>>,
+    stderr: std::fs::File,
+}
+
+/// The most of a process's own standard error that is kept, in bytes.
+const STDERR_KEPT: u64 = 16 << 10;
+/// How often a process is looked at that says nothing.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Process {
+    fn start(test: &Test, order: &Order) -> Result<Process, Error> {
+        let (channel, writer) = Channel::open().map_err(Error::io("cannot make a channel to a test process"))?;
+        let config = Config {
+            version: VERSION,
+            test: test.id(),
+            mode: order.mode.clone(),
+            strategy: order.strategy.clone(),
+            random_seed: order.random_seed,
+            limits: order.limits,
+            spurious_wakeups: order.spurious_wakeups,
+            spurious_cas: order.spurious_cas,
+            pipe: writer.number(),
+            map: channel.map_number(),
+        };
+        let stderr = tempfile::tempfile().map_err(Error::io("cannot make a temporary file"))?;
+        let stderr_copy = stderr.try_clone().map_err(Error::io("cannot use a temporary file"))?;
+        let mut command = Command::new(&test.binary.path);
+        command
+            .args([
+                "--exact",
+                &test.name,
+                "--nocapture",
+                "--test-threads=1",
+                "--include-ignored",
+            ])
+            .current_dir(&test.binary.folder)
+            .envs(test.binary.environment.iter().map(|(name, value)| (name, value)))
+            .env(dpor_protocol::ENV, config.to_json())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr_copy);
+        if order.mode == Mode::Explore {
+            // A backtrace for each panic of each execution takes longer than the execution.
+            command.env("RUST_BACKTRACE", "0");
+        }
+        channel::inherit(&mut command, [writer.number(), channel.map_number()]);
+        let program = test.binary.path.display().to_string();
+        let child = command.spawn().map_err(Error::io(format!("cannot start {program}")))?;
+        let lines = read_lines(writer.into_reader());
+        Ok(Process {
+            child,
+            channel,
+            lines,
+            stderr,
+        })
+    }
+
+    fn shared(&self) -> &SharedSchedule {
+        self.channel.shared()
+    }
+
+    /// Takes in what the process says until it has ended, or has to be ended.
+    fn follow(&mut self, stall: Duration, state: &mut State, progress: &mut dyn FnMut(Counts)) -> Result<End, Error> {
+        let mut beat = (self.shared().heartbeat(), Instant::now());
+        loop {
+            match self.lines.recv_timeout(LOOK) {
+                Ok(line) => {
+                    let line = line.map_err(Error::io("cannot read from a test process"))?;
+                    beat.1 = Instant::now();
+                    match Message::from_line(&line) {
+                        Ok(message) => state.take(message, progress),
+                        Err(error) => {
+                            self.kill();
+                            return Ok(End::Garbled(error.to_string()));
+                        }
+                    }
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    // The process has closed the pipe; without its last message it is about to end.
+                    if state.finished.is_some() {
+                        self.end_within(LOOK * 20);
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(status) = self
+                .child
+                .try_wait()
+                .map_err(Error::io("cannot wait for a test process"))?
+            {
+                // What it wrote before its end may still be on the way, but others can hold the pipe open.
+                while let Ok(Ok(line)) = self.lines.recv_timeout(LOOK) {
+                    if let Ok(message) = Message::from_line(&line) {
+                        state.take(message, progress);
+                    }
+                }
+                return Ok(End::Exited(status));
+            }
+            let now = self.shared().heartbeat();
+            if now != beat.0 {
+                beat = (now, Instant::now());
+            } else if state.finished.is_some() {
+                self.end_within(LOOK * 20);
+            } else if beat.1.elapsed() >= stall {
+                self.kill();
+                return Ok(End::Stalled(stall));
+            }
+        }
+    }
+
+    /// Waits a little for the process to end by itself, then kills it.
+    fn end_within(&mut self, limit: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.kill();
+    }
+
+    fn kill(&mut self) {
+        // Both fail only if the process has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// The end of what it wrote to its standard error.
+    fn stderr(&mut self) -> String {
+        let mut bytes = Vec::new();
+        let length = self.stderr.metadata().map_or(0, |m| m.len());
+        let from = std::io::SeekFrom::Start(length.saturating_sub(STDERR_KEPT));
+        if self.stderr.seek(from).is_ok() {
+            // An unreadable temporary file is no reason to withhold the verdict.
+            let _ = self.stderr.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).trim().to_string()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl State {
+    fn take(&mut self, message: Message, progress: &mut dyn FnMut(Counts)) {
+        match message {
+            Message::Started { location, .. } => {
+                self.started = true;
+                self.account.location = location;
+            }
+            Message::Progress(counts) => {
+                self.counts = counts;
+                progress(counts);
+            }
+            Message::Thread(thread) => self.account.threads.push(thread),
+            Message::Step(step) => {
+                // A step is announced before it runs, and told in full after.
+                self.account.steps.pop_if(|last| last.index == step.index);
+                self.account.steps.push(step);
+            }
+            Message::Output { stream, text } => self.account.output.push((stream, text)),
+            Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
+            Message::Finished {
+                verdict,
+                reason,
+                counts,
+                failure,
+                seed,
+            } => {
+                self.counts = counts;
+                self.finished = Some(Outcome {
+                    verdict,
+                    reason,
+                    counts,
+                    failure,
+                    seed,
+                    account: Account::default(),
+                    time: Duration::ZERO,
+                });
+            }
+        }
+    }
+}
+
+/// Reads lines on a thread of its own, so that they can be waited for with a time limit.
+fn read_lines(reader: impl Read + Send + 'static) -> Receiver<std::io::Result<String>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(reader).lines() {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}

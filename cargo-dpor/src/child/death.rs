@@ -1,0 +1,142 @@
+//! What is to be said about a test process that did not say its last word.
+
+use crate::build::Test;
+use crate::child::{Account, End, Order, Outcome, State};
+use dpor_protocol::{Crash, FailureReport, Mode, Phase, SharedSchedule, Verdict};
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &SharedSchedule) -> Outcome {
+    let phase = shared.phase();
+    let schedule = shared.snapshot();
+    let mut outcome = Outcome {
+        verdict: Verdict::Failed,
+        reason: None,
+        counts: state.counts,
+        failure: None,
+        seed: None,
+        account: Account::default(),
+        time: Duration::ZERO,
+    };
+    // Progress is reported now and then only; the shared schedule knows better.
+    let executions = shared.executions();
+    outcome.counts.complete += executions.saturating_sub(outcome.counts.executions());
+    outcome.counts.steps = outcome.counts.steps.max(shared.heartbeat());
+    let last_thread = schedule.steps.last().map(|step| step.transition.thread.0);
+    let in_step = phase == Phase::Running;
+    let (kind, message, thread) = match end {
+        End::Exited(status) if !state.started && status.success() => {
+            outcome.verdict = Verdict::Incomplete;
+            outcome.reason =
+                Some("it ran without the model: nothing in this test is instrumented, so nothing was explored".into());
+            return outcome;
+        }
+        End::Garbled(error) => ("protocol", error, None),
+        End::Stalled(limit) if in_step => (
+            "no progress",
+            format!(
+                "{} ran {} without reaching a scheduling point",
+                named(last_thread),
+                seconds(limit)
+            ),
+            last_thread,
+        ),
+        End::Stalled(limit) => {
+            // Not the test's fault: between steps only the checker runs.
+            let place = if phase == Phase::Setup {
+                "before the test's body began"
+            } else {
+                "between two steps"
+            };
+            outcome.verdict = Verdict::Incomplete;
+            outcome.reason = Some(format!("the test process did nothing for {} {place}", seconds(limit)));
+            return outcome;
+        }
+        End::Exited(status) => {
+            let thread = if in_step { last_thread } else { None };
+            let place = if state.started {
+                ""
+            } else {
+                " before the test's body began"
+            };
+            match (shared.crash(), status.signal()) {
+                (Some(crash), _) => {
+                    let thread = crash.thread.map(|thread| thread.0).or(thread);
+                    let (kind, message) = describe(crash);
+                    (kind, message + place, thread)
+                }
+                (None, Some(libc::SIGABRT)) => ("abort", format!("the process aborted{place}"), thread),
+                (None, Some(signal)) => (
+                    "crash",
+                    format!("the process was killed by {}{place}", name(signal)),
+                    thread,
+                ),
+                (None, None) => {
+                    let code = status.code().unwrap_or(-1);
+                    ("exit", format!("the process exited with status {code}{place}"), thread)
+                }
+            }
+        }
+    };
+    outcome.failure = Some(FailureReport {
+        kind: kind.into(),
+        message,
+        thread,
+        thread_name: None,
+        location: None,
+        blocked: Vec::new(),
+        output: String::new(),
+    });
+    outcome.seed = match &order.mode {
+        Mode::Replay { seed } => Some(seed.clone()),
+        Mode::Explore if !state.started => None,
+        Mode::Explore => schedule
+            .seed(&test.id(), &order.strategy, order.spurious_wakeups, order.spurious_cas)
+            .map(|seed| seed.encode()),
+    };
+    outcome
+}
+
+fn describe(crash: Crash) -> (&'static str, String) {
+    if crash.stack_overflow {
+        return ("stack overflow", "a thread overflowed its stack".into());
+    }
+    match crash.signal as i32 {
+        libc::SIGABRT => ("abort", "the process aborted".into()),
+        libc::SIGSEGV | libc::SIGBUS if crash.address < 4096 => (
+            "crash",
+            format!(
+                "{} at address {:#x}: a null pointer was used",
+                name(crash.signal as i32),
+                crash.address
+            ),
+        ),
+        libc::SIGSEGV | libc::SIGBUS => (
+            "crash",
+            format!("{} at address {:#x}", name(crash.signal as i32), crash.address),
+        ),
+        signal => ("crash", format!("the process was killed by {}", name(signal))),
+    }
+}
+
+fn named(thread: Option<u32>) -> String {
+    thread.map_or_else(|| "the program".into(), |thread| format!("thread t{thread}"))
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{} s", duration.as_secs_f64())
+}
+
+fn name(signal: i32) -> String {
+    match signal {
+        libc::SIGSEGV => "SIGSEGV".into(),
+        libc::SIGBUS => "SIGBUS".into(),
+        libc::SIGILL => "SIGILL".into(),
+        libc::SIGFPE => "SIGFPE".into(),
+        libc::SIGTRAP => "SIGTRAP".into(),
+        libc::SIGABRT => "SIGABRT".into(),
+        libc::SIGKILL => "SIGKILL (by the system, for want of memory perhaps)".into(),
+        libc::SIGTERM => "SIGTERM".into(),
+        other => format!("signal {other}"),
+    }
+}

@@ -1,0 +1,329 @@
+//! Following test processes, against a process that plays one: this very binary, asked for one of the ignored tests
+//! below.
+
+use super::*;
+use crate::build::Binary;
+use dpor_explorer::{ThreadId, Transition};
+use dpor_protocol::{Crash, Creation, Phase, Seed};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::FromRawFd;
+use std::sync::Arc;
+
+/// The child's side.
+struct Fake {
+    pipe: File,
+    shared: &'static SharedSchedule,
+    config: Config,
+}
+
+impl Fake {
+    /// `None` if no parent has ordered anything.
+    fn connect() -> Option<Fake> {
+        let config = Config::from_json(&std::env::var(dpor_protocol::ENV).ok()?).unwrap();
+        // SAFETY: the parent has left these descriptors open for this process, and nothing else uses them.
+        let (pipe, map) = unsafe { (File::from_raw_fd(config.pipe), File::from_raw_fd(config.map)) };
+        let map = Box::leak(Box::new(memmap2::MmapOptions::new().map_raw(&map).unwrap()));
+        // SAFETY: the mapping is never undone.
+        let shared = unsafe { SharedSchedule::attach(map.as_mut_ptr(), map.len()) }.unwrap();
+        Some(Fake { pipe, shared, config })
+    }
+
+    fn say(&mut self, message: Message) {
+        self.pipe.write_all(message.to_line().as_bytes()).unwrap();
+    }
+
+    /// Starts, creates a thread, and is in a step of that thread.
+    fn start(&mut self) {
+        self.say(Message::Started {
+            test: "fake".into(),
+            location: None,
+        });
+        self.shared.begin_execution();
+        self.shared.intern_thread(Creation {
+            parent: ThreadId(0),
+            nth: 0,
+        });
+        self.shared.push(
+            Transition {
+                thread: ThreadId(0),
+                alternative: 0,
+            },
+            1,
+        );
+        self.shared.push(
+            Transition {
+                thread: ThreadId(1),
+                alternative: 2,
+            },
+            7,
+        );
+        self.shared.set_phase(Phase::Running);
+    }
+
+    fn finish(&mut self, verdict: Verdict) {
+        let counts = Counts {
+            complete: 3,
+            ..Counts::default()
+        };
+        self.say(Message::Finished {
+            verdict,
+            reason: None,
+            counts,
+            failure: None,
+            seed: None,
+        });
+    }
+}
+
+macro_rules! fakes {
+    ($($name:ident: |$fake:ident| $body:block)*) => {
+        $(
+            #[test]
+            #[ignore = "the other side of a test of this file"]
+            fn $name() {
+                if let Some(mut $fake) = Fake::connect() $body
+            }
+        )*
+    };
+}
+
+fakes! {
+    completes: |fake| {
+        fake.start();
+        fake.say(Message::Progress(Counts { complete: 1, ..Counts::default() }));
+        fake.finish(Verdict::Complete);
+    }
+    lingers_after_its_end: |fake| {
+        fake.start();
+        fake.finish(Verdict::Complete);
+        std::thread::sleep(Duration::from_secs(60));
+    }
+    is_not_instrumented: |_fake| {}
+    aborts: |fake| {
+        fake.start();
+        std::process::abort();
+    }
+    crashes: |fake| {
+        fake.start();
+        fake.shared.set_crash(Crash { signal: 11, address: 8, thread: Some(ThreadId(1)), stack_overflow: false });
+        std::process::abort();
+    }
+    exits: |fake| {
+        fake.start();
+        std::process::exit(3);
+    }
+    hangs: |fake| {
+        fake.start();
+        std::thread::sleep(Duration::from_secs(60));
+    }
+    hangs_between_steps: |fake| {
+        fake.start();
+        fake.shared.set_phase(Phase::Exploring);
+        std::thread::sleep(Duration::from_secs(60));
+    }
+    works_long: |fake| {
+        fake.start();
+        for _ in 0..30 {
+            std::thread::sleep(Duration::from_millis(20));
+            fake.shared.beat();
+        }
+        fake.finish(Verdict::Complete);
+    }
+    talks_nonsense: |fake| {
+        fake.start();
+        fake.pipe.write_all(b"{\"v\":99}\n").unwrap();
+        std::thread::sleep(Duration::from_secs(60));
+    }
+    panics_too_early: |_fake| {
+        panic!("too early");
+    }
+    replays: |fake| {
+        let Mode::Replay { seed } = fake.config.mode.clone() else { panic!() };
+        Seed::decode(&seed).unwrap().check_test(&fake.config.test).unwrap();
+        fake.start();
+        fake.say(Message::Output { stream: OutputStream::Out, text: "hello\n".into() });
+        let step = |detail: Option<&str>| StepReport {
+            index: 0,
+            thread: 0,
+            thread_name: None,
+            operation: "lock".into(),
+            object: String::new(),
+            location: None,
+            detail: detail.map(String::from),
+            switched: true,
+        };
+        fake.say(Message::Step(step(None)));
+        fake.say(Message::Step(step(Some("taken"))));
+        fake.say(Message::Diverged { step: 3, expected: "lock".into(), met: "load".into() });
+        fake.finish(Verdict::Incomplete);
+    }
+}
+
+fn test(name: &str) -> Test {
+    let binary = Binary {
+        path: std::env::current_exe().unwrap(),
+        id: "fake/lib/fake".into(),
+        name: "fake".into(),
+        folder: std::env::temp_dir(),
+        environment: vec![],
+    };
+    Test {
+        binary: Arc::new(binary),
+        name: format!("child::tests::{name}"),
+        ignored: true,
+    }
+}
+
+fn order(mode: Mode) -> Order {
+    Order {
+        mode,
+        strategy: "source".into(),
+        random_seed: 0,
+        limits: Limits {
+            executions: None,
+            steps: None,
+            seconds: None,
+            depth: 1000,
+        },
+        spurious_wakeups: false,
+        spurious_cas: true,
+        stall: Duration::from_millis(300),
+    }
+}
+
+fn explore(name: &str) -> Outcome {
+    run(&test(name), &order(Mode::Explore), &mut |_| {}).unwrap()
+}
+
+fn failure(outcome: &Outcome) -> (&str, &str, Option<u32>) {
+    assert_eq!(outcome.verdict, Verdict::Failed);
+    let failure = outcome.failure.as_ref().unwrap();
+    (&failure.kind, &failure.message, failure.thread)
+}
+
+#[test]
+fn a_complete_test() {
+    let mut seen = Vec::new();
+    let outcome = run(&test("completes"), &order(Mode::Explore), &mut |counts| {
+        seen.push(counts.complete)
+    })
+    .unwrap();
+    assert_eq!((outcome.verdict, outcome.counts.complete), (Verdict::Complete, 3));
+    assert_eq!(seen, [1]);
+}
+
+#[test]
+fn the_last_message_is_the_verdict_even_if_the_process_goes_on() {
+    let outcome = explore("lingers_after_its_end");
+    assert_eq!(outcome.verdict, Verdict::Complete);
+    assert!(outcome.time < Duration::from_secs(30));
+}
+
+#[test]
+fn a_test_without_the_model_proves_nothing() {
+    let outcome = explore("is_not_instrumented");
+    assert_eq!(outcome.verdict, Verdict::Incomplete);
+    assert!(outcome.reason.unwrap().contains("instrumented"));
+}
+
+#[test]
+fn deaths_are_told_apart_and_leave_a_seed() {
+    for (name, expected) in [
+        ("aborts", ("abort", "the process aborted", Some(1))),
+        (
+            "crashes",
+            ("crash", "SIGSEGV at address 0x8: a null pointer was used", Some(1)),
+        ),
+        ("exits", ("exit", "the process exited with status 3", Some(1))),
+        (
+            "hangs",
+            (
+                "no progress",
+                "thread t1 ran 0.3 s without reaching a scheduling point",
+                Some(1),
+            ),
+        ),
+    ] {
+        let outcome = explore(name);
+        assert_eq!(failure(&outcome), expected, "{name}");
+        let seed = Seed::decode(outcome.seed.as_deref().unwrap()).unwrap();
+        assert_eq!(seed.check_test(&test(name).id()), Ok(()));
+        assert!(seed.spurious_cas && !seed.spurious_wakeups);
+        assert_eq!(
+            seed.threads,
+            [Creation {
+                parent: ThreadId(0),
+                nth: 0
+            }]
+        );
+        let last = seed.steps.last().unwrap();
+        assert_eq!(
+            (last.transition.thread, last.transition.alternative, last.operation),
+            (ThreadId(1), 2, 7)
+        );
+    }
+}
+
+#[test]
+fn a_slow_checker_is_no_failure_of_the_test() {
+    let outcome = explore("hangs_between_steps");
+    assert_eq!(outcome.verdict, Verdict::Incomplete);
+    assert!(outcome.reason.unwrap().contains("between two steps"));
+}
+
+#[test]
+fn progress_is_what_counts_not_time() {
+    assert_eq!(explore("works_long").verdict, Verdict::Complete);
+}
+
+#[test]
+fn another_version_is_named() {
+    assert_eq!(
+        failure(&explore("talks_nonsense")),
+        ("protocol", "the test process speaks version 99, not 1", None)
+    );
+}
+
+#[test]
+fn a_process_that_fails_before_the_test_is_shown_with_what_it_said() {
+    let outcome = explore("panics_too_early");
+    assert_eq!(
+        failure(&outcome),
+        (
+            "exit",
+            "the process exited with status 101 before the test's body began",
+            None
+        )
+    );
+    assert_eq!(outcome.seed, None);
+    assert!(
+        outcome.account.stderr.contains("too early"),
+        "{}",
+        outcome.account.stderr
+    );
+}
+
+#[test]
+fn a_replay_is_accounted_for() {
+    let test = test("replays");
+    let seed = Seed {
+        test: dpor_protocol::test_hash(&test.id()),
+        strategy: "source".into(),
+        spurious_wakeups: false,
+        spurious_cas: false,
+        threads: vec![],
+        refinements: vec![],
+        steps: vec![],
+    };
+    let outcome = run(&test, &order(Mode::Replay { seed: seed.encode() }), &mut |_| {}).unwrap();
+    assert_eq!(outcome.account.output, [(OutputStream::Out, "hello\n".into())]);
+    let details: Vec<_> = outcome
+        .account
+        .steps
+        .iter()
+        .map(|step| step.detail.as_deref())
+        .collect();
+    assert_eq!(details, [Some("taken")]);
+    assert_eq!(outcome.account.diverged, Some((3, "lock".into(), "load".into())));
+}

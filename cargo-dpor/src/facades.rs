@@ -1,0 +1,323 @@
+//! The facades of `std`, `core` and `alloc`: built from the sources that this binary carries, once for each
+//! toolchain and content.
+
+use crate::error::Error;
+use crate::toolchain::Toolchain;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The sources, by path; made by the build script.
+const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// Crates of the build that the user's crates are compiled against, and the names they get there.
+const EXTERNS: [(&str, &str); 4] = [
+    ("dpor_facade_std", "std"),
+    ("dpor_facade_core", "core"),
+    ("dpor_facade_alloc", "alloc"),
+    ("shim_std", "shim_std"),
+];
+
+/// The profile of the build. The number of codegen units is one that no one else uses: rustc identifies a crate by what
+/// Cargo hashes (version, features, profile …), and a user's `serde`, say, compiled against the
+/// facades, must not pass for the facades' own.
+const PROFILE: &str = "\n[profile.facade]\ninherits = \"release\"\ncodegen-units = 13\ndebug = \"line-tables-only\"\nstrip = \"none\"\npanic = \"unwind\"\n";
+
+/// Built facades.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facades {
+    /// The library of each crate that takes the place of one of the sysroot's.
+    externs: Vec<(String, PathBuf)>,
+    /// Where the libraries are that those depend on. The paths contain the content's hash, so that Cargo builds the
+    /// user's crates anew when the facades have changed.
+    search: Vec<PathBuf>,
+}
+
+impl Facades {
+    /// The facades for a toolchain, built now if they are not there. `announce` is called before a build.
+    ///
+    /// # Errors
+    /// [`Error::Facades`] with Cargo's output if they do not build; [`Error::Io`] if the cache cannot be used.
+    pub fn ensure(toolchain: &Toolchain, network: &[&str], announce: impl FnOnce()) -> Result<Facades, Error> {
+        let folder = home()?.join(content_hash(toolchain));
+        fs::create_dir_all(&folder).map_err(Error::io(format!("cannot create {}", folder.display())))?;
+        let marker = folder.join("finished.json");
+        if let Some(facades) = read_marker(&marker) {
+            return Ok(facades);
+        }
+        let lock_path = folder.join("lock");
+        let lock = File::create(&lock_path).map_err(Error::io(format!("cannot create {}", lock_path.display())))?;
+        lock.lock()
+            .map_err(Error::io(format!("cannot lock {}", lock_path.display())))?;
+        // Another process may have built them while this one waited.
+        if let Some(facades) = read_marker(&marker) {
+            return Ok(facades);
+        }
+        announce();
+        unpack(&folder.join("src"))?;
+        let facades = build(toolchain, &folder, network)?;
+        let text = serde_json::to_string(&facades).expect("paths under the cache are Unicode, or were refused");
+        let draft = folder.join("finished.json.new");
+        fs::write(&draft, text).map_err(Error::io(format!("cannot write {}", draft.display())))?;
+        fs::rename(&draft, &marker).map_err(Error::io(format!("cannot write {}", marker.display())))?;
+        Ok(facades)
+    }
+
+    /// The flags that make rustc use the facades.
+    pub fn rustc_flags(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        for (name, path) in &self.externs {
+            flags.extend(["--extern".into(), format!("{name}={}", path.display())]);
+        }
+        for path in &self.search {
+            flags.extend(["-L".into(), format!("dependency={}", path.display())]);
+        }
+        flags
+    }
+}
+
+/// `$CARGO_DPOR_HOME`, or `cargo-dpor` in the user's cache folder.
+fn home() -> Result<PathBuf, Error> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let path = match std::env::var_os("CARGO_DPOR_HOME").filter(|value| !value.is_empty()) {
+        Some(path) => std::path::absolute(path).map_err(Error::io("CARGO_DPOR_HOME is no usable path"))?,
+        None => absolute("XDG_CACHE_HOME")
+            .or_else(|| Some(std::env::home_dir()?.join(".cache")))
+            .ok_or_else(|| Error::Usage("there is no home folder: set CARGO_DPOR_HOME to a folder for caches".into()))?
+            .join("cargo-dpor"),
+    };
+    match path.to_str() {
+        Some(text) if !text.contains('\x1f') => Ok(path),
+        _ => Err(Error::Usage(format!(
+            "{} is not Unicode: set CARGO_DPOR_HOME to another folder",
+            path.display()
+        ))),
+    }
+}
+
+fn content_hash(toolchain: &Toolchain) -> String {
+    let mut hasher = DefaultHasher::new();
+    (SOURCES, PROFILE, env!("CARGO_PKG_VERSION"), &toolchain.version).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// The facades of a finished build, if all of them are still there.
+fn read_marker(path: &Path) -> Option<Facades> {
+    let facades: Facades = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+    facades
+        .externs
+        .iter()
+        .all(|(_, path)| path.is_file())
+        .then_some(facades)
+}
+
+fn unpack(folder: &Path) -> Result<(), Error> {
+    for (name, content) in SOURCES {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(Error::io(format!("cannot create {}", parent.display())))?;
+        let content = if *name == "Cargo.toml" {
+            format!("{content}{PROFILE}")
+        } else {
+            content.to_string()
+        };
+        fs::write(&path, content).map_err(Error::io(format!("cannot write {}", path.display())))?;
+    }
+    Ok(())
+}
+
+fn build(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Result<Facades, Error> {
+    let target = folder.join("target");
+    let mut command = Command::new(&toolchain.cargo);
+    command
+        .args([
+            "build",
+            "--profile",
+            "facade",
+            "--message-format",
+            "json-render-diagnostics",
+            "--target",
+        ])
+        .arg(&toolchain.host)
+        .arg("--target-dir")
+        .arg(&target)
+        .args([
+            "-p",
+            "dpor-facade-std",
+            "-p",
+            "dpor-facade-core",
+            "-p",
+            "dpor-facade-alloc",
+            "-p",
+            "dpor-shim-std",
+        ])
+        // The lock file is the whole workspace's, so Cargo has to shorten it.
+        .args(
+            network
+                .iter()
+                .filter(|&&flag| flag != "--locked")
+                .map(|&f| if f == "--frozen" { "--offline" } else { f }),
+        )
+        .current_dir(folder.join("src"));
+    isolate(
+        &mut command,
+        std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()),
+    );
+    command
+        .env("RUSTC", &toolchain.rustc)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_ENCODED_RUSTFLAGS", "");
+    let failed = |what: String, output: &[u8]| Error::Facades {
+        what,
+        output: String::from_utf8_lossy(output).into_owned(),
+    };
+    let result = command
+        .output()
+        .map_err(|e| failed(format!("{}: {e}", toolchain.cargo.display()), b""))?;
+    if !result.status.success() {
+        return Err(failed(
+            format!("cargo: {}; its sources are in {}", result.status, folder.display()),
+            &result.stderr,
+        ));
+    }
+    let mut libraries = Vec::new();
+    for message in cargo_metadata::Message::parse_stream(&result.stdout[..]) {
+        if let Ok(cargo_metadata::Message::CompilerArtifact(artifact)) = message {
+            let library = artifact.filenames.iter().find(|file| file.extension() == Some("rlib"));
+            libraries
+                .extend(library.map(|file| (artifact.target.name.replace('-', "_"), file.clone().into_std_path_buf())));
+        }
+    }
+    let mut externs = Vec::new();
+    for (crate_name, name) in EXTERNS {
+        let library = libraries.iter().find(|(built, _)| built == crate_name);
+        let (_, path) = library.ok_or_else(|| failed(format!("Cargo built no {crate_name}"), &result.stderr))?;
+        // Cargo names a copy outside of `deps`; rustc must find one crate under one path.
+        let shown = path.parent().unwrap_or(path);
+        let deps = if shown.ends_with("deps") {
+            shown.to_path_buf()
+        } else {
+            shown.join("deps")
+        };
+        let path = hashed_copy(&deps, crate_name).unwrap_or_else(|| path.clone());
+        externs.push((name.to_string(), path));
+    }
+    let search = vec![
+        target.join(&toolchain.host).join("facade/deps"),
+        target.join("facade/deps"),
+    ];
+    Ok(Facades { externs, search })
+}
+
+/// The library of a crate among the dependencies; there is only one of each, since a folder is built once.
+fn hashed_copy(deps: &Path, crate_name: &str) -> Option<PathBuf> {
+    let prefix = format!("lib{crate_name}-");
+    let mut found = fs::read_dir(deps).ok()?.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let name = path.file_name()?.to_str()?;
+        (name.starts_with(&prefix) && name.ends_with(".rlib")).then_some(path)
+    });
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// Removes what would make the build another one: the user's flags, wrappers, profiles. How Cargo reaches the network
+/// stays.
+fn isolate(command: &mut Command, variables: impl Iterator<Item = String>) {
+    for name in variables.filter(|name| leaks(name)) {
+        command.env_remove(name);
+    }
+}
+
+fn leaks(name: &str) -> bool {
+    const KEPT: [&str; 8] = [
+        "CARGO_HOME",
+        "CARGO_HTTP_",
+        "CARGO_NET_",
+        "CARGO_REGISTRIES_",
+        "CARGO_REGISTRY_",
+        "CARGO_SOURCE_",
+        "CARGO_TERM_",
+        "CARGO_TARGET_APPLIES_TO_HOST",
+    ];
+    let cargo = name.starts_with("CARGO") && !KEPT.iter().any(|kept| name.starts_with(kept));
+    let rust = name.starts_with("RUSTC") || ["RUSTFLAGS", "RUSTDOC", "RUSTDOCFLAGS"].contains(&name);
+    cargo || rust
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_carried_workspace_is_whole() {
+        let root = SOURCES.iter().find(|(name, _)| *name == "Cargo.toml").unwrap().1;
+        assert!(
+            !root.contains("testsuite\"") && root.contains("[workspace.dependencies]"),
+            "{root}"
+        );
+        for member in [
+            "explorer",
+            "scheduler",
+            "shim-std",
+            "shim-std/macros",
+            "cargo-dpor/protocol",
+        ] {
+            for file in ["Cargo.toml", "src/lib.rs"] {
+                assert!(
+                    SOURCES.iter().any(|(name, _)| *name == format!("{member}/{file}")),
+                    "{member}/{file}"
+                );
+            }
+        }
+        assert!(
+            SOURCES
+                .iter()
+                .all(|(_, content)| !content.starts_with("[dev-dependencies]"))
+        );
+    }
+
+    #[test]
+    fn the_users_environment_does_not_leak() {
+        for name in [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_TARGET_DIR",
+            "CARGO_BUILD_TARGET",
+            "CARGO_PROFILE_RELEASE_OPT_LEVEL",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER",
+            "CARGO_MANIFEST_DIR",
+            "RUSTC_WRAPPER",
+            "RUSTC",
+        ] {
+            assert!(leaks(name), "{name}");
+        }
+        for name in [
+            "PATH",
+            "HOME",
+            "CARGO_HOME",
+            "CARGO_NET_OFFLINE",
+            "CARGO_HTTP_PROXY",
+            "RUSTUP_TOOLCHAIN",
+        ] {
+            assert!(!leaks(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn flags_name_every_crate_and_folder() {
+        let facades = Facades {
+            externs: vec![("std".into(), "/c/libs.rlib".into())],
+            search: vec!["/c/deps".into()],
+        };
+        assert_eq!(
+            facades.rustc_flags(),
+            ["--extern", "std=/c/libs.rlib", "-L", "dependency=/c/deps"]
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! `cargo dpor`: explores every thread interleaving that matters of unmodified Rust tests.
+//!
+//! | module | what |
+//! |---|---|
+//! | `cli` | the command line |
+//! | `toolchain`, `facades`, `build` | compiling: the facades, then the user's tests against them |
+//! | `child` | one test in a process of its own |
+//! | `report` | what is shown |
+//! | `run` | the commands |
+//! | `error` | what can go wrong, and exit codes |
+//!
+//! Nothing here explores: that is done inside the test process. The two talk in the terms of
+//! `dpor-protocol`.
+
+mod build;
+mod child;
+mod cli;
+mod error;
+mod facades;
+mod report;
+mod run;
+mod toolchain;
+
+use cli::Color;
+use error::Exit;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the command that the arguments (the program's name first) ask for, and prints what comes of it.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match cli::parse(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Complete
+            };
+            // There is nowhere left to tell that this cannot be printed.
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let choice = match run::color(&cli.command) {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+    match run::run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            anstream::eprintln!(
+                "{} {error}",
+                owo_colors::OwoColorize::bold(&owo_colors::OwoColorize::red(&"error:"))
+            );
+            error.exit().into()
+        }
+    }
+}

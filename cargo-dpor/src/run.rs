@@ -1,0 +1,294 @@
+//! The commands.
+
+use crate::build::{self, Build, Test, list, of_seed, select};
+use crate::child::{self, Order, Outcome};
+use crate::cli::{CargoArgs, Color, Command, ExploreArgs, ListArgs, ReplayArgs, Strategy, TestArgs};
+use crate::error::{Error, Exit};
+use crate::facades::Facades;
+use crate::report::{Event, Human, Reporter, SourceTree, Summary, TestResult};
+use crate::toolchain::Toolchain;
+use dpor_protocol::{Counts, Limits, Mode, Seed, Verdict};
+use std::collections::VecDeque;
+use std::io::Write;
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// The budget of `--strategy random` if none is given.
+const RANDOM_EXECUTIONS: u64 = 10_000;
+
+/// The colours that a command is to use.
+pub fn color(command: &Command) -> Color {
+    match command {
+        Command::Test(args) => args.cargo.color,
+        Command::Replay(args) => args.cargo.color,
+        Command::List(args) => args.cargo.color,
+    }
+}
+
+/// Runs a command to its exit code.
+///
+/// # Errors
+/// Whatever kept it from a verdict.
+pub fn run(command: Command) -> Result<Exit, Error> {
+    match command {
+        Command::Test(args) => test(&args),
+        Command::Replay(args) => replay(&args),
+        Command::List(args) => print_list(&args),
+    }
+}
+
+fn test(args: &TestArgs) -> Result<Exit, Error> {
+    let (mut reporter, build) = prepare(&args.cargo)?;
+    let all = list(&build.binaries)?;
+    let count = all.len();
+    let tests = select(all, &args.select);
+    if tests.is_empty() {
+        return Err(no_tests(&build, count));
+    }
+    reporter.event(Event::RunStarted { tests: &tests });
+    let order = order(&args.explore);
+    let mut summary = Summary {
+        left_out: count - tests.len(),
+        ..Summary::default()
+    };
+    let started = Instant::now();
+    explore_all(&tests, &order, args, &mut reporter, &mut summary)?;
+    summary.not_run = tests.len() - summary.complete - summary.failed - summary.incomplete;
+    summary.time = started.elapsed();
+    reporter.event(Event::RunFinished { summary: &summary });
+    Ok(exit(&summary))
+}
+
+/// The exit code of a run of tests.
+fn exit(summary: &Summary) -> Exit {
+    match (summary.failed, summary.incomplete) {
+        (0, 0) => Exit::Complete,
+        (0, _) => Exit::Incomplete,
+        _ => Exit::Failed,
+    }
+}
+
+fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
+    // Before anything is built: a damaged seed is the user's first concern.
+    let seed = Seed::decode(&args.seed)?;
+    let (mut reporter, build) = prepare(&args.cargo)?;
+    let test = of_seed(list(&build.binaries)?, &seed)?;
+    let text = args.seed.trim();
+    let order = Order {
+        mode: Mode::Replay { seed: text.into() },
+        strategy: seed.strategy.clone(),
+        random_seed: 0,
+        limits: Limits {
+            executions: None,
+            steps: None,
+            seconds: None,
+            depth: u32::MAX,
+        },
+        spurious_wakeups: seed.spurious_wakeups,
+        spurious_cas: seed.spurious_cas,
+        stall: args.stall,
+    };
+    let outcome = child::run(&test, &order, &mut |_| {})?;
+    reporter.event(Event::Replayed {
+        test: &test,
+        seed: text,
+        outcome: &outcome,
+    });
+    Ok(replay_exit(&outcome))
+}
+
+/// The exit code of a replay.
+fn replay_exit(outcome: &Outcome) -> Exit {
+    match outcome.verdict {
+        _ if outcome.account.diverged.is_some() => Exit::Usage,
+        Verdict::Failed => Exit::Failed,
+        Verdict::Complete => Exit::Complete,
+        Verdict::Incomplete => Exit::Usage,
+    }
+}
+
+fn print_list(args: &ListArgs) -> Result<Exit, Error> {
+    let (_, build) = prepare(&args.cargo)?;
+    let all = list(&build.binaries)?;
+    let count = all.len();
+    let tests = select(all, &args.select);
+    if tests.is_empty() {
+        return Err(no_tests(&build, count));
+    }
+    let mut out = anstream::stdout().lock();
+    for test in tests {
+        // A reader that has seen enough closes the pipe.
+        if writeln!(out, "{}", test.display_name()).is_err() {
+            break;
+        }
+    }
+    Ok(Exit::Complete)
+}
+
+fn no_tests(build: &Build, count: usize) -> Error {
+    Error::NoTests(match (build.binaries.len(), count) {
+        (0, _) => "no target with tests was built".into(),
+        (_, 0) => "the targets that were built have none".into(),
+        (_, count) => format!("none of the {count} tests that there are was asked for (ignored ones only on demand)"),
+    })
+}
+
+/// Builds the facades and the tests.
+fn prepare(args: &CargoArgs) -> Result<(Human<anstream::AutoStream<std::io::Stdout>>, Build), Error> {
+    let mut reporter = Human::new(anstream::stdout(), args.quiet);
+    let toolchain = Toolchain::find()?;
+    let facades = Facades::ensure(&toolchain, &args.network(), || reporter.event(Event::FacadesBuilding))?;
+    let build = build::build(args, &toolchain, &facades)?;
+    let mut roots = vec![build.workspace_root.clone()];
+    roots.extend(build.binaries.iter().map(|binary| binary.folder.clone()));
+    reporter.set_sources(SourceTree::new(roots));
+    Ok((reporter, build))
+}
+
+fn order(args: &ExploreArgs) -> Order {
+    let boundless = args.max_executions.is_none() && args.max_steps.is_none() && args.max_time.is_none();
+    let random = args.strategy == Strategy::Random && boundless;
+    Order {
+        mode: Mode::Explore,
+        strategy: args.strategy.name().into(),
+        random_seed: args.seed,
+        limits: Limits {
+            executions: args.max_executions.or(random.then_some(RANDOM_EXECUTIONS)),
+            steps: args.max_steps,
+            seconds: args.max_time.map(|time| time.as_secs_f64()),
+            depth: args.max_depth,
+        },
+        spurious_wakeups: args.spurious_wakeups,
+        spurious_cas: args.spurious_cas,
+        stall: args.stall,
+    }
+}
+
+/// What a worker tells of the test with this index.
+enum News {
+    Started(usize),
+    Progress(usize, Counts),
+    Replaying(usize),
+    Finished(usize, Box<Result<TestResult, Error>>),
+}
+
+/// Explores tests on as many threads as the user wants. Each takes the next test; the reporter stays on this one.
+fn explore_all(
+    tests: &[Test],
+    order: &Order,
+    args: &TestArgs,
+    reporter: &mut dyn Reporter,
+    summary: &mut Summary,
+) -> Result<(), Error> {
+    let queue = Mutex::new((0..tests.len()).collect::<VecDeque<_>>());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let stop = || queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let (sender, news) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..args.explore.test_jobs {
+            let sender = sender.clone();
+            let next = &next;
+            scope.spawn(move || {
+                while let Some(index) = next() {
+                    let result = explore(&tests[index], index, order, args, &sender);
+                    // The receiver lives until all senders are gone.
+                    let _ = sender.send(News::Finished(index, Box::new(result)));
+                }
+            });
+        }
+        drop(sender);
+        let mut first_error = Ok(());
+        for item in news {
+            match item {
+                News::Started(index) => reporter.event(Event::TestStarted { test: &tests[index] }),
+                News::Progress(index, counts) => {
+                    reporter.event(Event::TestProgress {
+                        test: &tests[index],
+                        counts: &counts,
+                    });
+                }
+                News::Replaying(index) => reporter.event(Event::Replaying { test: &tests[index] }),
+                News::Finished(index, result) => match *result {
+                    Ok(result) => {
+                        summary.add(result.outcome.verdict);
+                        if result.outcome.verdict == Verdict::Failed && args.explore.fail_fast {
+                            stop();
+                        }
+                        reporter.event(Event::TestFinished {
+                            test: &tests[index],
+                            result: &result,
+                        });
+                    }
+                    Err(error) => {
+                        stop();
+                        first_error = first_error.and(Err(error));
+                    }
+                },
+            }
+        }
+        first_error
+    })
+}
+
+/// Explores one test; runs its failing schedule once more, step by step.
+fn explore(
+    test: &Test,
+    index: usize,
+    order: &Order,
+    args: &TestArgs,
+    news: &Sender<News>,
+) -> Result<TestResult, Error> {
+    // The receiver lives until all senders are gone.
+    let tell = |item| drop(news.send(item));
+    tell(News::Started(index));
+    let outcome = child::run(test, order, &mut |counts| tell(News::Progress(index, counts)))?;
+    let mut result = TestResult {
+        outcome,
+        replay: None,
+        again: None,
+    };
+    if let Some(seed) = result.outcome.seed.clone() {
+        result.again = Some(again(&seed, test, &args.cargo));
+        tell(News::Replaying(index));
+        let order = Order {
+            mode: Mode::Replay { seed },
+            ..order.clone()
+        };
+        result.replay = Some(child::run(test, &order, &mut |_| {})?);
+    }
+    Ok(result)
+}
+
+/// The command that replays a seed: with the flags that this run had.
+fn again(seed: &str, test: &Test, args: &CargoArgs) -> String {
+    let mut line = format!("cargo dpor replay {seed}");
+    let mut flags = args.clone();
+    if flags.workspace {
+        // One package is enough, and faster to build.
+        let package = test.binary.id.split('/').next().unwrap_or_default();
+        flags = CargoArgs {
+            workspace: false,
+            exclude: vec![],
+            package: vec![package.into()],
+            ..flags
+        };
+    }
+    for argument in flags.selection() {
+        let argument = argument.to_string_lossy();
+        let plain = argument
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_./=,@:+".contains(c));
+        line.push(' ');
+        line.push_str(&if plain {
+            argument.into_owned()
+        } else {
+            format!("'{}'", argument.replace('\'', "'\\''"))
+        });
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use super::*;
+use crate::build::Binary;
+use crate::child::Account;
+use crate::cli;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn test_args(line: &str) -> TestArgs {
+    match cli::parse(line.split(' ').map(Into::into)).unwrap().command {
+        Command::Test(args) => args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn sample() -> Test {
+    let binary = Binary {
+        path: "x".into(),
+        id: "bank/test/it".into(),
+        name: "bank::it".into(),
+        folder: "".into(),
+        environment: vec![],
+    };
+    Test {
+        binary: Arc::new(binary),
+        name: "a".into(),
+        ignored: false,
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let summary = |failed, incomplete| Summary {
+        complete: 1,
+        failed,
+        incomplete,
+        ..Summary::default()
+    };
+    assert_eq!(exit(&summary(0, 0)), Exit::Complete);
+    assert_eq!(exit(&summary(0, 2)), Exit::Incomplete);
+    assert_eq!(exit(&summary(1, 2)), Exit::Failed);
+    assert_eq!(Error::NoTests(String::new()).exit(), Exit::Usage);
+    assert_eq!(Error::Build.exit(), Exit::Build);
+}
+
+#[test]
+fn exit_codes_of_replays() {
+    let outcome = |verdict, diverged: bool| Outcome {
+        verdict,
+        reason: None,
+        counts: Counts::default(),
+        failure: None,
+        seed: None,
+        account: Account {
+            diverged: diverged.then(|| (0, String::new(), String::new())),
+            ..Account::default()
+        },
+        time: Duration::ZERO,
+    };
+    assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
+    assert_eq!(replay_exit(&outcome(Verdict::Complete, false)), Exit::Complete);
+    assert_eq!(replay_exit(&outcome(Verdict::Failed, true)), Exit::Usage);
+}
+
+#[test]
+fn the_command_to_replay_has_what_it_needs() {
+    let line = |text: &str| again("dpor1-A", &sample(), &test_args(text).cargo);
+    assert_eq!(line("cargo-dpor test"), "cargo dpor replay dpor1-A");
+    assert_eq!(
+        line("cargo-dpor test --test it -F a,b x"),
+        "cargo dpor replay dpor1-A --test it --features a,b"
+    );
+    assert_eq!(
+        line("cargo-dpor test --workspace --exclude z"),
+        "cargo dpor replay dpor1-A --package bank"
+    );
+    assert_eq!(
+        line("cargo-dpor test -p a*"),
+        "cargo dpor replay dpor1-A --package 'a*'"
+    );
+}
+
+#[test]
+fn random_exploration_has_an_end() {
+    let executions = |text: &str| order(&test_args(text).explore).limits.executions;
+    assert_eq!(executions("cargo-dpor test --strategy random"), Some(RANDOM_EXECUTIONS));
+    assert_eq!(executions("cargo-dpor test --strategy random --max-time 1s"), None);
+    assert_eq!(executions("cargo-dpor test --strategy source"), None);
+    assert_eq!(
+        executions("cargo-dpor test --strategy random --max-executions 5"),
+        Some(5)
+    );
+}
+
+#[test]
+fn a_damaged_seed_is_refused_before_anything_is_built() {
+    let Command::Replay(args) = cli::parse(["cargo-dpor", "replay", "dpor1-AAAA"].map(Into::into))
+        .unwrap()
+        .command
+    else {
+        panic!()
+    };
+    let error = replay(&args).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().starts_with("this seed is "), "{error}");
+}
