@@ -14,6 +14,9 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+/// The kind of the failure of an execution that reached the bound on its length although it was fair.
+pub const NO_TERMINATION: &str = "no-termination";
+
 /// Bounds on an exploration. Reaching one makes the verdict [`Verdict::Incomplete`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -359,8 +362,9 @@ impl<S: System> Explorer<S> {
         };
         let expected = self.system.describe(expected);
         let message = format!(
-            "the program is not deterministic: run again with the same schedule, step {i} ({}) was expected to be \
+            "the program is not deterministic: run again with the same schedule, step {} ({}) was expected to be \
              `{expected}`, and was `{met}`",
+            i + 1,
             transition.thread
         );
         let schedule = self.trace.schedule();
@@ -493,7 +497,7 @@ impl<S: System> Explorer<S> {
              sets this bound)"
         );
         End::Failed(Failure {
-            kind: "no-termination",
+            kind: NO_TERMINATION,
             message,
         })
     }

@@ -164,18 +164,21 @@ impl Trace {
         let at = self.len;
         let thread = transition.thread;
         self.history(thread);
-        let mut event = std::mem::take(&mut self.events[at]);
+        let last = self.last_before_next(thread);
+        let index = self.threads[thread.index()].events.len() as u32 + 1;
+        let (earlier, rest) = self.events.split_at_mut(at);
+        let event = &mut rest[0];
         event.transition = Some(transition);
-        event.index = self.threads[thread.index()].events.len() as u32 + 1;
-        event.clock.clear();
-        if let Some(last) = self.last_before_next(thread) {
-            event.clock.assign(&self.events[last].clock);
+        event.index = index;
+        match last {
+            Some(last) => event.clock.assign(&earlier[last].clock),
+            None => event.clock.clear(),
         }
         for access in event.step.footprint.accesses() {
             let list = self.accesses.entry(access.location).or_default();
-            for &(earlier, kind) in list.iter().rev() {
+            for &(before, kind) in list.iter().rev() {
                 if kind.conflicts_with(access.kind) {
-                    event.clock.join(&self.events[earlier].clock);
+                    event.clock.join(&earlier[before].clock);
                 }
                 // A write is dependent with everything before it.
                 if kind == AccessKind::Write {
@@ -196,11 +199,11 @@ impl Trace {
             changes.value = effect.after;
         }
         self.threads[thread.index()].events.push(at);
-        for &child in &event.step.spawned {
+        for i in 0..self.events[at].step.spawned.len() {
+            let child = self.events[at].step.spawned[i];
             self.history(child);
             self.threads[child.index()].spawned_by = Some(at);
         }
-        self.events[at] = event;
         self.len += 1;
     }
 

@@ -11,7 +11,7 @@
 //! all statics. It is
 //! made only at places that a thread has been seen to come back to.
 
-use crate::memory::{arena, hash, stacks};
+use crate::memory::{arena, hash, region, stacks};
 use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
 use dpor_explorer::{AccessKind, Condition, Footprint, Location, ThreadId};
@@ -55,6 +55,12 @@ impl Registers {
         }
     }
 
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        [self.stack_pointer, self.instruction_pointer]
+            .into_iter()
+            .chain(self.preserved)
+    }
+
     /// The live part of the stack of the thread that these registers are of.
     fn live_stack(&self) -> Range<usize> {
         stacks::live(self.stack_pointer as usize)
@@ -75,6 +81,8 @@ struct Anchor {
     wrote: bool,
     /// Another thread changed something that it touched since.
     disturbed: bool,
+    /// It asked for the time since, which is another one each time.
+    saw_clock: bool,
 }
 
 /// What a thread waits for that would only repeat itself.
@@ -131,6 +139,11 @@ impl Spin {
     /// between: then the hint itself must be one.
     pub fn hinted_again(&mut self, site: u64) -> bool {
         self.hint.replace(site) == Some(site)
+    }
+
+    /// Notes that the thread asks for the time.
+    pub fn looked_at_clock(&mut self) {
+        self.anchors.iter_mut().for_each(|anchor| anchor.saw_clock = true);
     }
 
     fn is_watched(&self) -> bool {
@@ -211,7 +224,7 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
 pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
     let record = &runtime.threads[thread.index()];
     let operation = record.operation();
-    let site = record.site();
+    let site = record.place();
     let has_timeout = operation.timeout.is_some();
     let known = record.spin.anchors.iter().position(|anchor| anchor.site == site);
     if known.is_none() && !has_timeout && !runtime.refinements.loops.contains(&site) {
@@ -248,7 +261,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         let anchor = spin.anchors.remove(known);
         let alone = steps - anchor.steps == anchor.own_steps;
         let idle = if anchor.wrote { alone } else { !anchor.disturbed };
-        if idle && anchor.hash == hash {
+        if idle && !anchor.saw_clock && anchor.hash == hash {
             spin.awaiting = Some(Awaiting {
                 locations: anchor.touched,
                 steps: anchor.steps,
@@ -267,6 +280,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         touched: SmallVec::new(),
         wrote: false,
         disturbed: false,
+        saw_clock: false,
     });
     runtime.watched = true;
     false
@@ -279,16 +293,31 @@ fn state_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     let Some(registers) = (unsafe { record.registers.as_ref() }) else {
         unreachable!("a thread that has arrived somewhere has left its registers")
     };
+    let mut hasher = hash::StateHasher::new();
+    registers.words().for_each(|word| hasher.number(word));
+    hasher.bytes(record.tls.as_ref().map_or(&[], |image| image.bytes()));
+    hasher.number(region::draws(thread.index()));
     // SAFETY: the ranges are mapped, and only this OS thread writes there.
     unsafe {
-        let stack = registers.live_stack();
-        let registers = std::ptr::from_ref(registers).addr();
-        let registers = registers..registers + size_of::<Registers>();
-        let arenas = arena::used_ranges();
-        let statics = runtime.statics.iter().flat_map(|statics| statics.ranges());
-        let tls = record.tls.iter().map(|image| image.bytes().as_ptr_range());
-        let tls = tls.map(|bytes| bytes.start.addr()..bytes.end.addr());
-        hash::hash_state([registers, stack].into_iter().chain(tls), arenas, statics)
+        hasher.range(registers.live_stack());
+        hash_memory(&mut hasher, runtime);
+    }
+    hasher.finish()
+}
+
+/// Adds the heap and the statics.
+///
+/// # Safety
+/// No model thread runs.
+unsafe fn hash_memory(hasher: &mut hash::StateHasher, runtime: &Runtime) {
+    // SAFETY: the ranges are mapped, and only this OS thread writes there.
+    unsafe {
+        for range in arena::used_ranges() {
+            hasher.range(range);
+        }
+        for range in runtime.statics.iter().flat_map(|statics| statics.ranges()) {
+            hasher.range(range);
+        }
     }
 }
 
@@ -300,22 +329,15 @@ pub(crate) fn program_hash(runtime: &Runtime) -> u128 {
         hasher.number(i as u64);
         hasher.number(record.signature());
         hasher.bytes(record.tls.as_ref().map_or(&[], |image| image.bytes()));
+        hasher.number(region::draws(i));
         // SAFETY: as in `state_hash`; null for a thread that has not started.
         if let Some(registers) = unsafe { record.registers.as_ref() } {
-            registers.preserved.iter().for_each(|&register| hasher.number(register));
-            hasher.number(registers.instruction_pointer);
+            registers.words().for_each(|word| hasher.number(word));
             // SAFETY: as in `state_hash`.
             unsafe { hasher.range(registers.live_stack()) };
         }
     }
     // SAFETY: as in `state_hash`.
-    unsafe {
-        for range in arena::used_ranges() {
-            hasher.range(range);
-        }
-        for range in runtime.statics.iter().flat_map(|statics| statics.ranges()) {
-            hasher.range(range);
-        }
-    }
+    unsafe { hash_memory(&mut hasher, runtime) };
     hasher.finish()
 }

@@ -41,6 +41,8 @@ pub(crate) struct Record {
     pub created_at: Option<&'static Caller<'static>>,
     pub local_root: *mut u8,
     pub time: Duration,
+    /// How often it asked for the time.
+    pub clock_reads: u32,
     pub panic: Option<PanicRecord>,
     pub panicked: bool,
     pub spin: Spin,
@@ -65,6 +67,7 @@ impl Record {
             created_at: None,
             local_root: ptr::null_mut(),
             time: Duration::ZERO,
+            clock_reads: 0,
             panic: None,
             panicked: false,
             spin: Spin::default(),
@@ -94,6 +97,11 @@ impl Record {
     pub fn site(&self) -> u64 {
         let caller = self.caller.map_or(0, |caller| ptr::from_ref(caller).addr() as u64);
         (caller & 0xFFFF_FFFF_FFFF) | u64::from(self.operation().kind as u8) << 48
+    }
+
+    /// The site together with the object: what a thread comes back to that goes round a loop.
+    pub fn place(&self) -> u64 {
+        self.site() ^ self.operation().object.0.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
     /// The digest of the pending operation: place, kind, and eight bits of the object.
@@ -239,6 +247,7 @@ pub(crate) fn create(
     record.local_root = ptr::null_mut();
     record.panic = None;
     record.panicked = false;
+    record.clock_reads = 0;
     record.spin.clear();
     Ok(())
 }

@@ -77,6 +77,8 @@ pub fn inherit(command: &mut Command, descriptors: [RawFd; 2]) {
                     return Err(io::Error::last_os_error());
                 }
             }
+            // Locations of statics are part of seeds, so they must not depend on the process.
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
                 return Err(io::Error::last_os_error());
             }

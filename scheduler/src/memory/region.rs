@@ -230,6 +230,12 @@ pub(crate) fn mark_none_used() {
     USED_THREADS.store(0, Relaxed);
 }
 
+/// How many times the thread has drawn random bytes in this execution.
+pub(crate) fn draws(thread: usize) -> u64 {
+    // SAFETY: a model exists, so the region is reserved; its only OS thread is the caller.
+    unsafe { (*record(thread)).draws }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

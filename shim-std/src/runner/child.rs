@@ -355,18 +355,41 @@ fn follow_in(
         previous = Some(transition.thread);
     }
     program.hold_spinning();
-    if program
-        .threads()
-        .iter()
-        .any(|status| matches!(status, Status::Enabled(_)))
-    {
+    // Loops are watched here from where they are noticed, and so are held back later than in the exploration.
+    for _ in 0..MORE_ROUNDS {
+        let enabled = program
+            .threads()
+            .iter()
+            .position(|status| matches!(status, Status::Enabled(_)));
+        let Some((thread, alternative)) = enabled.and_then(|thread| {
+            let alternative = program.threads()[thread].alternatives()?.iter().next()?;
+            Some((ThreadId(u32::try_from(thread).ok()?), alternative))
+        }) else {
+            return match program.finish() {
+                Err(failure) => Ok(describe::failure(&program, &failure, &mut objects)),
+                Ok(()) => Err(Box::new(Astray::NoFailure)),
+            };
+        };
+        step.clear();
+        let transition = dpor_explorer::Transition { thread, alternative };
+        if let Err(Stop::Failed(failure) | Stop::Unsupported(failure)) = program.step(transition, &mut step) {
+            return Ok(describe::failure(&program, &failure, &mut objects));
+        }
+    }
+    if seed.steps.len() < LONG {
         return Err(Box::new(Astray::NoFailure));
     }
-    match program.finish() {
-        Err(failure) => Ok(describe::failure(&program, &failure, &mut objects)),
-        Ok(()) => Err(Box::new(Astray::NoFailure)),
-    }
+    let failure = dpor_explorer::Failure {
+        kind: dpor_explorer::driver::NO_TERMINATION,
+        message: format!("the execution did not end within {} steps", seed.steps.len()),
+    };
+    Ok(describe::failure(&program, &failure, &mut objects))
 }
+
+/// So many steps are run after the end of a schedule.
+const MORE_ROUNDS: usize = 1_000;
+/// A schedule of so many steps that ends in no failure is that of an execution that did not end.
+const LONG: usize = 1_000;
 
 fn replay(config: &Config, seed: &str, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
     let seed: Seed = match seed.parse() {
