@@ -507,13 +507,12 @@ impl<S: System> Explorer<S> {
         if !self.rules.detects_races() {
             return;
         }
-        let step = pending.is_none().then(|| self.trace.uncommitted());
-        let (footprint, guards) = match pending {
-            Some(pending) => (&pending.footprint, pending.guards.as_slice()),
-            None => (
-                &self.trace.uncommitted().footprint,
-                self.trace.uncommitted().guards.as_slice(),
-            ),
+        let (footprint, guards, values) = match pending {
+            Some(pending) => (&pending.footprint, pending.guards.as_slice(), &pending.values),
+            None => {
+                let step = self.trace.uncommitted();
+                (&step.footprint, step.guards.as_slice(), &step.values)
+            }
         };
         if footprint.accesses().is_empty() {
             return;
@@ -524,10 +523,13 @@ impl<S: System> Explorer<S> {
         } else {
             guards
         };
-        let races = self.trace.races(thread, footprint, guards, |variable| {
-            let before = step.and_then(|step| step.effects.iter().find(|effect| effect.variable == variable));
-            before.map_or_else(|| self.system.value(variable), |effect| effect.before)
-        });
+        let value = |variable| {
+            values
+                .iter()
+                .find(|(v, _)| *v == variable)
+                .map_or(0, |&(_, value)| value)
+        };
+        let races = self.trace.races(thread, footprint, guards, value);
         for (event, removed) in races {
             #[cfg(feature = "faults")]
             {

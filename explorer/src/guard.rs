@@ -95,6 +95,14 @@ impl Guard {
         self.clauses.iter().map(|clause| clause.as_slice())
     }
 
+    /// The variables that the guard is about; one may come more than once.
+    pub fn variables(&self) -> impl Iterator<Item = Variable> + '_ {
+        self.clauses().flatten().filter_map(|condition| match *condition {
+            Condition::Equals(v, _) | Condition::AtLeast(v, _) | Condition::LessThan(v, _) => Some(v),
+            Condition::ChangedSince { .. } => None,
+        })
+    }
+
     /// Evaluates the guard, given how to decide a condition.
     pub fn holds(&self, mut decide: impl FnMut(Condition) -> bool) -> bool {
         self.clauses.iter().all(|clause| clause.iter().any(|&c| decide(c)))

@@ -30,6 +30,6 @@ pub use footprint::{Access, AccessKind, Footprint, Location};
 pub use guard::{Condition, Effect, Guard, Variable};
 pub use statistics::Statistics;
 pub use strategy::Strategy;
-pub use system::{Checkpoint, Failure, Fingerprint, Pending, Step, Stop, System, Transition};
+pub use system::{Checkpoint, Failure, Fingerprint, Pending, Step, Stop, System, Transition, Values};
 pub use thread::{BitSet, Status, ThreadId};
 pub use trace::{Event, EventIndex, Trace};

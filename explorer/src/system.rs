@@ -35,6 +35,8 @@ pub struct Step {
     /// The guards of the operation's alternatives, of which the step took one. Empty for an operation
     /// that never blocks.
     pub guards: SmallVec<[Guard; 1]>,
+    /// The values of the variables in `guards`, in the state before the step.
+    pub values: Values,
     /// What it did to variables that guards depend on.
     pub effects: SmallVec<[Effect; 2]>,
     /// The threads that it created. Their first steps happen after it.
@@ -49,6 +51,7 @@ impl Step {
     pub fn clear(&mut self) {
         self.footprint.clear();
         self.guards.clear();
+        self.values.clear();
         self.effects.clear();
         self.spawned.clear();
         self.signature = 0;
@@ -62,7 +65,12 @@ pub struct Pending {
     pub footprint: Footprint,
     /// When its alternatives are enabled; empty if it never blocks.
     pub guards: SmallVec<[Guard; 1]>,
+    /// The values of the variables in `guards` now.
+    pub values: Values,
 }
+
+/// Values of variables.
+pub type Values = SmallVec<[(Variable, i64); 2]>;
 
 /// Why an execution ended before its time.
 #[derive(Clone, Debug)]
@@ -120,9 +128,6 @@ pub trait System {
 
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
-
-    /// The current value of a variable that a guard names.
-    fn value(&self, variable: Variable) -> i64;
 
     /// Says in words which operation a step's signature stands for, for reports of a divergence.
     fn describe(&self, signature: u64) -> String {

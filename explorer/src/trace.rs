@@ -11,7 +11,7 @@
 
 use crate::clock::VectorClock;
 use crate::footprint::{AccessKind, Footprint, Location};
-use crate::guard::{Condition, Guard, Variable};
+use crate::guard::{Condition, Effect, Guard, Variable};
 use crate::system::{Step, Transition};
 use crate::thread::ThreadId;
 use smallvec::SmallVec;
@@ -106,16 +106,15 @@ pub struct Trace {
     len: usize,
     threads: Vec<ThreadHistory>,
     accesses: KeyMap<Location, Vec<AccessAt>>,
-    changes: KeyMap<Variable, Changes>,
+    changes: KeyMap<Variable, Vec<Change>>,
 }
 
-#[derive(Clone, Default, Debug)]
-struct Changes {
-    /// The value before the first change.
-    base: i64,
-    /// The value after the last one.
-    value: i64,
-    deltas: Vec<(EventIndex, i64)>,
+/// A change of a variable.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    event: EventIndex,
+    before: i64,
+    after: i64,
 }
 
 impl Trace {
@@ -189,14 +188,16 @@ impl Trace {
         }
         event.clock.set(thread, event.index);
         for effect in &event.step.effects {
-            let changes = self.changes.entry(effect.variable).or_default();
-            if changes.deltas.is_empty() {
-                changes.base = effect.before;
-                changes.value = effect.before;
-            }
-            // Not `after - before`: a variable can be made anew at an address where another one was.
-            changes.deltas.push((at, effect.after - changes.value));
-            changes.value = effect.after;
+            let Effect {
+                variable,
+                before,
+                after,
+            } = *effect;
+            self.changes.entry(variable).or_default().push(Change {
+                event: at,
+                before,
+                after,
+            });
         }
         self.threads[thread.index()].events.push(at);
         for i in 0..self.events[at].step.spawned.len() {
@@ -219,10 +220,8 @@ impl Trace {
                 }
             }
             for effect in event.step.effects.iter().rev() {
-                if let Some(changes) = self.changes.get_mut(&effect.variable)
-                    && let Some((_, delta)) = changes.deltas.pop()
-                {
-                    changes.value -= delta;
+                if let Some(changes) = self.changes.get_mut(&effect.variable) {
+                    changes.pop();
                 }
             }
             for &child in &event.step.spawned {
@@ -233,7 +232,7 @@ impl Trace {
             self.accesses.retain(|_, list| !list.is_empty());
         }
         if self.changes.len() > SWEEP_AT {
-            self.changes.retain(|_, changes| !changes.deltas.is_empty());
+            self.changes.retain(|_, changes| !changes.is_empty());
         }
     }
 
@@ -286,13 +285,9 @@ impl Trace {
             let Some(changes) = self.changes.get(&effect.variable) else {
                 return false;
             };
-            let delta = |at| {
-                changes
-                    .deltas
-                    .iter()
-                    .filter(|&&(g, _)| g == at)
-                    .map(|&(_, delta)| delta)
-                    .sum::<i64>()
+            let delta = |at| -> i64 {
+                let changes = changes.iter().filter(|change| change.event == at);
+                changes.map(|change| change.after - change.before).sum()
             };
             let direction = delta(e).signum();
             if direction == 0 {
@@ -310,8 +305,22 @@ impl Trace {
         })
     }
 
+    /// The changes of a variable whose present value is `current`, and the value before the first of them.
+    ///
+    /// A variable can be made anew at an address where another one was. Changes that do not fit together, or with the
+    /// present value, are those of different variables, of which the youngest counts.
+    fn lifetime(&self, variable: Variable, current: i64) -> (i64, &[Change]) {
+        let changes = self.changes.get(&variable).map_or(&[][..], Vec::as_slice);
+        if changes.last().is_none_or(|last| last.after != current) {
+            return (current, &[]);
+        }
+        let birth = changes.windows(2).rposition(|pair| pair[0].after != pair[1].before);
+        let changes = &changes[birth.map_or(0, |at| at + 1)..];
+        (changes[0].before, changes)
+    }
+
     /// Evaluates guards after `pre(E, e).notdep(e, E)` without the removed events; `current` gives the values
-    /// of variables that no event of the execution has changed.
+    /// of the guards' variables in the state before the operation.
     fn enabled_without(
         &self,
         guards: &[Guard],
@@ -321,12 +330,11 @@ impl Trace {
     ) -> bool {
         let survives =
             |f: EventIndex| f < e || (f > e && !self.events[f].happens_after(&self.events[e]) && !removed.contains(&f));
-        let value = |variable| match self.changes.get(&variable) {
-            Some(changes) if !changes.deltas.is_empty() => {
-                let survivors = changes.deltas.iter().filter(|&&(f, _)| survives(f));
-                changes.base + survivors.map(|&(_, delta)| delta).sum::<i64>()
-            }
-            _ => current(variable),
+        let value = |variable| {
+            let current = current(variable);
+            let (base, changes) = self.lifetime(variable, current);
+            let survivors = changes.iter().filter(|change| survives(change.event));
+            base + survivors.map(|change| change.after - change.before).sum::<i64>()
         };
         let changed = |location, steps: u32| {
             self.accesses.get(&location).is_some_and(|list| {

@@ -1,7 +1,7 @@
 //! Operations as data: what a thread is about to do, so that it can be judged without running it.
 
 use crate::word::Word;
-use dpor_explorer::{Access, AccessKind, Guard, Location};
+use dpor_explorer::{Access, AccessKind, Guard, Location, Values};
 use std::fmt;
 use std::time::Duration;
 
@@ -153,4 +153,15 @@ pub fn access_of(location: Location, kind: AccessKind) -> Access {
 /// Evaluates a guard in the present state, reading each variable where it lives.
 pub(crate) fn holds_now(guard: &Guard) -> bool {
     guard.holds(|condition| condition.holds_for(Word::value_of).unwrap_or(false))
+}
+
+/// The present values of the variables that guards are about.
+pub(crate) fn values_now(guards: &[Guard]) -> Values {
+    let mut values = Values::new();
+    for variable in guards.iter().flat_map(Guard::variables) {
+        if !values.iter().any(|(known, _)| *known == variable) {
+            values.push((variable, Word::value_of(variable)));
+        }
+    }
+    values
 }

@@ -5,7 +5,7 @@ use crate::memory::arena::{self, HeapFault};
 use crate::memory::region;
 use crate::memory::statics::{Statics, StaticsImage};
 use crate::memory::tls::TlsBlock;
-use crate::operation::OperationKind;
+use crate::operation::{OperationKind, values_now};
 use crate::options::Options;
 use crate::output::Output;
 use crate::panic::PanicRecord;
@@ -14,12 +14,10 @@ use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
 use crate::report::{BlockedReport, StepReport, StepTrace, ThreadReport};
 use crate::runtime::{self, Request, Runtime, runtime};
 use crate::thread::{self, Record};
-use crate::word::Word;
 use crate::{panic, spin};
 use corosensei::CoroutineResult;
 use dpor_explorer::{
     AccessKind, Checkpoint, Failure, Fingerprint, Location, Pending, Status, Step, Stop, System, ThreadId, Transition,
-    Variable,
 };
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
@@ -282,9 +280,7 @@ impl Program {
     pub fn observe(&mut self, locations: &[Location]) {
         let refinements = &mut Self::runtime().refinements;
         for &location in locations {
-            if refinements.observed.insert(location) {
-                refinements.observed_in_order.push(location);
-            }
+            refinements.observe(location);
         }
     }
 
@@ -463,6 +459,7 @@ impl System for Program {
         let (kind, object, source) = (operation.kind, operation.object, record.caller);
         if !operation.alternatives.is_empty() || record.spin.awaiting().is_some() {
             own.guards = record.guards();
+            own.values = values_now(&own.guards);
             for access in record.enabling_accesses() {
                 own.footprint.add(access.location, access.kind);
             }
@@ -470,6 +467,7 @@ impl System for Program {
         runtime.chosen = transition.alternative;
         runtime.steps += 1;
         let main_ran_before = runtime.main_result.is_some();
+        spin::begins(runtime, thread);
         let result = Self::run(thread);
         let runtime = Self::runtime();
         if runtime.trace.is_some() {
@@ -486,10 +484,6 @@ impl System for Program {
 
     fn pending(&self, thread: ThreadId) -> Pending {
         Self::runtime().threads[thread.index()].look_ahead()
-    }
-
-    fn value(&self, variable: Variable) -> i64 {
-        Word::value_of(variable)
     }
 
     fn describe(&self, signature: u64) -> String {

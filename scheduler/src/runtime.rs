@@ -69,6 +69,20 @@ pub(crate) struct Refinements {
     pub loops: FixedSet<u64>,
 }
 
+impl Refinements {
+    /// Takes releases of the location as scheduling points. Says whether that is new.
+    pub fn observe(&mut self, object: Location) -> bool {
+        /// After so many locations, all count as observed: their addresses may depend on the interleaving.
+        const MANY: usize = 64;
+        if self.observe_all || !self.observed.insert(object) {
+            return false;
+        }
+        self.observed_in_order.push(object);
+        self.observe_all = self.observed_in_order.len() > MANY;
+        true
+    }
+}
+
 /// The state of the current execution and of the scheduler.
 #[derive(Default)]
 pub(crate) struct Runtime {
@@ -86,6 +100,8 @@ pub(crate) struct Runtime {
     pub refinements: Refinements,
     /// Threads with an entry in the spin detector's tables.
     pub watched: bool,
+    /// The other threads' stacks at the start of the step, if the thread that makes it is watched.
+    pub others: Option<u128>,
     pub output: Vec<Output>,
     pub clock_started: bool,
     pub times: FixedMap<Location, Duration>,
@@ -295,20 +311,7 @@ pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() ->
 ///
 /// The first time for a location, exploration starts again with releases of it as scheduling points.
 pub fn observe(object: Location) {
-    /// After so many locations, all count as observed: their addresses may depend on the interleaving.
-    const MANY: usize = 64;
-    if !on_model_thread() {
-        return;
-    }
-    let new = on_model(|runtime| {
-        let refinements = &mut runtime.refinements;
-        if refinements.observe_all || !refinements.observed.insert(object) {
-            return false;
-        }
-        refinements.observed_in_order.push(object);
-        refinements.observe_all = refinements.observed_in_order.len() > MANY;
-        true
-    });
+    let new = on_model_thread() && on_model(|runtime| runtime.refinements.observe(object));
     if new {
         stop(Stop::Refine);
     }

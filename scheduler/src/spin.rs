@@ -83,6 +83,8 @@ struct Anchor {
     disturbed: bool,
     /// It asked for the time since, which is another one each time.
     saw_clock: bool,
+    /// It wrote to another thread's stack since.
+    meddled: bool,
 }
 
 /// What a thread waits for that would only repeat itself.
@@ -175,11 +177,20 @@ pub fn hint(kind: OperationKind) {
     }
 }
 
+/// Tells the detector that a thread begins a step.
+pub(crate) fn begins(runtime: &mut Runtime, thread: ThreadId) {
+    let watched = !runtime.threads[thread.index()].spin.anchors.is_empty();
+    runtime.others = watched.then(|| others_hash(runtime, thread));
+}
+
 /// Tells the detector of a step: whose, and what it touched.
 pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
     let footprint = &runtime.step.footprint;
     let changes = |footprint: &Footprint| footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
     let wrote = changes(footprint);
+    let meddled = runtime
+        .others
+        .is_some_and(|before| before != others_hash(runtime, thread));
     {
         let spin = &mut runtime.threads[thread.index()].spin;
         spin.awaiting = None;
@@ -190,6 +201,7 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
         for anchor in &mut spin.anchors {
             anchor.own_steps += 1;
             anchor.wrote |= wrote;
+            anchor.meddled |= meddled;
             for access in footprint.accesses() {
                 if !anchor.touched.contains(&access.location) {
                     anchor.touched.push(access.location);
@@ -261,7 +273,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         let anchor = spin.anchors.remove(known);
         let alone = steps - anchor.steps == anchor.own_steps;
         let idle = if anchor.wrote { alone } else { !anchor.disturbed };
-        if idle && !anchor.saw_clock && anchor.hash == hash {
+        if idle && !anchor.saw_clock && !anchor.meddled && anchor.hash == hash {
             spin.awaiting = Some(Awaiting {
                 locations: anchor.touched,
                 steps: anchor.steps,
@@ -281,6 +293,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         wrote: false,
         disturbed: false,
         saw_clock: false,
+        meddled: false,
     });
     runtime.watched = true;
     false
@@ -301,6 +314,21 @@ fn state_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     unsafe {
         hasher.range(registers.live_stack());
         hash_memory(&mut hasher, runtime);
+    }
+    hasher.finish()
+}
+
+/// The hash of the stacks of all threads but one.
+fn others_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
+    let mut hasher = hash::StateHasher::new();
+    for (i, record) in runtime.threads.iter().enumerate() {
+        if i != thread.index() && record.alive {
+            // SAFETY: as in `state_hash`; null for a thread that has not started.
+            if let Some(registers) = unsafe { record.registers.as_ref() } {
+                // SAFETY: as in `state_hash`.
+                unsafe { hasher.range(registers.live_stack()) };
+            }
+        }
     }
     hasher.finish()
 }

@@ -4,7 +4,7 @@ use crate::failure;
 use crate::memory::arena::enter_checker;
 use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::memory::tls::TlsImage;
-use crate::operation::{Operation, OperationKind, access_of, holds_now};
+use crate::operation::{Operation, OperationKind, access_of, holds_now, values_now};
 use crate::panic::PanicRecord;
 use crate::runtime::{self, Request, Runtime, on_model, request};
 use crate::spin::{Registers, Spin};
@@ -175,9 +175,11 @@ impl Record {
             .iter()
             .copied()
             .chain(self.enabling_accesses());
+        let guards = self.guards();
         Pending {
             footprint: accesses.map(|access| (access.location, access.kind)).collect(),
-            guards: self.guards(),
+            values: values_now(&guards),
+            guards,
         }
     }
 }

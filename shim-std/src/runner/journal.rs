@@ -1,8 +1,6 @@
 //! Keeps the schedule of the current execution where it outlives the process.
 
-use dpor_explorer::{
-    Checkpoint, Failure, Fingerprint, Pending, Status, Step, Stop, System, ThreadId, Transition, Variable,
-};
+use dpor_explorer::{Checkpoint, Failure, Fingerprint, Pending, Status, Step, Stop, System, ThreadId, Transition};
 use dpor_protocol::{Creation, Phase, SharedSchedule};
 use dpor_scheduler::{OperationKind, Program};
 
@@ -66,10 +64,6 @@ impl System for Journaled {
 
     fn pending(&self, thread: ThreadId) -> Pending {
         self.program.pending(thread)
-    }
-
-    fn value(&self, variable: Variable) -> i64 {
-        self.program.value(variable)
     }
 
     fn describe(&self, signature: u64) -> String {

@@ -71,6 +71,7 @@ impl Flag {
     /// Clears the flag of the lock at `lock`.
     #[track_caller]
     pub(super) fn clear(&self, lock: Location) {
+        observe(self.location());
         let accesses = [
             access_of(self.location(), AccessKind::Write),
             access_of(lock, AccessKind::Write),
