@@ -315,7 +315,6 @@ impl<S: System> Explorer<S> {
         for i in 0..self.trace.len() {
             let event = &self.trace.events()[i];
             let (transition, expected) = (event.transition(), event.step().signature);
-            scratch.clear();
             if let Err(diverged) = self.repeat(i, transition, expected, &mut scratch) {
                 return diverged;
             }
@@ -346,19 +345,13 @@ impl<S: System> Explorer<S> {
 
     /// Runs a transition again that ran in an earlier execution.
     fn repeat(&mut self, i: usize, transition: Transition, expected: u64, step: &mut Step) -> Result<(), Next> {
-        let enabled = self
-            .system
-            .threads()
-            .get(transition.thread.index())
-            .and_then(Status::alternatives)
-            .is_some_and(|alternatives| alternatives.contains(transition.alternative));
         self.statistics.steps += 1;
-        let met = match enabled.then(|| self.system.step(transition, step)) {
-            Some(Err(Stop::Refine)) => return Err(Next::Restart),
-            Some(Ok(())) if step.signature == expected => return Ok(()),
-            Some(Ok(())) => self.system.describe(step.signature),
-            Some(Err(Stop::Failed(failure) | Stop::Unsupported(failure))) => failure.to_string(),
-            None => format!("{} cannot run", transition.thread),
+        let met = match self.system.repeat(transition, step) {
+            Ok(Some(signature)) if signature == expected => return Ok(()),
+            Ok(Some(signature)) => self.system.describe(signature),
+            Ok(None) => format!("{} cannot run", transition.thread),
+            Err(Stop::Refine) => return Err(Next::Restart),
+            Err(Stop::Failed(failure) | Stop::Unsupported(failure)) => failure.to_string(),
         };
         let expected = self.system.describe(expected);
         let message = format!(

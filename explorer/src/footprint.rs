@@ -31,6 +31,7 @@ pub struct Access {
 
 impl AccessKind {
     /// Two accesses of one location are dependent if they are not both reads and not both updates.
+    #[inline]
     pub fn conflicts_with(self, other: AccessKind) -> bool {
         !matches!(
             (self, other),
@@ -59,6 +60,7 @@ impl Footprint {
     }
 
     /// Adds an access; two accesses of one location become the one that covers both.
+    #[inline]
     pub fn add(&mut self, location: Location, kind: AccessKind) {
         match self.accesses.iter_mut().find(|a| a.location == location) {
             Some(access) => access.kind = access.kind.join(kind),
@@ -67,16 +69,19 @@ impl Footprint {
     }
 
     /// The accesses, in the order in which their locations were first touched.
+    #[inline]
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
     }
 
     /// Removes every access.
+    #[inline]
     pub fn clear(&mut self) {
         self.accesses.clear();
     }
 
     /// Says whether two steps of different threads with these footprints are dependent.
+    #[inline]
     pub fn conflicts_with(&self, other: &Footprint) -> bool {
         self.accesses.iter().any(|a| {
             other

@@ -48,6 +48,7 @@ impl Condition {
     /// Decides a condition on a variable from the variable's value.
     ///
     /// `None` for [`Condition::ChangedSince`], which is not about a variable.
+    #[inline]
     pub fn holds_for(self, value: impl FnOnce(Variable) -> i64) -> Option<bool> {
         match self {
             Condition::Equals(v, n) => Some(value(v) == n),
@@ -68,6 +69,7 @@ pub struct Guard {
 
 impl Guard {
     /// The guard of an operation that never blocks.
+    #[inline]
     pub fn always() -> Self {
         Guard {
             clauses: SmallVec::new(),
@@ -75,11 +77,13 @@ impl Guard {
     }
 
     /// The guard that holds when `condition` does.
+    #[inline]
     pub fn when(condition: Condition) -> Self {
         Guard::always().and([condition])
     }
 
     /// Demands in addition that one of `conditions` holds.
+    #[inline]
     pub fn and(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
         self.clauses.push(conditions.into_iter().collect());
         self
@@ -104,6 +108,7 @@ impl Guard {
     }
 
     /// Evaluates the guard, given how to decide a condition.
+    #[inline]
     pub fn holds(&self, mut decide: impl FnMut(Condition) -> bool) -> bool {
         self.clauses.iter().all(|clause| clause.iter().any(|&c| decide(c)))
     }

@@ -126,6 +126,23 @@ pub trait System {
     /// A [`Stop`] if the execution cannot go on. `step` then holds what was recorded until then.
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop>;
 
+    /// Runs a transition again that ran in an earlier execution from the same state. The explorer needs to know no more
+    /// than the step's signature, so a system can do with less than in [`System::step`]. `None` if the transition is
+    /// not enabled.
+    ///
+    /// # Errors
+    /// As [`System::step`].
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
+        let status = self.threads().get(transition.thread.index());
+        let alternatives = status.and_then(Status::alternatives);
+        if !alternatives.is_some_and(|alternatives| alternatives.contains(transition.alternative)) {
+            return Ok(None);
+        }
+        scratch.clear();
+        self.step(transition, scratch)?;
+        Ok(Some(scratch.signature))
+    }
+
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 

@@ -34,11 +34,13 @@ pub struct BitSet {
 
 impl BitSet {
     /// The empty set.
+    #[inline]
     pub fn new() -> Self {
         BitSet { words: SmallVec::new() }
     }
 
     /// The set that holds only `element`.
+    #[inline]
     pub fn of(element: u32) -> Self {
         let mut set = Self::new();
         set.insert(element);
@@ -46,6 +48,7 @@ impl BitSet {
     }
 
     /// Adds `element`; says whether it was missing.
+    #[inline]
     pub fn insert(&mut self, element: u32) -> bool {
         let (word, bit) = (element as usize / 64, 1u64 << (element % 64));
         if self.words.len() <= word {
@@ -69,6 +72,7 @@ impl BitSet {
     }
 
     /// Says whether `element` is in the set.
+    #[inline]
     pub fn contains(&self, element: u32) -> bool {
         self.words
             .get(element as usize / 64)
@@ -76,6 +80,7 @@ impl BitSet {
     }
 
     /// Says whether nothing is in the set.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&w| w == 0)
     }
@@ -135,6 +140,7 @@ pub enum Status {
 
 impl Status {
     /// The enabled alternatives, if there are any.
+    #[inline]
     pub fn alternatives(&self) -> Option<&BitSet> {
         match self {
             Status::Enabled(alternatives) => Some(alternatives),

@@ -167,7 +167,8 @@ impl Program {
     pub fn hold_spinning(&mut self) {
         let runtime = Self::runtime();
         runtime.spin_blocks = true;
-        refresh(runtime, None);
+        runtime.stale = true;
+        runtime.threads.iter_mut().for_each(|record| record.moved = true);
     }
 
     /// What the last step of a traced execution did.
@@ -256,6 +257,11 @@ impl Program {
             .iter()
             .map(|record| (record.parent, record.nth))
             .collect()
+    }
+
+    /// How many thread ids there are.
+    pub fn known_threads(&self) -> usize {
+        Self::runtime().threads.len()
     }
 
     /// Gives thread ids as in an earlier exploration. Must come before the first execution.
@@ -399,18 +405,57 @@ impl Drop for Program {
 }
 
 /// Evaluates again what each thread can do. Only guards and threads that moved can have changed.
-fn refresh(runtime: &mut Runtime, moved: Option<ThreadId>) {
+fn refresh(runtime: &mut Runtime) {
     let spin_blocks = runtime.spin_blocks;
-    for (i, record) in runtime.threads.iter().enumerate() {
-        let status = &mut runtime.statuses[i];
-        let fixed = moved.is_some_and(|moved| moved.index() != i)
-            && match status {
-                Status::Finished => !record.alive,
-                Status::Enabled(_) => record.operation().alternatives.is_empty() && record.spin.awaiting().is_none(),
-                Status::Blocked => false,
-            };
-        if !fixed {
+    runtime.stale = false;
+    for (record, status) in runtime.threads.iter_mut().zip(&mut runtime.statuses) {
+        let free = record.alive && !record.moved && {
+            let unguarded = record.operation().alternatives.is_empty();
+            unguarded && record.spin.awaiting().is_none()
+        };
+        if !free {
             *status = record.status(spin_blocks);
+            record.moved = false;
+        }
+    }
+}
+
+impl Program {
+    /// Runs the transition; the record of the step is left in the runtime.
+    fn advance(&mut self, transition: Transition, repeating: bool) -> Result<(), Stop> {
+        let thread = transition.thread;
+        let runtime = Self::runtime();
+        runtime.repeating = repeating;
+        runtime.stale = true;
+        let Runtime { threads, step: own, .. } = runtime;
+        let record = &mut threads[thread.index()];
+        record.moved = true;
+        own.clear();
+        own.signature = record.signature();
+        let operation = record.operation();
+        let (kind, object, source) = (operation.kind, operation.object, record.caller);
+        if !operation.alternatives.is_empty() || record.spin.awaiting().is_some() {
+            for access in record.enabling_accesses() {
+                own.footprint.add(access.location, access.kind);
+            }
+            if !repeating {
+                own.guards = record.guards();
+                own.values = values_now(&own.guards);
+            }
+        }
+        runtime.chosen = transition.alternative;
+        runtime.steps += 1;
+        let main_ran_before = runtime.main_result.is_some();
+        spin::begins(runtime, thread);
+        let result = Self::run(thread);
+        let runtime = Self::runtime();
+        if runtime.trace.is_some() {
+            report_step(runtime, thread, kind, object, source);
+        }
+        result?;
+        match &runtime.main_result {
+            Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
+            _ => Ok(()),
         }
     }
 }
@@ -441,45 +486,36 @@ impl System for Program {
             runtime.trace = Some(StepTrace::default());
         }
         self.make_main();
-        refresh(Self::runtime(), None);
+        Self::runtime().stale = true;
     }
 
     fn threads(&self) -> &[Status] {
-        &Self::runtime().statuses
+        let runtime = Self::runtime();
+        if runtime.stale {
+            refresh(runtime);
+        }
+        &runtime.statuses
     }
 
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
-        let thread = transition.thread;
+        let result = self.advance(transition, false);
+        mem::swap(step, &mut Self::runtime().step);
+        result
+    }
+
+    fn repeat(&mut self, transition: Transition, _scratch: &mut Step) -> Result<Option<u64>, Stop> {
         let runtime = Self::runtime();
-        let Runtime { threads, step: own, .. } = runtime;
-        let record = &threads[thread.index()];
-        own.clear();
-        own.signature = record.signature();
-        let operation = record.operation();
-        let (kind, object, source) = (operation.kind, operation.object, record.caller);
-        if !operation.alternatives.is_empty() || record.spin.awaiting().is_some() {
-            own.guards = record.guards();
-            own.values = values_now(&own.guards);
-            for access in record.enabling_accesses() {
-                own.footprint.add(access.location, access.kind);
-            }
+        let enabled = runtime.threads.get(transition.thread.index()).is_some_and(|record| {
+            let status = record.status(runtime.spin_blocks);
+            status
+                .alternatives()
+                .is_some_and(|alternatives| alternatives.contains(transition.alternative))
+        });
+        if !enabled {
+            return Ok(None);
         }
-        runtime.chosen = transition.alternative;
-        runtime.steps += 1;
-        let main_ran_before = runtime.main_result.is_some();
-        spin::begins(runtime, thread);
-        let result = Self::run(thread);
-        let runtime = Self::runtime();
-        if runtime.trace.is_some() {
-            report_step(runtime, thread, kind, object, source);
-        }
-        refresh(runtime, Some(thread));
-        mem::swap(step, &mut runtime.step);
-        result?;
-        match &runtime.main_result {
-            Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
-            _ => Ok(()),
-        }
+        self.advance(transition, true)?;
+        Ok(Some(Self::runtime().step.signature))
     }
 
     fn pending(&self, thread: ThreadId) -> Pending {

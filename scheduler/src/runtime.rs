@@ -94,6 +94,10 @@ pub(crate) struct Runtime {
     pub chosen: u32,
     /// The record of the current step.
     pub step: Step,
+    /// The step runs again what ran before: only its signature counts.
+    pub repeating: bool,
+    /// Something has moved since the statuses were evaluated.
+    pub stale: bool,
     pub request: Option<Request>,
     /// Steps begun in this execution.
     pub steps: u32,
@@ -165,6 +169,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(None));
 /// The runtime of the model that is set up.
 ///
 /// Borrows made from the pointer must end before a coroutine is resumed or suspends.
+#[inline]
 pub(crate) fn runtime() -> *mut Runtime {
     // SAFETY: `RUNTIME` is only touched by the model's OS thread (see `Shared`).
     match unsafe { &mut *RUNTIME.0.get() } {
@@ -183,6 +188,7 @@ pub(crate) unsafe fn install(new: Option<Runtime>) {
 }
 
 /// Runs `f` on the runtime from a model thread, with allocation going to the checker.
+#[inline]
 pub(crate) fn on_model<R>(f: impl FnOnce(&mut Runtime) -> R) -> R {
     let _checker = arena::enter_checker();
     // SAFETY: on a model thread the scheduler is suspended in `resume` and holds no borrow; `f` does not
@@ -209,9 +215,13 @@ pub fn access(location: Location, kind: AccessKind) {
     }
 }
 
+#[inline]
 pub(crate) fn effect(effect: Effect) {
     if on_model_thread() {
         on_model(|runtime| {
+            if runtime.repeating {
+                return;
+            }
             let effects = &mut runtime.step.effects;
             match effects.iter_mut().find(|other| other.variable == effect.variable) {
                 Some(other) => other.after = effect.after,

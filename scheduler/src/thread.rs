@@ -30,6 +30,8 @@ pub(crate) struct Record {
     pub yielder: *const Yielder<(), ()>,
     pub tls: Option<TlsImage>,
     pub alive: bool,
+    /// It has moved since its status was evaluated.
+    pub moved: bool,
     /// The pending operation, on the thread's own stack.
     pub pending: *const Operation<'static>,
     pub caller: Option<&'static Caller<'static>>,
@@ -59,6 +61,7 @@ impl Record {
             yielder: ptr::null(),
             tls: None,
             alive: false,
+            moved: true,
             pending: ptr::null(),
             caller: None,
             registers: ptr::null(),
@@ -121,6 +124,13 @@ impl Record {
         let operation = self.operation();
         if operation.alternatives.is_empty() {
             return Status::Enabled(BitSet::of(0));
+        }
+        if let [guard] = operation.alternatives {
+            return if holds_now(guard) {
+                Status::Enabled(BitSet::of(0))
+            } else {
+                Status::Blocked
+            };
         }
         let alternatives = operation.alternatives.iter().zip(0u32..);
         let enabled: BitSet = alternatives
@@ -239,6 +249,7 @@ pub(crate) fn create(
         body();
     }));
     record.alive = true;
+    record.moved = true;
     record.spawned = 0;
     record.pending = &raw const START;
     record.caller = caller;

@@ -17,11 +17,13 @@ impl Word {
     }
 
     /// The value.
+    #[inline]
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Sets the value; on a model thread also notes the change in the current step.
+    #[inline]
     pub fn set(&self, value: i64) {
         let before = self.get();
         self.0.store(value, Ordering::Relaxed);
@@ -35,11 +37,13 @@ impl Word {
     }
 
     /// The name under which guards know this word.
+    #[inline]
     pub fn variable(&self) -> Variable {
         Variable(std::ptr::from_ref(self).expose_provenance() as u64)
     }
 
     /// The value of the word that the variable names.
+    #[inline]
     pub(crate) fn value_of(variable: Variable) -> i64 {
         let word = std::ptr::with_exposed_provenance::<AtomicI64>(variable.0 as usize);
         // SAFETY: variables are made by `variable` only, and name a word of an operation that is pending or

@@ -24,6 +24,34 @@ impl Journaled {
             refinements: 0,
         }
     }
+
+    /// Writes down what is about to run.
+    fn begin(&self, transition: Transition) {
+        let pending = self.program.pending_operation(transition.thread);
+        let kind = pending.map_or(OperationKind::Start, |(kind, _)| kind);
+        self.map.push(transition, kind as u8);
+        self.map.set_phase(Phase::Running);
+    }
+
+    /// Writes down what else is needed to run it again.
+    fn end<T>(&mut self, result: &Result<T, Stop>) {
+        self.map.set_phase(Phase::Exploring);
+        let known = self.program.known_threads();
+        if known > self.threads {
+            let table = self.program.thread_table();
+            for &(parent, nth) in &table[self.threads..] {
+                self.map.intern_thread(Creation { parent, nth });
+            }
+            self.threads = known;
+        }
+        if matches!(result, Err(Stop::Refine)) {
+            let observed = self.program.observed();
+            for location in &observed[self.refinements..] {
+                self.map.add_refinement(location.0);
+            }
+            self.refinements = observed.len();
+        }
+    }
 }
 
 impl System for Journaled {
@@ -37,28 +65,16 @@ impl System for Journaled {
     }
 
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
-        let kind = self
-            .program
-            .pending_operation(transition.thread)
-            .map_or(OperationKind::Start, |(kind, _)| kind);
-        self.map.push(transition, kind as u8);
-        self.map.set_phase(Phase::Running);
+        self.begin(transition);
         let result = self.program.step(transition, step);
-        self.map.set_phase(Phase::Exploring);
-        if self.program.threads().len() > self.threads {
-            let table = self.program.thread_table();
-            for &(parent, nth) in &table[self.threads..] {
-                self.map.intern_thread(Creation { parent, nth });
-            }
-            self.threads = table.len();
-        }
-        if matches!(result, Err(Stop::Refine)) {
-            let observed = self.program.observed();
-            for location in &observed[self.refinements..] {
-                self.map.add_refinement(location.0);
-            }
-            self.refinements = observed.len();
-        }
+        self.end(&result);
+        result
+    }
+
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
+        self.begin(transition);
+        let result = self.program.repeat(transition, scratch);
+        self.end(&result);
         result
     }
 
