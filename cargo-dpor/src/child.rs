@@ -86,8 +86,13 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
 #[derive(Clone, Debug)]
 enum End {
     Exited(std::process::ExitStatus),
-    /// It was killed, because it made no progress for so long.
-    Stalled(Duration),
+    /// It was killed, because it made no progress.
+    Stalled {
+        /// For so long.
+        limit: Duration,
+        /// It was running all the time; otherwise it waited in the kernel.
+        running: bool,
+    },
     /// It was killed, because what it said was no message.
     Garbled(String),
 }
@@ -209,8 +214,9 @@ impl Process {
             } else if state.finished.is_some() {
                 self.end_within(LOOK * 20);
             } else if beat.1.elapsed() >= stall {
+                let running = self.is_running();
                 self.kill();
-                return Ok(End::Stalled(stall));
+                return Ok(End::Stalled { limit: stall, running });
             }
         }
     }
@@ -225,6 +231,19 @@ impl Process {
             std::thread::sleep(Duration::from_millis(1));
         }
         self.kill();
+    }
+
+    /// Says whether a thread of the process runs, or wants to; otherwise all of them wait in the kernel.
+    fn is_running(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        // If nobody can tell, it is taken for running.
+        tasks.map_or(true, |tasks| {
+            tasks.flatten().any(|task| {
+                let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+                // The state comes after the name, which stands in parentheses and may hold some itself.
+                stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
+            })
+        })
     }
 
     fn kill(&mut self) {

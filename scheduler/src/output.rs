@@ -47,3 +47,16 @@ pub fn print(stream: Stream, text: fmt::Arguments<'_>) {
         });
     });
 }
+
+/// Writes what the current execution has printed to a file descriptor. For a process that is about to die: may be called
+/// by a signal handler of the model's OS thread.
+pub fn dump(descriptor: i32) {
+    let Some(runtime) = crate::runtime::installed() else {
+        return;
+    };
+    // SAFETY: a signal handler interrupts the model's OS thread, so nobody else uses the runtime; it is only read.
+    for piece in unsafe { &(*runtime).output } {
+        // SAFETY: the text is borrowed. What cannot be written is lost.
+        unsafe { libc::write(descriptor, piece.text.as_ptr().cast(), piece.text.len()) };
+    }
+}

@@ -160,6 +160,7 @@ impl Program {
         let runtime = Self::runtime();
         runtime.trace = Some(StepTrace::default());
         runtime.learn_in_place = true;
+        runtime.refinements.hashing = true;
         runtime.spin_blocks = false;
     }
 
@@ -229,7 +230,7 @@ impl Program {
             .threads
             .iter()
             .enumerate()
-            .filter(|(_, record)| record.alive && (record.spin.waits() || record.status(true) == Status::Blocked));
+            .filter(|(_, record)| record.alive && record.status(true) == Status::Blocked);
         let report = |(i, record): (usize, &Record)| {
             let operation = record.operation();
             BlockedReport {
@@ -238,7 +239,7 @@ impl Program {
                 kind: operation.kind,
                 object: operation.object,
                 source: record.caller,
-                spinning: record.spin.waits(),
+                spinning: record.spin.awaiting().is_some(),
                 holder: runtime.trace.as_ref().and_then(|trace| trace.holder(operation.object)),
             }
         };
@@ -345,6 +346,8 @@ impl Program {
         while let Some(&top) = running.last() {
             let runtime = Self::runtime();
             runtime.current = top;
+            // They hold for a suspended thread only.
+            runtime.threads[top.index()].registers = std::ptr::null();
             runtime.switch_tls(Some(top));
             let Some(mut coroutine) = runtime.threads[top.index()].coroutine.take() else {
                 unreachable!("a live thread has a coroutine")
@@ -506,7 +509,8 @@ impl System for Program {
     fn repeat(&mut self, transition: Transition, _scratch: &mut Step) -> Result<Option<u64>, Stop> {
         let runtime = Self::runtime();
         let enabled = runtime.threads.get(transition.thread.index()).is_some_and(|record| {
-            let status = record.status(runtime.spin_blocks);
+            // Whether it was held back is not judged again: when it ran first, it was not.
+            let status = record.status(false);
             status
                 .alternatives()
                 .is_some_and(|alternatives| alternatives.contains(transition.alternative))

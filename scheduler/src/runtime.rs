@@ -67,6 +67,8 @@ pub(crate) struct Refinements {
     pub observe_all: bool,
     /// Places of the program that a thread came back to without having changed anything.
     pub loops: FixedSet<u64>,
+    /// States of threads are compared.
+    pub hashing: bool,
 }
 
 impl Refinements {
@@ -171,11 +173,17 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(None));
 /// Borrows made from the pointer must end before a coroutine is resumed or suspends.
 #[inline]
 pub(crate) fn runtime() -> *mut Runtime {
-    // SAFETY: `RUNTIME` is only touched by the model's OS thread (see `Shared`).
-    match unsafe { &mut *RUNTIME.0.get() } {
+    match installed() {
         Some(runtime) => runtime,
         None => unreachable!("the runtime is set up while a model exists"),
     }
+}
+
+/// The runtime, if a model is set up.
+#[inline]
+pub(crate) fn installed() -> Option<*mut Runtime> {
+    // SAFETY: `RUNTIME` is only touched by the model's OS thread (see `Shared`).
+    unsafe { &mut *RUNTIME.0.get() }.as_mut().map(std::ptr::from_mut)
 }
 
 /// Sets up or takes down the runtime.

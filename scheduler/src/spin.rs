@@ -14,11 +14,10 @@
 use crate::memory::{arena, hash, region, stacks};
 use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
-use dpor_explorer::{AccessKind, Condition, Footprint, Location, ThreadId};
+use dpor_explorer::{AccessKind, BitSet, Condition, Footprint, Location, ThreadId};
 use smallvec::SmallVec;
 use std::arch::asm;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::panic::Location as Caller;
 
 /// A thread passes at most this many places that it may come back to; others are forgotten.
@@ -61,9 +60,18 @@ impl Registers {
             .chain(self.preserved)
     }
 
-    /// The live part of the stack of the thread that these registers are of.
-    fn live_stack(&self) -> Range<usize> {
-        stacks::live(self.stack_pointer as usize)
+    /// Adds the live part of the stack of the thread that these registers are of, but for the word at `link`, where the
+    /// coroutine keeps the stack pointer of who has resumed it.
+    ///
+    /// # Safety
+    /// The thread is suspended.
+    unsafe fn hash_stack(&self, hasher: &mut hash::StateHasher, link: usize) {
+        let live = stacks::live(self.stack_pointer as usize);
+        // SAFETY: the stack is mapped, and its thread suspended.
+        unsafe {
+            hasher.range(live.start..link);
+            hasher.range(link + size_of::<usize>()..live.end);
+        }
     }
 }
 
@@ -77,6 +85,12 @@ struct Anchor {
     /// The steps that the thread has made since.
     own_steps: u32,
     touched: SmallVec<[Location; 4]>,
+    /// The alternative with which it left the place.
+    left_by: u32,
+    /// The alternatives with which it left the place in this state, and came back to the same.
+    taken: BitSet,
+    /// The other threads' stacks then.
+    others: u128,
     /// It changed something since.
     wrote: bool,
     /// Another thread changed something that it touched since.
@@ -93,9 +107,16 @@ pub(crate) struct Awaiting {
     pub locations: SmallVec<[Location; 4]>,
     steps: u32,
     changed: bool,
+    /// The alternatives that lead back here.
+    taken: BitSet,
 }
 
 impl Awaiting {
+    /// Says whether the alternative leads back here, whatever other threads have done since.
+    pub fn concerns(&self, alternative: u32) -> bool {
+        self.taken.contains(alternative)
+    }
+
     /// The disjunction under which going round again can have another outcome.
     pub fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
         self.locations.iter().map(|&location| Condition::ChangedSince {
@@ -132,9 +153,11 @@ impl Spin {
         self.awaiting.as_ref()
     }
 
-    /// Says whether the thread is held back.
-    pub fn waits(&self) -> bool {
-        self.awaiting.as_ref().is_some_and(|awaiting| !awaiting.changed)
+    /// Says whether the thread is held back from the alternative.
+    pub fn holds_back(&self, alternative: u32) -> bool {
+        self.awaiting
+            .as_ref()
+            .is_some_and(|awaiting| !awaiting.changed && awaiting.concerns(alternative))
     }
 
     /// Says whether a hint at this place comes right after one at the same place, with no scheduling point
@@ -199,6 +222,9 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
             spin.passed.iter_mut().for_each(|passed| passed.idle = false);
         }
         for anchor in &mut spin.anchors {
+            if anchor.own_steps == 0 {
+                anchor.left_by = runtime.chosen;
+            }
             anchor.own_steps += 1;
             anchor.wrote |= wrote;
             anchor.meddled |= meddled;
@@ -266,18 +292,32 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         }
     }
     runtime.save_tls();
+    if !runtime.refinements.hashing {
+        // From here on, threads start on empty stacks, so that what earlier executions left there does not count.
+        runtime.refinements.hashing = true;
+        return true;
+    }
     let hash = state_hash(runtime, thread);
+    let others = others_hash(runtime, thread);
     let steps = runtime.steps;
     let spin = &mut runtime.threads[thread.index()].spin;
+    let mut taken = BitSet::new();
     if let Some(known) = known {
         let anchor = spin.anchors.remove(known);
         let alone = steps - anchor.steps == anchor.own_steps;
-        let idle = if anchor.wrote { alone } else { !anchor.disturbed };
-        if idle && !anchor.saw_clock && !anchor.meddled && anchor.hash == hash {
+        let idle = if anchor.wrote {
+            alone && anchor.others == others
+        } else {
+            !anchor.disturbed && !anchor.meddled
+        };
+        if idle && !anchor.saw_clock && anchor.hash == hash {
+            taken = anchor.taken;
+            taken.insert(anchor.left_by);
             spin.awaiting = Some(Awaiting {
                 locations: anchor.touched,
                 steps: anchor.steps,
                 changed: false,
+                taken: taken.clone(),
             });
         }
     }
@@ -290,6 +330,9 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         steps,
         own_steps: 0,
         touched: SmallVec::new(),
+        left_by: 0,
+        taken,
+        others,
         wrote: false,
         disturbed: false,
         saw_clock: false,
@@ -312,7 +355,7 @@ fn state_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     hasher.number(region::draws(thread.index()));
     // SAFETY: the ranges are mapped, and only this OS thread writes there.
     unsafe {
-        hasher.range(registers.live_stack());
+        registers.hash_stack(&mut hasher, record.yielder.addr());
         hash_memory(&mut hasher, runtime);
     }
     hasher.finish()
@@ -326,7 +369,7 @@ fn others_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
             // SAFETY: as in `state_hash`; null for a thread that has not started.
             if let Some(registers) = unsafe { record.registers.as_ref() } {
                 // SAFETY: as in `state_hash`.
-                unsafe { hasher.range(registers.live_stack()) };
+                unsafe { registers.hash_stack(&mut hasher, record.yielder.addr()) };
             }
         }
     }
@@ -362,7 +405,7 @@ pub(crate) fn program_hash(runtime: &Runtime) -> u128 {
         if let Some(registers) = unsafe { record.registers.as_ref() } {
             registers.words().for_each(|word| hasher.number(word));
             // SAFETY: as in `state_hash`.
-            unsafe { hasher.range(registers.live_stack()) };
+            unsafe { registers.hash_stack(&mut hasher, record.yielder.addr()) };
         }
     }
     // SAFETY: as in `state_hash`.

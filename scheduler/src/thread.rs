@@ -118,25 +118,20 @@ impl Record {
         if !self.alive {
             return Status::Finished;
         }
-        if spin_blocks && self.spin.waits() {
-            return Status::Blocked;
-        }
         let operation = self.operation();
-        if operation.alternatives.is_empty() {
-            return Status::Enabled(BitSet::of(0));
-        }
-        if let [guard] = operation.alternatives {
-            return if holds_now(guard) {
-                Status::Enabled(BitSet::of(0))
-            } else {
-                Status::Blocked
-            };
-        }
-        let alternatives = operation.alternatives.iter().zip(0u32..);
-        let enabled: BitSet = alternatives
-            .filter(|&(guard, _)| holds_now(guard))
-            .map(|(_, i)| i)
-            .collect();
+        let free = |alternative| !(spin_blocks && self.spin.holds_back(alternative));
+        let enabled: BitSet = match operation.alternatives {
+            [] if free(0) => BitSet::of(0),
+            [guard] if free(0) && holds_now(guard) => BitSet::of(0),
+            [] | [_] => return Status::Blocked,
+            several => {
+                let alternatives = several.iter().zip(0u32..);
+                alternatives
+                    .filter(|&(guard, i)| free(i) && holds_now(guard))
+                    .map(|(_, i)| i)
+                    .collect()
+            }
+        };
         if enabled.is_empty() {
             Status::Blocked
         } else {
@@ -147,17 +142,23 @@ impl Record {
     /// The guards of the pending operation's alternatives, with what a spinning thread waits for.
     pub fn guards(&self) -> SmallVec<[Guard; 1]> {
         let operation = self.operation();
-        match self.spin.awaiting().filter(|awaiting| !awaiting.locations.is_empty()) {
-            None => operation.alternatives.iter().cloned().collect(),
-            Some(awaiting) if operation.alternatives.is_empty() => {
-                SmallVec::from_iter([Guard::always().and(awaiting.conditions())])
-            }
-            Some(awaiting) => operation
-                .alternatives
-                .iter()
-                .map(|guard| guard.clone().and(awaiting.conditions()))
-                .collect(),
-        }
+        let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.locations.is_empty()) else {
+            return operation.alternatives.iter().cloned().collect();
+        };
+        let always = [Guard::always()];
+        let alternatives = if operation.alternatives.is_empty() {
+            &always
+        } else {
+            operation.alternatives
+        };
+        let guards = alternatives
+            .iter()
+            .zip(0u32..)
+            .map(|(guard, i)| match awaiting.concerns(i) {
+                true => guard.clone().and(awaiting.conditions()),
+                false => guard.clone(),
+            });
+        guards.collect()
     }
 
     /// What decides whether the pending operation, or one of its alternatives, is enabled.
@@ -238,6 +239,10 @@ pub(crate) fn create(
     // of the execution before was dropped at the restart.
     let stack = unsafe { ModelStack::new(id.index(), stack_size.unwrap_or(DEFAULT_SIZE)) };
     let stack = stack.map_err(|error| error.to_string())?;
+    if runtime.refinements.hashing {
+        // SAFETY: no coroutine runs on the stack yet.
+        unsafe { stack.clear() };
+    }
     let record = &mut runtime.threads[id.index()];
     match &mut record.tls {
         Some(image) => image.copy_from(base_tls),

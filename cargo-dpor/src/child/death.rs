@@ -32,8 +32,17 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
             return outcome;
         }
         End::Garbled(error) => ("protocol", error, None),
-        End::Stalled(limit) if in_step => (
-            "no progress",
+        End::Stalled { limit, running: false } if in_step => {
+            outcome.verdict = Verdict::Incomplete;
+            outcome.reason = Some(format!(
+                "{} waited for {} in a system call, which the model cannot follow",
+                named(last_thread),
+                seconds(limit)
+            ));
+            return outcome;
+        }
+        End::Stalled { limit, .. } if in_step => (
+            "no-progress",
             format!(
                 "{} ran {} without reaching a scheduling point",
                 named(last_thread),
@@ -41,7 +50,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
             ),
             last_thread,
         ),
-        End::Stalled(limit) => {
+        End::Stalled { limit, .. } => {
             // Not the test's fault: between steps only the checker runs.
             let place = if phase == Phase::Setup {
                 "before the test's body began"
@@ -99,7 +108,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
 
 fn describe(crash: Crash) -> (&'static str, String) {
     if crash.stack_overflow {
-        return ("stack overflow", "a thread overflowed its stack".into());
+        return ("stack-overflow", "a thread overflowed its stack".into());
     }
     match crash.signal as i32 {
         libc::SIGABRT => ("abort", "the process aborted".into()),

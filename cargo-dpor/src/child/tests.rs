@@ -239,7 +239,7 @@ fn deaths_are_told_apart_and_leave_a_seed() {
         (
             "hangs",
             (
-                "no progress",
+                "no-progress",
                 "thread t1 ran 0.3 s without reaching a scheduling point",
                 Some(1),
             ),

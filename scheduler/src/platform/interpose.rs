@@ -2,13 +2,14 @@
 //!
 //! * `clock_gettime` gives the explored program the model's virtual time, so that std's clocks are its clocks.
 //! * `getrandom` gives the explored program bytes that are the same in every execution.
+//! * `pthread_create` would start a thread beside the model.
 //! * `syscall` does so for that call, and recognises waiting on a futex, which would stop the model's one thread.
 //!
 //! Off the model's threads both are the kernel's. Calls that the C library makes inside itself are not seen.
 
 use crate::memory::arena::in_program;
 use crate::memory::region;
-use libc::{c_int, c_long, c_uint, c_void, clockid_t, size_t, ssize_t, timespec};
+use libc::{c_int, c_long, c_uint, c_void, clockid_t, pthread_attr_t, pthread_t, size_t, ssize_t, timespec};
 use std::arch::asm;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -87,6 +88,39 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
         })
     };
     0
+}
+
+/// `pthread_create(3)`.
+///
+/// # Safety
+///
+/// As for the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    start: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+) -> c_int {
+    type Create = unsafe extern "C" fn(
+        *mut pthread_t,
+        *const pthread_attr_t,
+        extern "C" fn(*mut c_void) -> *mut c_void,
+        *mut c_void,
+    ) -> c_int;
+    if in_program() {
+        unsupported("a thread of the operating system (pthread_create)");
+        return libc::EAGAIN;
+    }
+    // SAFETY: the name ends with a null byte.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr()) };
+    if next.is_null() {
+        return libc::ENOSYS;
+    }
+    // SAFETY: the C library's function of that name has this type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, Create>(next) };
+    // SAFETY: the caller's promise.
+    unsafe { next(thread, attributes, start, argument) }
 }
 
 /// `getrandom(2)`.

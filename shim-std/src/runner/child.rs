@@ -60,6 +60,7 @@ fn leave(code: i32) -> ! {
 }
 
 fn crashed(crash: Crash) {
+    dpor_scheduler::output::dump(libc::STDERR_FILENO);
     if let Some(map) = MAP.get() {
         map.set_crash(dpor_protocol::Crash {
             signal: crash.signal.unsigned_abs(),

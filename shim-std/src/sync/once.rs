@@ -173,13 +173,14 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn is_completed(&self) -> bool {
+        // Even where it is complete: the moment before must exist in some execution.
+        observe(self.location());
         self.completed() || self.query()
     }
 
     #[track_caller]
     fn query(&self) -> bool {
         let here = self.location();
-        observe(here);
         point(OperationKind::OnceQuery, here, AccessKind::Read);
         access(here, AccessKind::Read);
         self.completed()

@@ -159,7 +159,7 @@ fn a_panic_with_details() {
 fn a_crash_whose_schedule_is_lost() {
     let report = FailureReport {
         thread: Some(3),
-        ..failure("stack overflow", "a thread overflowed its stack")
+        ..failure("stack-overflow", "a thread overflowed its stack")
     };
     let run = Outcome {
         seed: None,

@@ -265,6 +265,13 @@ impl<T> Channel<T> {
         access(self.receiver_alive(), AccessKind::Read);
         if self.receiver.get() == 0 {
             note(|| "no receiver".to_string());
+            // A full buffer would have blocked it while there was one: it depends on what else was sent.
+            if matches!(self.capacity, Capacity::Bounded(_)) {
+                access(self.tail(), AccessKind::Read);
+            }
+            if let Some(room) = self.room(self.sent.load(Ordering::Relaxed)) {
+                access(room, AccessKind::Read);
+            }
             return false;
         }
         let index = self.sent.fetch_add(1, Ordering::Relaxed);
