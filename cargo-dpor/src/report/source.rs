@@ -82,7 +82,7 @@ mod tests {
         for (file, expected) in [
             ("src/lib.rs", "src/lib.rs:3"),
             (
-                "/root/.cargo/registry/src/index.crates.io-1949/flume-0.11.1/src/lib.rs",
+                "/home/me/.cargo/registry/src/index.crates.io-1949/flume-0.11.1/src/lib.rs",
                 "flume-0.11.1/src/lib.rs:3",
             ),
             (

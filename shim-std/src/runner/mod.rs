@@ -19,6 +19,10 @@ use std::time::Duration;
 /// This is the explicit use, for a crate that is not built by `cargo dpor`: the test calls `model` itself, and uses
 /// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`.
 ///
+/// What `test` allocates lives in memory that is wiped after each execution. To carry something out of the executions, use
+/// memory that was there before and does not grow, such as an `Arc` of atomics of std; a collection that is made outside and
+/// filled inside would end up pointing to memory that is gone.
+///
 /// # Panics
 /// If an execution fails, with the report of that execution and the seed that [`Model::replay`] takes; if the exploration
 /// is incomplete; and if this process cannot hold a model.
@@ -101,7 +105,7 @@ impl Model {
         self
     }
 
-    /// Explores, and says what can be said.
+    /// Explores, and says what can be said. About memory that outlives an execution, see [`model`].
     ///
     /// # Panics
     /// If this process cannot hold a model.
