@@ -1,0 +1,11 @@
+//! The oracle and the programs that the project is tested against.
+//!
+//! Run with `cargo test --release -p dpor-testsuite`; the oracle on a million programs with
+//! `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
+
+pub mod enumerate;
+pub mod mazurkiewicz;
+pub mod oracle;
+pub mod programs;
+pub mod rust_programs;
+pub mod toy;

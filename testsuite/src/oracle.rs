@@ -1,0 +1,327 @@
+//! The oracle: what strategies find in a toy program, compared with all its interleavings.
+
+use crate::enumerate::enumerate;
+use crate::mazurkiewicz::{canonical_form, happens_before};
+use crate::toy::{Program, Terminal, Toy};
+use dpor_explorer::{
+    End, Explorer, Fault, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace, Transition, Verdict,
+};
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::ControlFlow;
+
+/// What an exploration found.
+#[derive(Clone, Default, Debug)]
+pub struct Found {
+    /// How executions ended.
+    pub terminals: HashSet<Terminal>,
+    /// The canonical forms of the complete executions.
+    pub traces: HashSet<u64>,
+    /// Whether an execution was cut short by a failed assertion.
+    pub stopped: bool,
+    /// What the explorer counted.
+    pub statistics: Statistics,
+    /// What the explorer concluded; `None` if it was not the explorer.
+    pub verdict: Option<Verdict>,
+    /// The first thing about the explorer's own data that is wrong.
+    pub defect: Option<String>,
+}
+
+struct Collector {
+    found: Found,
+    limit: u64,
+}
+
+impl Collector {
+    fn add<'a>(&mut self, system: &Toy, steps: impl Iterator<Item = (Transition, &'a Step)>) {
+        let trace = canonical_form(steps, |thread| system.path(thread));
+        self.found.traces.insert(trace);
+        self.found.terminals.insert(system.terminal());
+    }
+}
+
+impl Observer<Toy> for Collector {
+    fn execution(&mut self, system: &mut Toy, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+        if matches!(end, End::Complete | End::Failed(_)) {
+            self.add(
+                system,
+                trace.events().iter().map(|event| (event.transition(), event.step())),
+            );
+            let judged = system.finish();
+            match end {
+                End::Complete if judged.is_err() => {
+                    self.found
+                        .defect
+                        .get_or_insert_with(|| format!("reported as complete: {judged:?}"));
+                }
+                End::Failed(_) => self.found.stopped |= system.threads().iter().any(|s| s.alternatives().is_some()),
+                _ => {}
+            }
+        }
+        if self.found.defect.is_none() {
+            self.found.defect = wrong_clock(trace);
+        }
+        if statistics.executions() > self.limit {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn refined(&mut self) {
+        self.found = Found::default();
+    }
+}
+
+/// Compares the trace's clocks with happens-before as it follows from the footprints.
+fn wrong_clock(trace: &Trace) -> Option<String> {
+    let events = trace.events();
+    let sets = happens_before(events.iter().map(|event| (event.transition(), event.step())));
+    for (later, set) in sets.iter().enumerate() {
+        for earlier in 0..later {
+            let expected = set >> earlier & 1 == 1;
+            if events[later].happens_after(&events[earlier]) != expected {
+                let schedule = trace.schedule();
+                return Some(format!(
+                    "happens-before of events {earlier} and {later} is not {expected}: {schedule:?}"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// Explores the program; breaks off after `limit` executions.
+pub fn explore(program: &Program, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Found {
+    let executions = matches!(strategy, Strategy::Random { .. }).then_some(limit);
+    let limits = Limits {
+        depth: 120,
+        executions,
+        ..Limits::default()
+    };
+    let mut explorer = Explorer::new(Toy::new(program.clone()), strategy, limits).keep_going(true);
+    if let Some(fault) = fault {
+        explorer = explorer.fault(fault);
+    }
+    let mut collector = Collector {
+        found: Found::default(),
+        limit,
+    };
+    let report = explorer.run(&mut collector);
+    let mut found = collector.found;
+    if let Verdict::Failed { schedule, .. } = &report.verdict
+        && !fails(explorer.system(), schedule)
+    {
+        found
+            .defect
+            .get_or_insert_with(|| format!("the schedule of its failure does not fail: {schedule:?}"));
+    }
+    Found {
+        statistics: report.statistics,
+        verdict: Some(report.verdict),
+        ..found
+    }
+}
+
+/// Finds all that there is by brute force; `None` if that takes more than `limit` executions.
+pub fn enumerate_all(program: &Program, limit: u64) -> Option<Found> {
+    let mut toy = Toy::new(program.clone());
+    let fresh = || Collector {
+        found: Found::default(),
+        limit,
+    };
+    let visit = |collector: &mut Collector, toy: &mut Toy, steps: &[(Transition, Step)]| {
+        collector.add(toy, steps.iter().map(|(transition, step)| (*transition, step)));
+    };
+    let (executions, collector) = enumerate(&mut toy, limit, fresh, visit).ok()?;
+    let mut found = collector.found;
+    found.statistics.complete = executions;
+    Some(found)
+}
+
+/// The result of comparing the strategies on one program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// There are too many interleavings to compare with.
+    Skipped,
+    /// All strategies agree.
+    Agreed {
+        /// The number of executions of `exhaustive`.
+        exhaustive: u64,
+        /// The number of complete executions of `source`.
+        source: u64,
+        /// The number of executions of `source` that were blocked by sleep sets.
+        blocked: u64,
+        /// The number of Mazurkiewicz traces.
+        traces: u64,
+        /// The number of terminal states.
+        terminals: u64,
+        /// Whether some execution deadlocks.
+        deadlock: bool,
+        /// Whether some execution fails an assertion.
+        failure: bool,
+        /// Races of `source` whose initials were all disabled.
+        fallbacks: u64,
+        /// Whether exploration started again with more scheduling points.
+        refined: bool,
+    },
+}
+
+/// A strategy that does not agree with `exhaustive`.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.strategy, self.what)
+    }
+}
+
+/// Compares all strategies on a program, `source` with a seeded fault if one is given.
+///
+/// `brute_force` also compares `exhaustive` with an enumeration that does not use the driver.
+///
+/// # Errors
+/// The first difference.
+pub fn compare(program: &Program, limit: u64, fault: Option<Fault>, brute_force: bool) -> Result<Comparison, Mismatch> {
+    let exhaustive = explore(program, Strategy::Exhaustive, limit, None);
+    if exhaustive.statistics.executions() > limit {
+        return Ok(Comparison::Skipped);
+    }
+    if brute_force {
+        let all = enumerate_all(program, limit);
+        let wrong = |what: &str| {
+            Err(Mismatch {
+                strategy: Strategy::Exhaustive,
+                what: what.to_owned(),
+            })
+        };
+        match all {
+            None => return wrong("brute force finds more executions"),
+            Some(all) if all.statistics.complete != exhaustive.statistics.complete => {
+                return wrong("brute force finds another number of executions");
+            }
+            Some(all) if all.traces != exhaustive.traces || all.terminals != exhaustive.terminals => {
+                return wrong("brute force finds other executions");
+            }
+            Some(_) => {}
+        }
+    }
+    judge(Strategy::Exhaustive, &exhaustive, &exhaustive)?;
+    let source = explore(program, Strategy::Source, limit, fault);
+    judge(Strategy::Source, &source, &exhaustive)?;
+    let strategy = Strategy::Random {
+        seed: exhaustive.statistics.steps,
+    };
+    judge(strategy, &explore(program, strategy, 10, None), &exhaustive)?;
+    Ok(Comparison::Agreed {
+        exhaustive: exhaustive.statistics.complete,
+        source: source.statistics.complete,
+        blocked: source.statistics.blocked,
+        traces: exhaustive.traces.len() as u64,
+        terminals: exhaustive.terminals.len() as u64,
+        deadlock: exhaustive.terminals.iter().any(|t| t.blocked().next().is_some()),
+        failure: exhaustive.terminals.iter().any(|t| t.failed().next().is_some()),
+        fallbacks: source.statistics.fallbacks,
+        refined: exhaustive.statistics.refinements > 0,
+    })
+}
+
+fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mismatch> {
+    let wrong = |what: String| Err(Mismatch { strategy, what });
+    if let Some(defect) = &found.defect {
+        return wrong(defect.clone());
+    }
+    if let Some(invented) = found.terminals.difference(&exhaustive.terminals).next() {
+        return wrong(format!("invents a terminal state: {invented}"));
+    }
+    // A random walk may not have met all that asks for more scheduling points; its steps are longer then.
+    let same_steps = found.statistics.refinements == exhaustive.statistics.refinements;
+    if same_steps && !found.traces.is_subset(&exhaustive.traces) {
+        return wrong("invents a trace".to_owned());
+    }
+    let verdict = found.verdict.as_ref().expect("the explorer concludes");
+    if matches!(strategy, Strategy::Random { .. }) {
+        return match verdict {
+            Verdict::Complete => wrong("says it is complete".to_owned()),
+            _ => Ok(()),
+        };
+    }
+    let failing = exhaustive.stopped
+        || exhaustive
+            .terminals
+            .iter()
+            .any(|t| t.blocked().next().is_some() || t.failed().next().is_some());
+    match verdict {
+        Verdict::Incomplete { reason } => return wrong(format!("incomplete: {reason}")),
+        Verdict::Failed { .. } if !failing => return wrong("invents a failure".to_owned()),
+        Verdict::Complete if failing => return wrong("misses all failures".to_owned()),
+        _ => {}
+    }
+    // Where the first failure ends an execution, what other threads would have done after it is not
+    // explored in every order: only the verdict must be the same.
+    if !exhaustive.stopped {
+        if let Some(missed) = exhaustive.terminals.difference(&found.terminals).next() {
+            return wrong(format!("misses a terminal state: {missed}"));
+        }
+        if found.traces != exhaustive.traces {
+            let missed = exhaustive.traces.difference(&found.traces).count();
+            return wrong(format!("misses {missed} of {} traces", exhaustive.traces.len()));
+        }
+    }
+    if strategy == Strategy::Source && found.statistics.complete != found.traces.len() as u64 {
+        return wrong(format!(
+            "completes {} executions of {} traces, although sleep sets let none run twice",
+            found.statistics.complete,
+            found.traces.len()
+        ));
+    }
+    if found.statistics.complete > exhaustive.statistics.complete {
+        return wrong(format!(
+            "runs {} executions, exhaustive only {}",
+            found.statistics.complete, exhaustive.statistics.complete
+        ));
+    }
+    Ok(())
+}
+
+/// Runs the schedule of a reported failure.
+fn fails(toy: &mut Toy, schedule: &[Transition]) -> bool {
+    toy.restart();
+    for &transition in schedule {
+        let possible = toy
+            .threads()
+            .get(transition.thread.index())
+            .and_then(|status| status.alternatives());
+        if !possible.is_some_and(|set| set.contains(transition.alternative)) {
+            return false;
+        }
+        match toy.step(transition, &mut Step::default()) {
+            Ok(()) => {}
+            Err(Stop::Failed(_)) => return true,
+            Err(_) => return false,
+        }
+    }
+    toy.finish().is_err()
+}
+
+/// Makes a program that fails `wrong` as small as single deletions can, for reading.
+pub fn minimise(mut program: Program, wrong: impl Fn(&Program) -> bool) -> Program {
+    'smaller: loop {
+        for body in (0..program.bodies.len()).rev() {
+            for index in (0..program.bodies[body].len()).rev() {
+                let candidate = program.without(body, index);
+                if wrong(&candidate) {
+                    program = candidate;
+                    continue 'smaller;
+                }
+            }
+        }
+        return program;
+    }
+}

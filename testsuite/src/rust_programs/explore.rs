@@ -1,0 +1,199 @@
+//! Programs under the explorer, with a record of what they see.
+
+use super::interpret::{Shared, run_main};
+use super::outcome::{Finals, Outcome, Seen};
+use super::{LINES, Program, THREADS};
+use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Step, Strategy, System, Trace, Transition, Verdict};
+use dpor_scheduler::{Options, Program as Model};
+use shim_std::thread;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Room for the log of a thread: its lines, and the joins of the main thread.
+const ROOM: usize = LINES + THREADS;
+
+/// What the current execution has seen so far. Lies outside the model's memory, so that it survives a deadlock.
+#[derive(Default)]
+pub(super) struct Recorder {
+    pub at: [Cell<u8>; THREADS],
+    pub len: [Cell<u8>; THREADS],
+    pub log: [[Cell<u8>; ROOM]; THREADS],
+    pub finals: Cell<Finals>,
+}
+
+impl Recorder {
+    fn clear(&self) {
+        for thread in 0..THREADS {
+            self.at[thread].set(Seen::UNBORN);
+            self.len[thread].set(0);
+        }
+        self.finals.set(Finals::default());
+    }
+
+    pub fn push(&self, thread: usize, value: u8) {
+        let len = self.len[thread].get();
+        self.log[thread][usize::from(len)].set(value);
+        self.len[thread].set(len + 1);
+    }
+
+    fn outcome(&self, threads: usize, stuck: bool) -> Outcome {
+        let seen = |thread: usize| {
+            let log = &self.log[thread][..usize::from(self.len[thread].get())];
+            Seen {
+                at: self.at[thread].get(),
+                log: log.iter().map(Cell::get).collect(),
+            }
+        };
+        let finals = if stuck { Finals::default() } else { self.finals.get() };
+        Outcome {
+            stuck,
+            threads: (0..threads).map(seen).collect(),
+            finals,
+        }
+    }
+}
+
+/// What the exploration of a program has found.
+pub struct Found {
+    /// The outcomes, each with the first schedule that led to it.
+    pub outcomes: BTreeMap<Outcome, Vec<Transition>>,
+    /// What the exploration says itself.
+    pub verdict: Verdict,
+    /// What it counted.
+    pub statistics: Statistics,
+    /// The number of executions after which it gave up, if it came to that.
+    pub limit: u64,
+    /// What went wrong, if something other than a deadlock did.
+    pub error: Option<String>,
+}
+
+struct Collector {
+    recorder: &'static Recorder,
+    threads: usize,
+    outcomes: BTreeMap<Outcome, Vec<Transition>>,
+    error: Option<String>,
+}
+
+impl Observer<Model> for Collector {
+    fn execution(&mut self, _: &mut Model, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+        let stuck = match end {
+            End::Blocked => return ControlFlow::Continue(()),
+            End::Complete => false,
+            End::Failed(failure) if matches!(failure.kind, "deadlock" | "livelock") => true,
+            End::Failed(failure) => {
+                self.error = Some(failure.to_string());
+                return ControlFlow::Break(());
+            }
+            End::Cut => {
+                self.error = Some("an execution was cut".to_owned());
+                return ControlFlow::Break(());
+            }
+        };
+        let outcome = self.recorder.outcome(self.threads, stuck);
+        self.outcomes.entry(outcome).or_insert_with(|| trace.schedule());
+        ControlFlow::Continue(())
+    }
+
+    fn refined(&mut self) {
+        self.outcomes.clear();
+    }
+}
+
+/// Explores a program and gives its outcomes; `replay` says to run the schedule of each outcome again, too.
+///
+/// # Panics
+/// If this process cannot hold a model.
+pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: bool) -> Found {
+    thread_local! {
+        static RECORDER: &'static Recorder = Box::leak(Box::default());
+    }
+    let recorder = RECORDER.with(|recorder| *recorder);
+    let threads = program.threads.len();
+    let options = Options {
+        spurious_wakeups: program.spurious_wakeups,
+        spurious_cas: program.spurious_cas,
+    };
+    let wrapped = program.parks_main();
+    // A model keeps no memory of the checker's but what is never freed.
+    let program: &'static Program = Box::leak(Box::new(program.clone()));
+    let shared = Shared { recorder, program };
+    let body = move || {
+        recorder.clear();
+        if wrapped {
+            // The model's own main thread is not one of the facade's.
+            let main = thread::spawn(move || run_main(shared));
+            if main.join().is_err() {
+                panic!("the main thread panicked");
+            }
+        } else {
+            run_main(shared);
+        }
+        Ok(())
+    };
+    let model = match Model::new(options, body) {
+        Ok(model) => model,
+        Err(error) => panic!("{error}"),
+    };
+    let limits = Limits {
+        executions: Some(executions),
+        depth: 1000,
+        ..Limits::default()
+    };
+    let mut explorer = Explorer::new(model, strategy, limits).keep_going(true);
+    let mut collector = Collector {
+        recorder,
+        threads,
+        outcomes: BTreeMap::new(),
+        error: None,
+    };
+    let report = explorer.run(&mut collector);
+    let Collector {
+        outcomes, mut error, ..
+    } = collector;
+    let over = matches!(&report.verdict, Verdict::Incomplete { .. });
+    if replay && error.is_none() && !over {
+        error = outcomes.iter().find_map(|(outcome, schedule)| {
+            let repeated = repeat(explorer.system(), schedule).map(|stuck| recorder.outcome(threads, stuck));
+            match repeated {
+                Ok(repeated) if repeated == *outcome => None,
+                Ok(repeated) => Some(format!("the schedule of {outcome}\nrun again gives {repeated}")),
+                Err(error) => Some(format!("the schedule of {outcome}\ncannot be run again: {error}")),
+            }
+        });
+    }
+    Found {
+        outcomes,
+        verdict: report.verdict,
+        statistics: report.statistics,
+        limit: executions,
+        error,
+    }
+}
+
+/// Runs a schedule again; says whether threads are left over in the end.
+fn repeat(model: &mut Model, schedule: &[Transition]) -> Result<bool, String> {
+    model.restart();
+    let mut step = Step::default();
+    for (number, &transition) in schedule.iter().enumerate() {
+        let alternatives = model
+            .threads()
+            .get(transition.thread.index())
+            .and_then(|status| status.alternatives());
+        if !alternatives.is_some_and(|alternatives| alternatives.contains(transition.alternative)) {
+            return Err(format!("step {number}, {transition}, is not enabled"));
+        }
+        step.clear();
+        if let Err(stop) = model.step(transition, &mut step) {
+            return Err(format!("step {number}, {transition}: {stop:?}"));
+        }
+    }
+    if model.threads().iter().any(|status| status.alternatives().is_some()) {
+        return Err("it does not end".to_owned());
+    }
+    match model.finish() {
+        Ok(()) => Ok(false),
+        Err(failure) if matches!(failure.kind, "deadlock" | "livelock") => Ok(true),
+        Err(failure) => Err(failure.to_string()),
+    }
+}

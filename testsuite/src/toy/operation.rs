@@ -1,0 +1,200 @@
+//! Pending operations of toy programs as data: what they would touch and when they are enabled.
+
+use super::program::Instruction;
+use super::state::Phase;
+use super::{Toy, names};
+use dpor_explorer::{AccessKind, BitSet, Condition, Footprint, Guard, Location, Pending, ThreadId, Values, Variable};
+use smallvec::{SmallVec, smallvec};
+
+use AccessKind::{Read, Update, Write};
+
+/// What a writer adds to the guard variable of a read-write lock.
+pub(super) const WRITER: i64 = 1 << 20;
+
+impl Toy {
+    /// The pending operation of a thread that has not ended.
+    pub(super) fn operation(&self, id: ThreadId) -> Pending {
+        let state = &self.state;
+        let thread = state.thread(id);
+        let mut footprint = Footprint::new();
+        let mut guards: SmallVec<[Guard; 1]> = SmallVec::new();
+        let Some(&instruction) = self.program.bodies[thread.body].get(thread.counter) else {
+            unreachable!("a thread at the end of its body has ended");
+        };
+        match instruction {
+            _ if thread.phase == Phase::Begin => {}
+            Instruction::Load { variable, .. } => footprint.add(names::variable(variable), Read),
+            Instruction::SpinUntil { variable, .. } => {
+                footprint.add(names::variable(variable), Read);
+                if let Phase::Spinning(_) = thread.phase {
+                    let (location, steps) = (names::variable(variable), self.looked[id.index()]);
+                    guards = smallvec![Guard::when(Condition::ChangedSince { location, steps })];
+                }
+            }
+            Instruction::Store { variable, .. }
+            | Instruction::FetchAdd { variable, .. }
+            | Instruction::Swap { variable, .. }
+            | Instruction::CompareExchange { variable, .. } => footprint.add(names::variable(variable), Write),
+            Instruction::Lock(mutex) => {
+                footprint.add(names::mutex(mutex), Write);
+                guards = smallvec![free(names::mutex(mutex))];
+            }
+            Instruction::TryLock { mutex, .. } | Instruction::Unlock(mutex) => {
+                footprint.add(names::mutex(mutex), Write);
+            }
+            Instruction::ReadLock(lock) => {
+                footprint.add(names::rwlock(lock), Update);
+                guards = smallvec![Guard::when(Condition::LessThan(guarded(names::rwlock(lock)), WRITER))];
+            }
+            Instruction::WriteLock(lock) => {
+                footprint.add(names::rwlock(lock), Write);
+                guards = smallvec![free(names::rwlock(lock))];
+            }
+            Instruction::Acquire(semaphore) => {
+                footprint.add(names::semaphore(semaphore), Write);
+                let permits = self.program.semaphores[semaphore];
+                guards = smallvec![Guard::when(Condition::LessThan(
+                    guarded(names::semaphore(semaphore)),
+                    permits
+                ))];
+            }
+            Instruction::Release(semaphore) => footprint.add(names::semaphore(semaphore), Update),
+            Instruction::Send { channel, .. } => {
+                footprint.add(names::tail(channel), Write);
+                footprint.add(self.slot(channel, state.channels[channel].sent), Write);
+                if let Some(capacity) = self.program.channels[channel] {
+                    let count = guarded(names::count(channel));
+                    guards = smallvec![Guard::when(Condition::LessThan(count, capacity as i64))];
+                }
+            }
+            Instruction::Receive { channel, .. } => {
+                footprint.add(names::head(channel), Write);
+                footprint.add(self.slot(channel, state.channels[channel].received), Read);
+                guards = smallvec![Guard::when(Condition::AtLeast(guarded(names::count(channel)), 1))];
+            }
+            Instruction::TryReceive { channel, .. } => {
+                footprint.add(names::head(channel), Write);
+                footprint.add(self.slot(channel, state.channels[channel].received), Read);
+            }
+            Instruction::Wait {
+                condvar,
+                mutex,
+                timeout,
+            } if thread.phase == Phase::Waiting => {
+                footprint.add(names::mutex(mutex), Write);
+                footprint.add(names::waiter(id), Write);
+                let free = free(names::mutex(mutex));
+                let notified = |n| Condition::Equals(guarded(names::waiter(id)), n);
+                guards.push(free.clone().and([notified(1)]));
+                if timeout.is_some() {
+                    footprint.add(names::condvar(condvar), Write);
+                    guards.push(free.and([notified(0)]));
+                }
+            }
+            Instruction::Wait { condvar, mutex, .. } => {
+                footprint.add(names::mutex(mutex), Write);
+                footprint.add(names::condvar(condvar), Write);
+            }
+            Instruction::NotifyOne(condvar) | Instruction::NotifyAll(condvar) => {
+                footprint.add(names::condvar(condvar), Write);
+                for &waiter in &state.waiters[condvar] {
+                    footprint.add(names::waiter(waiter), Write);
+                }
+            }
+            Instruction::Join(child) => {
+                let exit = names::exit(thread.children[child]);
+                footprint.add(exit, Read);
+                guards = smallvec![Guard::when(Condition::Equals(guarded(exit), 1))];
+            }
+            Instruction::ReadWriteUnlock(_)
+            | Instruction::Spawn(_)
+            | Instruction::SkipUnless { .. }
+            | Instruction::Assert { .. }
+            | Instruction::Compute { .. } => unreachable!("a thread does not stop at {instruction}"),
+        }
+        Pending {
+            footprint,
+            guards,
+            values: Values::new(),
+        }
+    }
+
+    /// The enabled alternatives of a thread's next operation, from the state of the objects and not from
+    /// guards.
+    pub(super) fn enabled(&self, id: ThreadId) -> BitSet {
+        let state = &self.state;
+        let thread = state.thread(id);
+        let only = |enabled: bool| if enabled { BitSet::of(0) } else { BitSet::new() };
+        if thread.ended() {
+            return BitSet::new();
+        }
+        if thread.phase == Phase::Begin {
+            return BitSet::of(0);
+        }
+        match self.program.bodies[thread.body][thread.counter] {
+            Instruction::Lock(mutex) => only(state.mutexes[mutex].is_none()),
+            Instruction::ReadLock(lock) => only(!state.rwlocks[lock].writer),
+            Instruction::WriteLock(lock) => only(!state.rwlocks[lock].writer && state.rwlocks[lock].readers == 0),
+            Instruction::Acquire(semaphore) => only(state.taken[semaphore] < self.program.semaphores[semaphore]),
+            Instruction::Send { channel, .. } => {
+                only(self.program.channels[channel].is_none_or(|n| state.channels[channel].queue.len() < n))
+            }
+            Instruction::Receive { channel, .. } => only(!state.channels[channel].queue.is_empty()),
+            Instruction::Wait { mutex, timeout, .. } if thread.phase == Phase::Waiting => {
+                let mut alternatives = BitSet::new();
+                if state.mutexes[mutex].is_none() {
+                    if thread.notified {
+                        alternatives.insert(0);
+                    } else if timeout.is_some() {
+                        alternatives.insert(1);
+                    }
+                }
+                alternatives
+            }
+            Instruction::NotifyOne(condvar) => (0..(state.waiters[condvar].len() as u32).max(1)).collect(),
+            Instruction::CompareExchange { weak: true, .. } => [0, 1].into_iter().collect(),
+            Instruction::Join(child) => only(state.thread(thread.children[child]).ended()),
+            Instruction::SpinUntil { variable, .. } => match thread.phase {
+                Phase::Spinning(version) => only(self.versions[variable] != version),
+                _ => only(true),
+            },
+            _ => only(true),
+        }
+    }
+
+    /// The value of a guard variable, from the state of the objects.
+    pub(super) fn guard_value(&self, variable: Variable) -> i64 {
+        let state = &self.state;
+        let (kind, index) = names::parts(Location(variable.0));
+        match kind {
+            names::MUTEX => i64::from(state.mutexes[index].is_some()),
+            names::RWLOCK => {
+                let lock = &state.rwlocks[index];
+                lock.readers + if lock.writer { WRITER } else { 0 }
+            }
+            names::SEMAPHORE => state.taken[index],
+            names::COUNT => state.channels[index].queue.len() as i64,
+            names::CONDVAR => state.waiters[index].len() as i64,
+            names::WAITER => i64::from(state.threads[index].as_ref().is_some_and(|thread| thread.notified)),
+            names::EXIT => i64::from(state.threads[index].as_ref().is_some_and(|thread| thread.ended())),
+            _ => unreachable!("no guard is about {variable:?}"),
+        }
+    }
+
+    /// The location of the n-th message's slot.
+    pub(super) fn slot(&self, channel: usize, message: u64) -> Location {
+        names::slot(
+            channel,
+            self.program.channels[channel].map_or(message, |capacity| message % capacity as u64),
+        )
+    }
+}
+
+/// The guard variable of an object that has one location.
+pub(super) fn guarded(object: Location) -> Variable {
+    Variable(object.0)
+}
+
+fn free(object: Location) -> Guard {
+    Guard::when(Condition::Equals(guarded(object), 0))
+}

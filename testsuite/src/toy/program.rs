@@ -1,0 +1,379 @@
+//! Toy programs: what they consist of, and how they are printed.
+
+use std::fmt;
+
+/// A register of a thread.
+pub type Register = u8;
+
+/// The number of registers that each thread has.
+pub const REGISTERS: usize = 4;
+
+/// A value that an instruction uses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    /// This number.
+    Constant(i64),
+    /// What the register holds.
+    Register(Register),
+}
+
+/// A comparison of a register with a number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Test {
+    /// They are equal.
+    Equal(i64),
+    /// They are not equal.
+    NotEqual(i64),
+}
+
+impl Test {
+    /// Decides the comparison.
+    pub fn holds(self, value: i64) -> bool {
+        match self {
+            Test::Equal(n) => value == n,
+            Test::NotEqual(n) => value != n,
+        }
+    }
+}
+
+/// One instruction. Objects are named by their index among the objects of their kind.
+///
+/// All instructions are total: releasing what the thread does not hold, waiting without holding the
+/// mutex and joining a child that was never spawned do nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Instruction {
+    /// `into = variable`
+    Load {
+        /// The shared variable.
+        variable: usize,
+        /// Receives its value.
+        into: Register,
+    },
+    /// `variable = value`
+    Store {
+        /// The shared variable.
+        variable: usize,
+        /// Its new value.
+        value: Operand,
+    },
+    /// `into = variable; variable += value` in one go
+    FetchAdd {
+        /// The shared variable.
+        variable: usize,
+        /// What is added.
+        value: Operand,
+        /// Receives the value before, if it is kept.
+        into: Option<Register>,
+    },
+    /// `into = variable; variable = value` in one go
+    Swap {
+        /// The shared variable.
+        variable: usize,
+        /// Its new value.
+        value: Operand,
+        /// Receives the value before.
+        into: Register,
+    },
+    /// `into = variable; if into == expected { variable = new }` in one go
+    CompareExchange {
+        /// The shared variable.
+        variable: usize,
+        /// The value at which the exchange succeeds.
+        expected: Operand,
+        /// The new value then.
+        new: Operand,
+        /// Receives the value before.
+        into: Register,
+        /// Whether it may fail for no reason, as an alternative: `into = -1`.
+        weak: bool,
+    },
+    /// Loads until the variable has the value. A load that finds another one blocks the thread until
+    /// the variable is written again.
+    SpinUntil {
+        /// The shared variable.
+        variable: usize,
+        /// What ends the loop.
+        value: i64,
+    },
+    /// Locks a mutex; blocks while it is held.
+    Lock(usize),
+    /// Locks a mutex if it is free: `into = 1`, else `into = 0`.
+    TryLock {
+        /// The mutex.
+        mutex: usize,
+        /// Says whether it is held now.
+        into: Register,
+    },
+    /// Unlocks a mutex. Part of the step before it, unless some `TryLock` observes the mutex.
+    Unlock(usize),
+    /// Locks a read-write lock for reading.
+    ReadLock(usize),
+    /// Locks a read-write lock for writing.
+    WriteLock(usize),
+    /// Gives up a read-write lock, however it is held. Part of the step before it.
+    ReadWriteUnlock(usize),
+    /// Takes a permit of a semaphore; blocks while there is none.
+    Acquire(usize),
+    /// Gives a permit to a semaphore.
+    Release(usize),
+    /// Sends to a channel; blocks while it is full.
+    Send {
+        /// The channel.
+        channel: usize,
+        /// The message.
+        value: Operand,
+    },
+    /// Receives from a channel; blocks while it is empty.
+    Receive {
+        /// The channel.
+        channel: usize,
+        /// Receives the message.
+        into: Register,
+    },
+    /// Receives from a channel, or finds it empty: `into = -1`.
+    TryReceive {
+        /// The channel.
+        channel: usize,
+        /// Receives the message.
+        into: Register,
+    },
+    /// Unlocks the mutex and waits, in one go; locks it again when notified.
+    Wait {
+        /// The condition variable.
+        condvar: usize,
+        /// The mutex.
+        mutex: usize,
+        /// For a wait that may time out: whether it did.
+        timeout: Option<Register>,
+    },
+    /// Wakes one of the waiting threads, any one.
+    NotifyOne(usize),
+    /// Wakes all waiting threads.
+    NotifyAll(usize),
+    /// Creates a thread that runs the body. Part of the step before it.
+    Spawn(usize),
+    /// Waits for the end of the n-th thread that this one created.
+    Join(usize),
+    /// Leaves out the next instructions unless the test holds.
+    SkipUnless {
+        /// The tested register.
+        register: Register,
+        /// The test.
+        test: Test,
+        /// How many instructions to leave out.
+        count: usize,
+    },
+    /// Ends the thread as failed unless the test holds.
+    Assert {
+        /// The tested register.
+        register: Register,
+        /// The test.
+        test: Test,
+    },
+    /// `into = into * factor + value`, a local computation.
+    Compute {
+        /// The register.
+        into: Register,
+        /// What it is multiplied with.
+        factor: i64,
+        /// What is added.
+        value: Operand,
+    },
+}
+
+impl Instruction {
+    /// Says whether the instruction is (or may be) a scheduling point of its own.
+    pub fn is_point(&self) -> bool {
+        use Instruction::*;
+        !matches!(
+            self,
+            Unlock(_) | ReadWriteUnlock(_) | Spawn(_) | SkipUnless { .. } | Assert { .. } | Compute { .. }
+        )
+    }
+}
+
+/// A toy program. All shared variables are 0 at first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Program {
+    /// The code of threads.
+    pub bodies: Vec<Vec<Instruction>>,
+    /// How many threads exist at the start; the n-th runs the n-th body.
+    pub started: usize,
+    /// The number of shared variables.
+    pub variables: usize,
+    /// The number of mutexes.
+    pub mutexes: usize,
+    /// The number of read-write locks.
+    pub rwlocks: usize,
+    /// The permits that each semaphore has at first.
+    pub semaphores: Vec<i64>,
+    /// The capacity of each channel; `None` for unbounded ones.
+    pub channels: Vec<Option<usize>>,
+    /// The number of condition variables.
+    pub condvars: usize,
+    /// Whether a failed assertion ends the execution at once, instead of only the thread.
+    pub failures_stop: bool,
+}
+
+impl Program {
+    /// A program whose threads all exist from the start, with enough objects for its instructions:
+    /// semaphores with one permit, unbounded channels.
+    pub fn of(bodies: Vec<Vec<Instruction>>) -> Program {
+        let started = bodies.len();
+        Program::new(bodies, started)
+    }
+
+    /// As [`Program::of`], but only the first `started` bodies run as threads from the start; the others
+    /// are there to be spawned.
+    pub fn new(bodies: Vec<Vec<Instruction>>, started: usize) -> Program {
+        use Instruction::*;
+        let mut program = Program {
+            bodies,
+            started,
+            ..Program::default()
+        };
+        let need = |n: &mut usize, index: usize| *n = (*n).max(index + 1);
+        let (mut semaphores, mut channels) = (0, 0);
+        for instruction in program.bodies.iter().flatten() {
+            match *instruction {
+                Load { variable, .. }
+                | Store { variable, .. }
+                | FetchAdd { variable, .. }
+                | Swap { variable, .. }
+                | CompareExchange { variable, .. }
+                | SpinUntil { variable, .. } => need(&mut program.variables, variable),
+                Lock(m) | Unlock(m) | TryLock { mutex: m, .. } => need(&mut program.mutexes, m),
+                ReadLock(l) | WriteLock(l) | ReadWriteUnlock(l) => need(&mut program.rwlocks, l),
+                Acquire(s) | Release(s) => need(&mut semaphores, s),
+                Send { channel, .. } | Receive { channel, .. } | TryReceive { channel, .. } => {
+                    need(&mut channels, channel);
+                }
+                Wait { condvar, mutex, .. } => {
+                    need(&mut program.condvars, condvar);
+                    need(&mut program.mutexes, mutex);
+                }
+                NotifyOne(c) | NotifyAll(c) => need(&mut program.condvars, c),
+                Spawn(_) | Join(_) | SkipUnless { .. } | Assert { .. } | Compute { .. } => {}
+            }
+        }
+        program.semaphores = vec![1; semaphores];
+        program.channels = vec![None; channels];
+        program
+    }
+
+    /// The program without one instruction; branches over it become shorter.
+    pub fn without(&self, body: usize, index: usize) -> Program {
+        let mut program = self.clone();
+        let code = &mut program.bodies[body];
+        for (at, instruction) in code.iter_mut().enumerate().take(index) {
+            if let Instruction::SkipUnless { count, .. } = instruction
+                && at + *count >= index
+            {
+                *count -= 1;
+            }
+        }
+        code.remove(index);
+        program
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::Constant(n) => write!(f, "{n}"),
+            Operand::Register(r) => write!(f, "r{r}"),
+        }
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Test::Equal(n) => write!(f, "== {n}"),
+            Test::NotEqual(n) => write!(f, "!= {n}"),
+        }
+    }
+}
+
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use Instruction::*;
+        match self {
+            Load { variable, into } => write!(f, "r{into} = x{variable}"),
+            Store { variable, value } => write!(f, "x{variable} = {value}"),
+            FetchAdd {
+                variable,
+                value,
+                into: Some(into),
+            } => write!(f, "r{into} = x{variable}.fetch_add({value})"),
+            FetchAdd {
+                variable,
+                value,
+                into: None,
+            } => write!(f, "x{variable}.fetch_add({value})"),
+            Swap { variable, value, into } => write!(f, "r{into} = x{variable}.swap({value})"),
+            CompareExchange {
+                variable,
+                expected,
+                new,
+                into,
+                weak,
+            } => {
+                let weak = if *weak { "_weak" } else { "" };
+                write!(f, "r{into} = x{variable}.compare_exchange{weak}({expected}, {new})")
+            }
+            SpinUntil { variable, value } => write!(f, "while x{variable} != {value} {{}}"),
+            Lock(m) => write!(f, "lock m{m}"),
+            TryLock { mutex, into } => write!(f, "r{into} = try_lock m{mutex}"),
+            Unlock(m) => write!(f, "unlock m{m}"),
+            ReadLock(l) => write!(f, "read w{l}"),
+            WriteLock(l) => write!(f, "write w{l}"),
+            ReadWriteUnlock(l) => write!(f, "unlock w{l}"),
+            Acquire(s) => write!(f, "acquire s{s}"),
+            Release(s) => write!(f, "release s{s}"),
+            Send { channel, value } => write!(f, "c{channel}.send({value})"),
+            Receive { channel, into } => write!(f, "r{into} = c{channel}.recv()"),
+            TryReceive { channel, into } => write!(f, "r{into} = c{channel}.try_recv()"),
+            Wait {
+                condvar,
+                mutex,
+                timeout: None,
+            } => write!(f, "v{condvar}.wait(m{mutex})"),
+            Wait {
+                condvar,
+                mutex,
+                timeout: Some(r),
+            } => write!(f, "r{r} = v{condvar}.wait_timeout(m{mutex})"),
+            NotifyOne(c) => write!(f, "v{c}.notify_one()"),
+            NotifyAll(c) => write!(f, "v{c}.notify_all()"),
+            Spawn(body) => write!(f, "spawn b{body}"),
+            Join(child) => write!(f, "join child {child}"),
+            SkipUnless { register, test, count } => write!(f, "unless r{register} {test} skip {count}"),
+            Assert { register, test } => write!(f, "assert r{register} {test}"),
+            Compute { into, factor, value } => write!(f, "r{into} = {factor} * r{into} + {value}"),
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.semaphores.is_empty() {
+            writeln!(f, "semaphores with {:?} permits", self.semaphores)?;
+        }
+        if !self.channels.is_empty() {
+            writeln!(f, "channels with capacities {:?}", self.channels)?;
+        }
+        if self.failures_stop {
+            writeln!(f, "a failed assertion ends the execution")?;
+        }
+        for (number, body) in self.bodies.iter().enumerate() {
+            let kind = if number < self.started { "thread" } else { "body b" };
+            write!(f, "{kind}{number}:")?;
+            for instruction in body {
+                write!(f, " {instruction};")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

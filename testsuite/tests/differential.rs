@@ -1,0 +1,180 @@
+//! The explorer on generated Rust programs, against brute force: no outcome missed, none invented.
+//!
+//! `DPOR_FUZZ_PROGRAMS` sets how many programs (2,000 by default), `DPOR_FUZZ_SEED` which ones, `DPOR_FUZZ_FAILURES`
+//! after how many failures to stop (3). A hundred thousand:
+//! `DPOR_FUZZ_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test differential -- --nocapture`.
+
+use dpor_testsuite::rust_programs::{Agreement, Channel, Line, Op, Program, check, enumerate, minimise, programs};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// `exhaustive` is given up after so many executions.
+const EXHAUSTIVE: u64 = 1000;
+
+#[derive(Default)]
+struct Totals {
+    programs: u64,
+    too_large: u64,
+    outcomes: usize,
+    deadlocks: u64,
+    source: u64,
+    blocked: u64,
+    exhausted: u64,
+}
+
+impl Totals {
+    fn add(&mut self, agreement: Agreement) {
+        self.programs += 1;
+        match agreement {
+            Agreement::TooLarge => self.too_large += 1,
+            Agreement::Agreed {
+                outcomes,
+                deadlock,
+                source,
+                exhaustive,
+            } => {
+                self.outcomes += outcomes;
+                self.deadlocks += u64::from(deadlock);
+                self.source += source.0;
+                self.blocked += source.1 - source.0;
+                self.exhausted += u64::from(exhaustive.is_some());
+            }
+        }
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |value| {
+        value.parse().unwrap_or_else(|_| panic!("{name} must be a number"))
+    })
+}
+
+#[test]
+fn every_outcome_and_no_other() {
+    let cases = setting("DPOR_FUZZ_PROGRAMS", 2000);
+    let seed = setting("DPOR_FUZZ_SEED", 1979);
+    let failures = setting("DPOR_FUZZ_FAILURES", 3);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let generator = programs();
+    let mut totals = Totals::default();
+    let mut wrong = Vec::new();
+    for number in 0..cases {
+        let program = generator.new_tree(&mut runner).expect("nothing is rejected").current();
+        match check(&program, EXHAUSTIVE, number.is_multiple_of(8)) {
+            Ok(agreement) => totals.add(agreement),
+            Err(_) => {
+                let report = format!("seed {seed}, program {number}\n{}", report(program));
+                println!("{report}");
+                wrong.push(report);
+                if wrong.len() as u64 == failures {
+                    break;
+                }
+            }
+        }
+    }
+    let t = totals;
+    println!(
+        "{} programs ({} skipped: too large) with {} outcomes, by {} executions (+ {} blocked); {} deadlock; {} also \
+         explored by exhaustive",
+        t.programs, t.too_large, t.outcomes, t.source, t.blocked, t.deadlocks, t.exhausted
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} programs have other outcomes than the explorer finds",
+        wrong.len()
+    );
+}
+
+/// The program, made as small as possible, and what is wrong with its outcomes.
+fn report(program: Program) -> String {
+    let program = minimise(program, |program| check(program, EXHAUSTIVE, true).is_err());
+    let mismatch = check(&program, EXHAUSTIVE, true).map_or_else(|m| m.to_string(), |a| format!("{a:?}"));
+    let all = enumerate(&program, usize::MAX).unwrap_or_default();
+    let all: String = all.iter().map(|outcome| format!("  {outcome}\n")).collect();
+    format!("{program}{mismatch}all outcomes:\n{all}")
+}
+
+fn regression(threads: &[&[Op]], change: impl FnOnce(&mut Program)) {
+    let line = |&op: &Op| Line { when: None, op };
+    let mut program = Program {
+        threads: threads.iter().map(|ops| ops.iter().map(line).collect()).collect(),
+        channel: None,
+        scoped: false,
+        spurious_wakeups: false,
+        spurious_cas: false,
+    };
+    change(&mut program);
+    if let Err(mismatch) = check(&program, EXHAUSTIVE, true) {
+        panic!("{program}{mismatch}");
+    }
+}
+
+/// A lock is poisoned after another thread cleared it in vain.
+#[test]
+fn clearing_poison_sees_whether_it_is_there() {
+    regression(
+        &[&[], &[Op::Lock(1), Op::Panic], &[Op::TryLock(1), Op::ClearPoison(1)]],
+        |_| (),
+    );
+    let panicking = [Op::Lock(0), Op::Load(0), Op::Panic];
+    regression(&[&[], &panicking, &[Op::Store(0, 1), Op::ClearPoison(0)]], |_| ());
+}
+
+/// A thread sees what an initialisation did before it sees that it has completed.
+#[test]
+fn completion_is_seen_late() {
+    regression(&[&[Op::CellInit(2)], &[Op::Await(1, false), Op::CellGet]], |_| ());
+    regression(&[&[Op::CallOnce(false)], &[Op::Await(0, false), Op::OnceDone]], |_| ());
+}
+
+/// Who finds a cell initialised at once could have come before the initialisation.
+#[test]
+fn initialisations_race() {
+    regression(&[&[Op::CellInit(3)], &[Op::ParkTimeout, Op::CellSet(3)]], |program| {
+        program.scoped = true
+    });
+    regression(&[&[Op::CellInit(3)], &[Op::ParkTimeout, Op::CellSet(3)]], |_| ());
+}
+
+/// A send that fails because the receiver is gone could have come before another, which then waits for room.
+#[test]
+fn disconnected_sends_race_for_room() {
+    let channel = Channel {
+        capacity: Some(1),
+        senders: 0b110,
+        receiver: 0,
+    };
+    let threads: [&[Op]; 3] = [&[], &[Op::Load(0), Op::Send(1)], &[Op::Send(1)]];
+    regression(&threads, |program| program.channel = Some(channel));
+}
+
+/// A loop that goes round because a weak exchange failed without cause does not wait for anybody.
+#[test]
+fn a_spurious_failure_is_no_spinning() {
+    regression(&[&[Op::Update(0)], &[]], |program| program.spurious_cas = true);
+    regression(&[&[Op::Update(0)], &[Op::Add(0)]], |program| {
+        program.spurious_cas = true
+    });
+}
+
+/// The schedule of a livelock of two threads can be run again.
+#[test]
+fn livelocks_repeat() {
+    regression(
+        &[&[Op::Lock(0), Op::Await(1, false)], &[Op::Load(0), Op::AwaitTryLock(0)]],
+        |_| (),
+    );
+}
+
+/// Two threads spin for the same flag, and one then for what the other holds.
+#[test]
+fn spinning_threads_compete() {
+    let first = [Op::AwaitCas(0), Op::Store(0, 0), Op::AwaitTryLock(1)];
+    regression(&[&[Op::Store(0, 1)], &first, &[Op::Lock(1), Op::AwaitCas(0)]], |_| ());
+}
