@@ -1,0 +1,35 @@
+//! What std allows to happen for no reason. A checker shows it only if it is asked to.
+
+use conformance::unless;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+#[test]
+fn reach_weak_compare_exchange_fails() {
+    unless(AtomicUsize::new(0).compare_exchange_weak(0, 1, SeqCst, SeqCst).is_err());
+}
+
+#[test]
+fn strong_compare_exchange_does_not_fail() {
+    assert_eq!(AtomicUsize::new(0).compare_exchange(0, 1, SeqCst, SeqCst), Ok(0));
+}
+
+#[test]
+fn reach_condvar_wakes_unnotified() {
+    let pair = Arc::new((Mutex::new(false), Condvar::new()));
+    let (waiting, waits) = mpsc::channel();
+    let waiter = {
+        let pair = Arc::clone(&pair);
+        thread::spawn(move || {
+            let guard = pair.0.lock().unwrap();
+            waiting.send(()).unwrap();
+            *pair.1.wait(guard).unwrap()
+        })
+    };
+    waits.recv().unwrap();
+    *pair.0.lock().unwrap() = true;
+    pair.1.notify_one();
+    unless(!waiter.join().unwrap());
+}

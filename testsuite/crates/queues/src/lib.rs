@@ -1,0 +1,1 @@
+//! Tests over crossbeam-queue and concurrent-queue, as they come from crates.io. The tests are in `tests/`.
