@@ -1,7 +1,7 @@
 //! The depth-first search that all strategies share.
 //!
 //! Exploration is stateless (Godefroid 1997): to go back to a state, the program is restarted and the
-//! transitions that led there are run again. The search keeps one [`State`] for each step of the current
+//! transitions that led there are run again. The search keeps one `State` for each step of the current
 //! execution.
 
 use crate::footprint::Footprint;

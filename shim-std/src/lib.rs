@@ -13,7 +13,7 @@
 //! | [`sync::mpsc`] | `channel`, `sync_channel` |
 //! | [`thread`] | `spawn`, `Builder`, `scope`, `park`, `sleep`, `thread_local!`, … |
 //! | [`time`] | `Instant`, `SystemTime` |
-//! | [`hint`], [`panic`], [`process`] | `spin_loop`; the panic hook; `exit` and `abort` |
+//! | [`hint`], [`mod@panic`], [`process`] | `spin_loop`; the panic hook; `exit` and `abort` |
 //! | macros | [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`dbg!`], [`thread_local!`] |
 
 pub mod hint;
