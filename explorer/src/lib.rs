@@ -16,6 +16,7 @@ pub mod clock;
 pub mod driver;
 pub mod footprint;
 pub mod guard;
+pub mod keys;
 pub mod statistics;
 pub mod strategy;
 pub mod system;

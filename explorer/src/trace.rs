@@ -12,11 +12,10 @@
 use crate::clock::VectorClock;
 use crate::footprint::{AccessKind, Footprint, Location};
 use crate::guard::{Condition, Effect, Guard, Variable};
+use crate::keys::KeyMap;
 use crate::system::{Step, Transition};
 use crate::thread::ThreadId;
 use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// An event's place in the execution.
 pub type EventIndex = usize;
@@ -61,27 +60,6 @@ impl Event {
         self.clock.get(earlier.thread()) >= earlier.index
     }
 }
-
-/// A hasher for keys that are addresses or counters: one multiplication.
-#[derive(Clone, Default)]
-pub(crate) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-    fn write_u64(&mut self, key: u64) {
-        let mixed = (self.0 ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
-type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
 /// Events that are left out of the reversal of a race.
 pub type Removed = SmallVec<[EventIndex; 2]>;

@@ -15,10 +15,10 @@ use crate::options::Options;
 use crate::output::Output;
 use crate::spin::Registers;
 use crate::thread::Record;
+// The standard maps keep their seeds in a thread-local, which is the explored program's.
+use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{AccessKind, Effect, Failure, Location, Status, Step, Stop, ThreadId};
 use std::cell::UnsafeCell;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::Location as Caller;
 use std::time::Duration;
 
@@ -33,40 +33,17 @@ pub(crate) enum Request {
     Stop(Stop),
 }
 
-/// A hasher without per-process seeds: the standard one keeps its seeds in a thread-local of the explored
-/// program.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct FixedHasher(u64);
-
-impl Hasher for FixedHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-    fn write_u64(&mut self, key: u64) {
-        let mixed = (self.0 ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
-pub(crate) type FixedMap<K, V> = HashMap<K, V, BuildHasherDefault<FixedHasher>>;
-pub(crate) type FixedSet<K> = HashSet<K, BuildHasherDefault<FixedHasher>>;
-
 /// What exploration has learnt that it needs; survives restarts.
 #[derive(Default, Debug)]
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
-    pub observed: FixedSet<Location>,
+    pub observed: KeySet<Location>,
     /// The same, in the order in which it was learnt.
     pub observed_in_order: Vec<Location>,
     /// All locations count as observed.
     pub observe_all: bool,
     /// Places of the program that a thread came back to without having changed anything.
-    pub loops: FixedSet<u64>,
+    pub loops: KeySet<u64>,
     /// States of threads are compared.
     pub hashing: bool,
 }
@@ -110,7 +87,7 @@ pub(crate) struct Runtime {
     pub others: Option<u128>,
     pub output: Vec<Output>,
     pub clock_started: bool,
-    pub times: FixedMap<Location, Duration>,
+    pub times: KeyMap<Location, Duration>,
     pub main_result: Option<Result<(), dpor_explorer::Failure>>,
     pub trace: Option<crate::report::StepTrace>,
     pub user_hook: Option<crate::panic::Hook>,

@@ -47,8 +47,10 @@ impl Registers {
             asm!(
                 "mov [{0}], rsp", "mov [{0} + 8], rbx", "mov [{0} + 16], rbp", "mov [{0} + 24], r12",
                 "mov [{0} + 32], r13", "mov [{0} + 40], r14", "mov [{0} + 48], r15",
-                "lea {1}, [rip]", "mov [{0} + 56], {1}",
-                in(reg) registers.as_mut_ptr(), out(reg) _, options(nostack, preserves_flags)
+                "lea rax, [rip]", "mov [{0} + 56], rax",
+                in(reg) registers.as_mut_ptr(), out("rax") _,
+                // So that whatever the caller still needs is in a preserved register or on the stack by now.
+                clobber_abi("C"), options(nostack, preserves_flags)
             );
             registers.assume_init()
         }
