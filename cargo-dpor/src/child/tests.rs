@@ -115,6 +115,11 @@ fakes! {
     }
     hangs: |fake| {
         fake.start();
+        let start = std::time::Instant::now();
+        while start.elapsed() < Duration::from_secs(60) {}
+    }
+    waits: |fake| {
+        fake.start();
         std::thread::sleep(Duration::from_secs(60));
     }
     hangs_between_steps: |fake| {
@@ -263,6 +268,17 @@ fn deaths_are_told_apart_and_leave_a_seed() {
             (ThreadId(1), 2, 7)
         );
     }
+}
+
+#[test]
+fn waiting_in_the_kernel_is_beyond_the_model_and_no_failure() {
+    let outcome = explore("waits");
+    assert_eq!(outcome.verdict, Verdict::Incomplete);
+    let reason = outcome.reason.unwrap();
+    assert!(
+        reason.contains("thread t1 waited for 0.3 s in a system call"),
+        "{reason}"
+    );
 }
 
 #[test]
