@@ -396,6 +396,7 @@ impl<S: System> Explorer<S> {
             self.statistics.steps += 1;
             let result = self.system.step(transition, self.trace.scratch());
             if matches!(result, Err(Stop::Refine)) {
+                // The step has not ended, and what is on record of it does not count.
                 return Err(Next::Restart);
             }
             self.detect(transition.thread, None);

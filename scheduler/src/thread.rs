@@ -1,7 +1,6 @@
 //! Model threads: their records, and how the explored program creates them.
 
 use crate::failure;
-use crate::memory::arena::enter_checker;
 use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::memory::tls::TlsImage;
 use crate::operation::{Operation, OperationKind, access_of, holds_now, values_now};
@@ -330,13 +329,5 @@ pub fn local_root() -> *mut *mut u8 {
 pub fn set_panicked() {
     if runtime::on_model_thread() {
         on_model(|runtime| runtime.threads[runtime.current.index()].panicked = true);
-    }
-}
-
-/// Gives the current model thread the name that reports show.
-pub fn set_name(name: &str) {
-    if runtime::on_model_thread() {
-        let _checker = enter_checker();
-        on_model(|runtime| runtime.threads[runtime.current.index()].name = Some(name.to_owned()));
     }
 }

@@ -38,5 +38,4 @@ pub use runner::{Model, Outcome, model};
 pub mod __private {
     pub use crate::runner::run_test;
     pub use core::prelude::v1::test;
-    pub use dpor_shim_macros::{global_allocator, test as test_attribute};
 }

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::describe::{self, Objects};
 use super::journal::Journaled;
-use super::{failure_report, seed_of};
+use super::seed_of;
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
 };
@@ -211,7 +211,7 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
             // The mapping holds the kinds of operation as well.
             let steps = map.snapshot().steps;
             let seed = seed_of(&system.program, &config.test, strategy, options, steps);
-            let failure = failure_report(&system.program, &failure);
+            let failure = describe::failure(&system.program, &failure, &mut Objects::default());
             (dpor_protocol::Verdict::Failed, None, Some(failure), Some(seed.encode()))
         }
     };

@@ -7,7 +7,7 @@ mod describe;
 mod journal;
 
 use body::Body;
-use dpor_explorer::{Explorer, Failure, Limits, Report, Statistics, Strategy, System, Verdict};
+use dpor_explorer::{Explorer, Limits, Report, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Creation, Seed, SeedStep, test_hash};
 use dpor_scheduler::{OperationKind, Options, Program};
 use std::fmt;
@@ -56,7 +56,7 @@ impl Model {
         }
     }
 
-    /// Sets the strategy.
+    /// Sets the strategy. A random walk goes on until a failure or a limit ends it.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Model {
         self.strategy = strategy;
@@ -273,9 +273,4 @@ pub fn run_test<T: Termination + 'static>(
         Ok(outcome) => panic!("{outcome}"),
         Err(error) => panic!("{error}"),
     }
-}
-
-/// A failure for reports.
-pub(crate) fn failure_report(program: &Program, failure: &Failure) -> dpor_protocol::FailureReport {
-    describe::failure(program, failure, &mut describe::Objects::default())
 }
