@@ -3,7 +3,7 @@
 mod flags;
 mod list;
 
-pub use list::{Test, list, of_seed, select};
+pub use list::{Test, list, named, of_seed, select};
 
 use crate::cli::CargoArgs;
 use crate::error::Error;

@@ -13,8 +13,8 @@ use crate::build::Test;
 use crate::error::Error;
 use channel::Channel;
 use dpor_protocol::{
-    Config, Counts, FailureReport, Limits, Message, Mode, OutputStream, SharedSchedule, SourceLocation, StepReport,
-    ThreadReport, VERSION, Verdict,
+    Config, Counts, FailureReport, Limits, Message, Mode, OutputStream, PairReport, SharedSchedule, SourceLocation,
+    StepReport, ThreadReport, VERSION, Verdict,
 };
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::process::{Child, Command, Stdio};
@@ -30,6 +30,7 @@ pub struct Order {
     pub limits: Limits,
     pub spurious_wakeups: bool,
     pub spurious_cas: bool,
+    pub exact_states: bool,
     /// How long a step may take.
     pub stall: Duration,
 }
@@ -40,12 +41,16 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Why it is incomplete.
     pub reason: Option<String>,
+    /// What else is to be said of it, in a line.
+    pub note: Option<String>,
     pub counts: Counts,
     pub failure: Option<FailureReport>,
     /// The schedule that fails.
     pub seed: Option<String>,
     /// Of a replay: what happened.
     pub account: Account,
+    /// Two orders that lead to different states, if they were asked for.
+    pub pair: Option<PairReport>,
     /// From start to end of the process.
     pub time: Duration,
 }
@@ -78,6 +83,7 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
         None => death::outcome(test, order, end, &state, process.channel.shared()),
     };
     outcome.account = state.account;
+    outcome.pair = state.pair;
     outcome.time = started.elapsed();
     Ok(outcome)
 }
@@ -102,6 +108,7 @@ struct State {
     started: bool,
     counts: Counts,
     account: Account,
+    pair: Option<PairReport>,
     finished: Option<Outcome>,
 }
 
@@ -129,6 +136,7 @@ impl Process {
             limits: order.limits,
             spurious_wakeups: order.spurious_wakeups,
             spurious_cas: order.spurious_cas,
+            exact_states: order.exact_states,
             pipe: writer.number(),
             map: channel.map_number(),
         };
@@ -149,7 +157,7 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr_copy);
-        if order.mode == Mode::Explore {
+        if !matches!(order.mode, Mode::Replay { .. }) {
             // A backtrace for each panic of each execution takes longer than the execution.
             command.env("RUST_BACKTRACE", "0");
         }
@@ -289,10 +297,12 @@ impl State {
                 self.account.steps.push(step);
             }
             Message::Output { stream, text } => self.account.output.push((stream, text)),
+            Message::Pair(pair) => self.pair = Some(pair),
             Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
             Message::Finished {
                 verdict,
                 reason,
+                note,
                 counts,
                 failure,
                 seed,
@@ -301,10 +311,12 @@ impl State {
                 self.finished = Some(Outcome {
                     verdict,
                     reason,
+                    note,
                     counts,
-                    failure,
+                    failure: failure.map(|failure| *failure),
                     seed,
                     account: Account::default(),
+                    pair: None,
                     time: Duration::ZERO,
                 });
             }

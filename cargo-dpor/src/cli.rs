@@ -2,6 +2,7 @@
 
 use crate::error::EXIT_CODES;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use dpor_explorer::{Context, Strategy};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub enum Command {
     Test(TestArgs),
     /// Run one schedule again, step by step
     Replay(ReplayArgs),
+    /// Show why two orders of the same steps of a test count as different
+    DiffStates(DiffStatesArgs),
     /// List the tests
     List(ListArgs),
 }
@@ -43,6 +46,21 @@ pub struct ReplayArgs {
     /// Say that there is no progress when a step takes longer than this
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = duration)]
     pub stall: Duration,
+    #[command(flatten)]
+    pub cargo: CargoArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct DiffStatesArgs {
+    /// The test: its name, or a part of it that no other test has
+    #[arg(value_name = "TEST")]
+    pub name: String,
+    /// Which pair of orders that lead to different states to show, in the order in which they are met
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub pair: u64,
+    #[command(flatten)]
+    pub model: ModelArgs,
     #[command(flatten)]
     pub cargo: CargoArgs,
 }
@@ -81,12 +99,36 @@ pub struct SelectArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
-    /// How to search for schedules
-    #[arg(long, value_enum, default_value_t = Strategy::Source)]
+    /// How to search for schedules: context, source, exhaustive or random
+    ///
+    /// `context` merges what leads to the same state, `source` explores one interleaving of each equivalence class,
+    /// `exhaustive` every interleaving; `random` walks are never complete. `context:OPTIONS` takes a list of eager, lazy or
+    /// stored (when states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper.
+    #[arg(long, default_value_t = Strategy::Context(Context::default()))]
     pub strategy: Strategy,
     /// The seed of `--strategy random`
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Check the checker: keep states whole, compare them byte by byte, and expect each where it was met before
+    #[arg(long)]
+    pub exact_states: bool,
+    /// Stop after the first failing test
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Run all tests, failures or not (the default)
+    #[arg(long, conflicts_with = "fail_fast")]
+    pub no_fail_fast: bool,
+    /// Tests to explore at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub test_jobs: u16,
+}
+
+/// How much to explore, and of what model.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Exploration")]
+pub struct ModelArgs {
     /// Give up a test after so many executions [default: none; 10000 for `--strategy random`]
     #[arg(long, value_name = "N")]
     pub max_executions: Option<u64>,
@@ -108,35 +150,6 @@ pub struct ExploreArgs {
     /// Let compare_exchange_weak fail without a reason
     #[arg(long)]
     pub spurious_cas: bool,
-    /// Stop after the first failing test
-    #[arg(long)]
-    pub fail_fast: bool,
-    /// Run all tests, failures or not (the default)
-    #[arg(long, conflicts_with = "fail_fast")]
-    pub no_fail_fast: bool,
-    /// Tests to explore at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    pub test_jobs: u16,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Strategy {
-    /// Every interleaving, equivalent or not
-    Exhaustive,
-    /// Source-DPOR with sleep sets: one interleaving of each equivalence class
-    Source,
-    /// Random interleavings; never complete
-    Random,
-}
-
-impl Strategy {
-    pub fn name(self) -> &'static str {
-        match self {
-            Strategy::Exhaustive => "exhaustive",
-            Strategy::Source => "source",
-            Strategy::Random => "random",
-        }
-    }
 }
 
 /// Flags that are Cargo's own, with Cargo's meaning.

@@ -34,6 +34,7 @@ Exit codes:
   0  every test is complete
   1  a test failed (replay: the schedule failed again)
   2  wrong use: a wrong flag, no test to run, a seed that is damaged or does not fit the code
+     (diff-states: no pair of that number)
   3  no test failed, and at least one is incomplete
   4  the code to test does not build
   5  cargo-dpor itself failed";

@@ -1,10 +1,17 @@
 //! What is shown. Commands send [`Event`]s; a [`Reporter`] makes something of them, for people or for machines.
 
+/// Prints into a `String`, which takes anything.
+macro_rules! put {
+    ($out:expr, $($text:tt)*) => { writeln!($out, $($text)*).expect("a String takes anything") };
+}
+
 mod failure;
 mod human;
+mod pair;
 mod source;
+mod steps;
 
-pub use human::Human;
+pub use human::{Amount, Human};
 pub use source::SourceTree;
 
 use crate::build::Test;
@@ -29,6 +36,14 @@ pub enum Event<'a> {
     TestFinished { test: &'a Test, result: &'a TestResult },
     /// All tests have ended, or the rest is not run.
     RunFinished { summary: &'a Summary },
+    /// Two orders of a test's steps were looked for that lead to different states: the given one of all such pairs.
+    Compared {
+        test: &'a Test,
+        number: u64,
+        outcome: &'a Outcome,
+        /// The command that shows the failure, if it is one, again.
+        again: Option<&'a str>,
+    },
     /// A schedule was replayed because the user asked for it.
     Replayed {
         test: &'a Test,

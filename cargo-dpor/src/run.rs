@@ -1,16 +1,16 @@
 //! The commands.
 
-use crate::build::{self, Build, Test, list, of_seed, select};
+use crate::build::{self, Build, Test, list, named, of_seed, select};
 use crate::child::{self, Order, Outcome};
-use crate::cli::{CargoArgs, Color, Command, ExploreArgs, ListArgs, ReplayArgs, Strategy, TestArgs};
+use crate::cli::{CargoArgs, Color, Command, DiffStatesArgs, ExploreArgs, ListArgs, ModelArgs, ReplayArgs, TestArgs};
 use crate::error::{Error, Exit};
 use crate::facades::Facades;
-use crate::report::{Event, Human, Reporter, SourceTree, Summary, TestResult};
+use crate::report::{Amount, Event, Human, Reporter, SourceTree, Summary, TestResult};
 use crate::toolchain::Toolchain;
+use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Counts, Limits, Mode, Seed, Verdict};
 use std::collections::VecDeque;
 use std::io::Write;
-
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -23,6 +23,7 @@ pub fn color(command: &Command) -> Color {
     match command {
         Command::Test(args) => args.cargo.color,
         Command::Replay(args) => args.cargo.color,
+        Command::DiffStates(args) => args.cargo.color,
         Command::List(args) => args.cargo.color,
     }
 }
@@ -35,6 +36,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Test(args) => test(&args),
         Command::Replay(args) => replay(&args),
+        Command::DiffStates(args) => diff_states(&args),
         Command::List(args) => print_list(&args),
     }
 }
@@ -88,6 +90,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
         },
         spurious_wakeups: seed.spurious_wakeups,
         spurious_cas: seed.spurious_cas,
+        exact_states: false,
         stall: args.stall,
     };
     let outcome = child::run(&test, &order, &mut |_| {})?;
@@ -106,6 +109,35 @@ fn replay_exit(outcome: &Outcome) -> Exit {
         Verdict::Failed => Exit::Failed,
         Verdict::Complete => Exit::Complete,
         Verdict::Incomplete => Exit::Usage,
+    }
+}
+
+fn diff_states(args: &DiffStatesArgs) -> Result<Exit, Error> {
+    let (mut reporter, build) = prepare(&args.cargo)?;
+    let test = named(list(&build.binaries)?, &args.name)?;
+    // The one that runs both orders of every conflict at once.
+    let strategy = Strategy::Context(Context::CDPOR1);
+    let order = model_order(&args.model, Mode::DiffStates { pair: args.pair }, strategy);
+    let outcome = child::run(&test, &order, &mut |_| {})?;
+    let again = outcome.seed.as_ref().map(|seed| again(seed, &test, &args.cargo));
+    reporter.event(Event::Compared {
+        test: &test,
+        number: args.pair,
+        outcome: &outcome,
+        again: again.as_deref(),
+    });
+    Ok(diff_states_exit(&outcome))
+}
+
+/// The exit code of a search for a pair of orders.
+fn diff_states_exit(outcome: &Outcome) -> Exit {
+    match outcome.verdict {
+        _ if outcome.pair.is_some() => Exit::Complete,
+        Verdict::Failed => Exit::Failed,
+        Verdict::Incomplete => Exit::Incomplete,
+        // There are some, but fewer than the number of the one that was asked for.
+        Verdict::Complete if outcome.counts.equal < outcome.counts.compared => Exit::Usage,
+        Verdict::Complete => Exit::Complete,
     }
 }
 
@@ -137,7 +169,7 @@ fn no_tests(build: &Build, count: usize) -> Error {
 
 /// Builds the facades and the tests.
 fn prepare(args: &CargoArgs) -> Result<(Human<anstream::AutoStream<std::io::Stdout>>, Build), Error> {
-    let mut reporter = Human::new(anstream::stdout(), args.quiet);
+    let mut reporter = Human::new(anstream::stdout(), Amount::of(args));
     let toolchain = Toolchain::find()?;
     let facades = Facades::ensure(&toolchain, &args.network(), || reporter.event(Event::FacadesBuilding))?;
     let build = build::build(args, &toolchain, &facades)?;
@@ -148,20 +180,37 @@ fn prepare(args: &CargoArgs) -> Result<(Human<anstream::AutoStream<std::io::Stdo
 }
 
 fn order(args: &ExploreArgs) -> Order {
-    let boundless = args.max_executions.is_none() && args.max_steps.is_none() && args.max_time.is_none();
-    let random = args.strategy == Strategy::Random && boundless;
+    let ModelArgs {
+        max_executions,
+        max_steps,
+        max_time,
+        ..
+    } = args.model;
+    let boundless = max_executions.is_none() && max_steps.is_none() && max_time.is_none();
+    let random = matches!(args.strategy, Strategy::Random { .. }) && boundless;
+    let mut order = model_order(&args.model, Mode::Explore, args.strategy);
+    order.random_seed = args.seed;
+    order.exact_states = args.exact_states;
+    if random {
+        order.limits.executions = Some(RANDOM_EXECUTIONS);
+    }
+    order
+}
+
+fn model_order(args: &ModelArgs, mode: Mode, strategy: Strategy) -> Order {
     Order {
-        mode: Mode::Explore,
-        strategy: args.strategy.name().into(),
-        random_seed: args.seed,
+        mode,
+        strategy: strategy.to_string(),
+        random_seed: 0,
         limits: Limits {
-            executions: args.max_executions.or(random.then_some(RANDOM_EXECUTIONS)),
+            executions: args.max_executions,
             steps: args.max_steps,
             seconds: args.max_time.map(|time| time.as_secs_f64()),
             depth: args.max_depth,
         },
         spurious_wakeups: args.spurious_wakeups,
         spurious_cas: args.spurious_cas,
+        exact_states: false,
         stall: args.stall,
     }
 }

@@ -11,9 +11,9 @@ pub struct VectorClock {
 
 impl VectorClock {
     /// The clock of a point that nothing happens before.
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         VectorClock {
-            counts: SmallVec::new(),
+            counts: SmallVec::new_const(),
         }
     }
 
@@ -37,6 +37,14 @@ impl VectorClock {
         }
         for (mine, &theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine = (*mine).max(theirs);
+        }
+    }
+
+    /// Takes the componentwise minimum.
+    pub fn meet(&mut self, other: &VectorClock) {
+        self.counts.truncate(other.counts.len());
+        for (mine, &theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine = (*mine).min(theirs);
         }
     }
 

@@ -4,12 +4,15 @@
 //! transitions that led there are run again. The search keeps one `State` for each step of the current
 //! execution.
 
+use crate::context::{Rarity, Sequence};
 use crate::footprint::Footprint;
+use crate::keys::KeySet;
+use crate::learned::Learned;
 use crate::statistics::Statistics;
-use crate::strategy::{Race, Rules, Strategy};
-use crate::system::{Failure, Step, Stop, System, Transition};
+use crate::strategy::{Check, Context, Race, Rules, Strategy};
+use crate::system::{Failure, Fingerprint, Step, Stop, System, Transition};
 use crate::thread::{BitSet, Status, ThreadId};
-use crate::trace::Trace;
+use crate::trace::{Event, EventIndex, Removed, Trace};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -50,6 +53,8 @@ pub enum End {
     Failed(Failure),
     /// All enabled transitions were asleep: what follows has been explored.
     Blocked,
+    /// Its state was reached before by other steps: what follows has been explored.
+    Pruned,
     /// It reached the bound on an execution's length.
     Cut,
 }
@@ -88,6 +93,12 @@ pub trait Observer<S: System> {
     /// incomplete.
     fn execution(&mut self, system: &mut S, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()>;
 
+    /// The orders `first` and `second` of the same steps, of which `first` is the current execution, were run, and their
+    /// last states compared ([`Check::Eager`]). Breaking off makes the verdict incomplete.
+    fn compared(&mut self, _first: &[Transition], _second: &[Transition], _equal: bool) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// Exploration starts again, with more scheduling points; all that was reported before is void.
     fn refined(&mut self) {}
 }
@@ -103,6 +114,8 @@ impl<S: System> Observer<S> for () {
 pub(crate) struct Sleeping {
     pub transition: Transition,
     pub footprint: Footprint,
+    /// It sleeps as the last step of a sequence.
+    pub by_context: bool,
 }
 
 /// A state of the current execution: what can be and what must be explored from it.
@@ -112,16 +125,46 @@ pub(crate) struct State {
     pub backtrack: BitSet,
     /// Transitions explored from here, and those inherited from the state before.
     pub sleep: Vec<Sleeping>,
+    /// So many of them are inherited.
+    pub inherited: usize,
+    /// Sequences that need not be explored from here, of two transitions and more (one and more if they are stored with
+    /// the state to which they lead).
+    pub sequences: Vec<Sequence>,
+    /// The digest of the state, where states are stored.
+    pub fingerprint: Option<Fingerprint>,
+    /// What the state is stored under when all that follows it is explored.
+    pub key: Option<u128>,
     /// The transition that the current execution takes from here.
     pub current: Option<Transition>,
 }
 
 impl State {
+    /// Forgets everything, but for the storage.
+    fn clear(&mut self) {
+        self.enabled.clear();
+        self.backtrack.clear();
+        self.sleep.clear();
+        self.inherited = 0;
+        self.sequences.clear();
+        (self.fingerprint, self.key, self.current) = (None, None, None);
+    }
+
     pub fn alternatives(&self, thread: ThreadId) -> Option<&BitSet> {
         self.enabled
             .iter()
             .find(|(t, _)| *t == thread)
             .map(|(_, alternatives)| alternatives)
+    }
+
+    /// What sleeps here because of an earlier state.
+    pub fn inherited_sleep(&self) -> impl Iterator<Item = &Sleeping> {
+        self.sleep[..self.inherited].iter()
+    }
+
+    /// Says whether the thread is enabled and none of its alternatives is asleep.
+    pub fn is_fully_awake(&self, thread: ThreadId) -> bool {
+        self.alternatives(thread)
+            .is_some_and(|all| all.len() == self.awake_transitions(thread).count())
     }
 
     pub fn is_asleep(&self, transition: Transition) -> bool {
@@ -152,10 +195,17 @@ pub enum Fault {
     IgnoreGuards,
     /// Alternatives of an operation but the first are not explored.
     IgnoreAlternatives,
+    /// Where a context-sensitive search is cut, races of what is cut off are not looked for: Algorithm 1 as published.
+    SkipCutRaces,
+    /// A sleeping sequence stays although a dependent step ran.
+    LooseSequences,
 }
 
+/// The races of an operation, latest event first, and what must be left out of each reversal.
+type Races = SmallVec<[(EventIndex, Removed); 4]>;
+
 /// How the search goes on after an execution.
-enum Next {
+pub(crate) enum Next {
     Explore,
     Restart,
     Done(Verdict),
@@ -163,20 +213,27 @@ enum Next {
 
 /// Explores the executions of a [`System`].
 pub struct Explorer<S> {
-    system: S,
+    pub(crate) system: S,
     rules: Box<dyn Rules>,
     strategy: Strategy,
     limits: Limits,
-    keep_going: bool,
-    states: Vec<State>,
+    pub(crate) keep_going: bool,
+    verify_states: bool,
+    pub(crate) states: Vec<State>,
     /// The first `depth` states belong to the current execution; the rest is kept for its storage.
-    depth: usize,
-    trace: Trace,
-    statistics: Statistics,
+    pub(crate) depth: usize,
+    pub(crate) trace: Trace,
+    pub(crate) statistics: Statistics,
     first_failure: Option<(Failure, Vec<Transition>)>,
     started: Instant,
+    pub(crate) learned: Learned,
+    pub(crate) rarity: Rarity,
+    /// The newest event is in a race with an earlier one.
+    pub(crate) raced: bool,
+    /// The states of nodes that are explored completely.
+    pub(crate) stored: KeySet<u128>,
     #[cfg(feature = "faults")]
-    fault: Option<Fault>,
+    pub(crate) fault: Option<Fault>,
     #[cfg(feature = "faults")]
     occasions: u64,
 }
@@ -190,12 +247,17 @@ impl<S: System> Explorer<S> {
             strategy,
             limits,
             keep_going: false,
+            verify_states: false,
             states: Vec::new(),
             depth: 0,
             trace: Trace::new(),
             statistics: Statistics::default(),
             first_failure: None,
             started: Instant::now(),
+            learned: Learned::default(),
+            rarity: Rarity::default(),
+            raced: false,
+            stored: KeySet::default(),
             #[cfg(feature = "faults")]
             fault: None,
             #[cfg(feature = "faults")]
@@ -207,6 +269,14 @@ impl<S: System> Explorer<S> {
     #[must_use]
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.keep_going = keep_going;
+        self
+    }
+
+    /// Whether to compare states each time they are reached again by the same transitions: they must be the same. For tests
+    /// of systems; it costs a fingerprint a step. Only [`Check::Stored`] knows the states.
+    #[must_use]
+    pub fn verify_states(mut self, verify_states: bool) -> Self {
+        self.verify_states = verify_states;
         self
     }
 
@@ -259,10 +329,17 @@ impl<S: System> Explorer<S> {
         }
     }
 
+    pub(crate) fn context(&self) -> Option<Context> {
+        self.rules.context()
+    }
+
     fn forget(&mut self) {
         self.trace.truncate(0);
         self.depth = 0;
         self.first_failure = None;
+        self.learned = Learned::default();
+        self.stored.clear();
+        self.rarity = Rarity::default();
     }
 
     fn exhausted(&mut self) -> Verdict {
@@ -277,7 +354,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    fn incomplete(&mut self, reason: String) -> Verdict {
+    pub(crate) fn incomplete(&mut self, reason: String) -> Verdict {
         match self.first_failure.take() {
             Some((failure, schedule)) => Verdict::Failed { failure, schedule },
             None => Verdict::Incomplete { reason },
@@ -311,21 +388,17 @@ impl<S: System> Explorer<S> {
     /// Runs one execution to its end: first the transitions of the states on the stack, then new ones.
     fn execute(&mut self, observer: &mut dyn Observer<S>) -> Next {
         self.system.restart();
-        let mut scratch = Step::default();
-        for i in 0..self.trace.len() {
-            let event = &self.trace.events()[i];
-            let (transition, expected) = (event.transition(), event.step().signature);
-            if let Err(diverged) = self.repeat(i, transition, expected, &mut scratch) {
-                return diverged;
-            }
+        if let Err(diverged) = self.repeat_trace(self.trace.len()) {
+            return diverged;
         }
-        let end = match self.extend() {
+        let end = match self.extend(observer) {
             Ok(end) => end,
             Err(next) => return next,
         };
         match &end {
             End::Complete | End::Failed(_) => self.statistics.complete += 1,
             End::Blocked => self.statistics.blocked += 1,
+            End::Pruned => self.statistics.pruned += 1,
             End::Cut => self.statistics.cut += 1,
         }
         self.statistics.peak_depth = self.statistics.peak_depth.max(self.trace.len() as u64);
@@ -339,8 +412,46 @@ impl<S: System> Explorer<S> {
         }
         match flow {
             ControlFlow::Continue(()) => Next::Explore,
-            ControlFlow::Break(()) => Next::Done(self.incomplete("exploration was broken off".to_owned())),
+            ControlFlow::Break(()) => self.broken_off(),
         }
+    }
+
+    pub(crate) fn broken_off(&mut self) -> Next {
+        Next::Done(self.incomplete("exploration was broken off".to_owned()))
+    }
+
+    /// Runs the first `len` transitions of the current execution again.
+    pub(crate) fn repeat_trace(&mut self, len: usize) -> Result<(), Next> {
+        let mut scratch = Step::default();
+        for i in 0..len {
+            let event = &self.trace.events()[i];
+            let (transition, expected) = (event.transition(), event.step().signature);
+            self.repeat(i, transition, expected, &mut scratch)?;
+            if self.verify_states
+                && let Some(expected) = self.states.get(i + 1).and_then(|state| state.fingerprint)
+                && i + 1 < self.depth
+                && self.system.fingerprint() != Some(expected)
+            {
+                let message = format!(
+                    "the program is not deterministic: run again with the same schedule, the state after step {} ({}) \
+                     is another",
+                    i + 1,
+                    transition.thread
+                );
+                return Err(self.not_deterministic(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn not_deterministic(&self, message: String) -> Next {
+        Next::Done(Verdict::Failed {
+            failure: Failure {
+                kind: "nondeterminism",
+                message,
+            },
+            schedule: self.trace.schedule(),
+        })
     }
 
     /// Runs a transition again that ran in an earlier execution.
@@ -360,22 +471,17 @@ impl<S: System> Explorer<S> {
             i + 1,
             transition.thread
         );
-        let schedule = self.trace.schedule();
-        Err(Next::Done(Verdict::Failed {
-            failure: Failure {
-                kind: "nondeterminism",
-                message,
-            },
-            schedule,
-        }))
+        Err(self.not_deterministic(message))
     }
 
     /// Runs new transitions until the execution ends.
-    fn extend(&mut self) -> Result<End, Next> {
+    fn extend(&mut self, observer: &mut dyn Observer<S>) -> Result<End, Next> {
         loop {
             let fresh = self.trace.len() == self.depth;
             if fresh {
+                self.statistics.states += 1;
                 if let Some(end) = self.open() {
+                    self.store(self.depth);
                     return Ok(end);
                 }
                 if self.trace.len() >= self.limits.depth as usize {
@@ -385,6 +491,7 @@ impl<S: System> Explorer<S> {
                 state.current = self.rules.pick(state);
                 if state.current.is_none() {
                     self.detect_pending(|status| *status == Status::Blocked);
+                    self.store(self.depth);
                     return Ok(End::Blocked);
                 }
                 self.depth += 1;
@@ -399,10 +506,18 @@ impl<S: System> Explorer<S> {
                 // The step has not ended, and what is on record of it does not count.
                 return Err(Next::Restart);
             }
-            self.detect(transition.thread, None);
+            let races = self.detect(transition.thread, None);
+            self.raced = !races.is_empty();
             self.trace.commit(transition);
+            if self.context().is_some() {
+                self.learn();
+            }
             match result {
-                Ok(()) => {}
+                Ok(()) => {
+                    if let Some(context) = self.context().filter(|context| context.check != Check::Stored) {
+                        self.let_reversals_sleep(&races, context.check, observer)?;
+                    }
+                }
                 Err(Stop::Failed(failure)) => {
                     self.detect_pending(|status| *status != Status::Finished);
                     return Ok(End::Failed(failure));
@@ -419,15 +534,38 @@ impl<S: System> Explorer<S> {
     /// Sets up the state that the execution has just reached, on top of the stack. Ends the execution if
     /// no thread is enabled.
     fn open(&mut self) -> Option<End> {
+        self.enter();
+        if self.is_explored() {
+            self.reverse_unseen_races(None);
+            return Some(End::Pruned);
+        }
+        if self.states[self.depth].enabled.is_empty() {
+            let verdict = self.system.finish();
+            self.detect_pending(|status| *status == Status::Blocked);
+            return Some(verdict.map_or_else(End::Failed, |()| End::Complete));
+        }
+        if self.rules.sleeps() {
+            self.inherit_sleep();
+        }
+        if self.inherit_sequences() {
+            self.reverse_unseen_races(None);
+            return Some(End::Pruned);
+        }
+        let state = &mut self.states[self.depth];
+        let asleep = (state.sleep.len() + state.sequences.len()) as u64;
+        self.statistics.peak_sleeping = self.statistics.peak_sleeping.max(asleep);
+        let previous = self.trace.events().last().map(Event::thread);
+        self.rules.open(state, previous);
+        self.cut_by_context()
+    }
+
+    /// Clears the record of the state on top of the stack and notes what is enabled.
+    fn enter(&mut self) {
         if self.states.len() == self.depth {
             self.states.push(State::default());
         }
-        let (below, above) = self.states.split_at_mut(self.depth);
-        let state = &mut above[0];
-        state.enabled.clear();
-        state.backtrack.clear();
-        state.sleep.clear();
-        state.current = None;
+        let state = &mut self.states[self.depth];
+        state.clear();
         for (i, status) in self.system.threads().iter().enumerate() {
             if let Some(alternatives) = status.alternatives() {
                 state.enabled.push((ThreadId(i as u32), alternatives.clone()));
@@ -440,32 +578,38 @@ impl<S: System> Explorer<S> {
                 *alternatives = first.into_iter().collect();
             }
         }
-        if state.enabled.is_empty() {
-            let verdict = self.system.finish();
-            self.detect_pending(|status| *status == Status::Blocked);
-            return Some(verdict.map_or_else(End::Failed, |()| End::Complete));
-        }
-        let mut previous = None;
-        if let (Some(parent), Some(event)) = (below.last(), self.trace.events().last()) {
-            previous = Some(event.thread());
-            if self.rules.sleeps() {
-                for entry in &parent.sleep {
-                    let independent = entry.transition.thread != event.thread()
-                        && !entry.footprint.conflicts_with(&event.step().footprint);
-                    #[cfg(feature = "faults")]
-                    let independent = independent || {
-                        self.occasions += 1;
-                        matches!(self.fault, Some(Fault::KeepSleeping(n)) if self.occasions.is_multiple_of(n))
-                    };
-                    if independent {
-                        state.sleep.push(entry.clone());
-                    }
-                }
+    }
+
+    /// What slept in the state before sleeps on, if it is independent of the newest event.
+    fn inherit_sleep(&mut self) {
+        let (below, above) = self.states.split_at_mut(self.depth);
+        let (Some(parent), Some(event)) = (below.last(), self.trace.events().last()) else {
+            return;
+        };
+        let state = &mut above[0];
+        for entry in &parent.sleep {
+            let independent =
+                entry.transition.thread != event.thread() && !entry.footprint.conflicts_with(&event.step().footprint);
+            #[cfg(feature = "faults")]
+            let independent = independent || {
+                self.occasions += 1;
+                matches!(self.fault, Some(Fault::KeepSleeping(n)) if self.occasions.is_multiple_of(n))
+            };
+            if independent {
+                state.sleep.push(entry.clone());
             }
         }
-        self.statistics.peak_sleeping = self.statistics.peak_sleeping.max(state.sleep.len() as u64);
-        self.rules.open(state, previous);
-        None
+        state.inherited = state.sleep.len();
+    }
+
+    /// Learns from the newest event.
+    fn learn(&mut self) {
+        let Some(event) = self.trace.events().last() else {
+            return;
+        };
+        let after = self.trace.waited(event.thread());
+        self.learned
+            .add_step(event.thread(), event.index(), event.step(), after);
     }
 
     /// Judges an execution that has reached the bound on its length. If its second half was fair (every
@@ -501,9 +645,9 @@ impl<S: System> Explorer<S> {
     }
 
     /// Finds the races of the step that has just run, or of a pending operation.
-    fn detect(&mut self, thread: ThreadId, pending: Option<&crate::system::Pending>) {
+    fn detect(&mut self, thread: ThreadId, pending: Option<&crate::system::Pending>) -> Races {
         if !self.rules.detects_races() {
-            return;
+            return Races::new();
         }
         let (footprint, guards, values) = match pending {
             Some(pending) => (&pending.footprint, pending.guards.as_slice(), &pending.values),
@@ -513,7 +657,7 @@ impl<S: System> Explorer<S> {
             }
         };
         if footprint.accesses().is_empty() {
-            return;
+            return Races::new();
         }
         #[cfg(feature = "faults")]
         let guards = if self.fault == Some(Fault::IgnoreGuards) {
@@ -528,7 +672,7 @@ impl<S: System> Explorer<S> {
                 .map_or(0, |&(_, value)| value)
         };
         let races = self.trace.races(thread, footprint, guards, value);
-        for (event, removed) in races {
+        for (event, removed) in &races {
             #[cfg(feature = "faults")]
             {
                 self.occasions += 1;
@@ -538,14 +682,15 @@ impl<S: System> Explorer<S> {
             }
             self.statistics.races += 1;
             let race = Race {
-                event,
-                removed: &removed,
+                event: *event,
+                removed,
                 thread,
                 footprint,
             };
             self.rules
                 .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
         }
+        races
     }
 
     /// Finds the races of pending operations at the end of an execution: what is blocked there never
@@ -562,6 +707,12 @@ impl<S: System> Explorer<S> {
             if which(&self.system.threads()[i]) {
                 let thread = ThreadId(i as u32);
                 let pending = self.system.pending(thread);
+                if self.context().is_some() {
+                    let index = self.trace.steps_before(thread, self.trace.len()) + 1;
+                    let after = self.trace.waited(thread);
+                    self.learned
+                        .add(thread, index, &pending.footprint, &pending.guards, after);
+                }
                 self.detect(thread, Some(&pending));
             }
         }
@@ -583,6 +734,7 @@ impl<S: System> Explorer<S> {
                 state.sleep.push(Sleeping {
                     transition: explored,
                     footprint,
+                    by_context: false,
                 });
             }
             self.trace.truncate(at);
@@ -590,6 +742,7 @@ impl<S: System> Explorer<S> {
             if state.current.is_some() {
                 return true;
             }
+            self.store(at);
             self.depth = at;
         }
         false

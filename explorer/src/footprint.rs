@@ -27,6 +27,21 @@ pub struct Access {
     pub location: Location,
     /// How.
     pub kind: AccessKind,
+    /// What must have been done to the location before, in any execution.
+    pub awaits: Awaits,
+}
+
+/// What a step waits for at a location, so that no other order of it and those writes is possible. To know it saves work
+/// where an exploration is cut; [`Awaits::Nothing`] is always right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Awaits {
+    /// The step can come at any time, as far as the location is concerned.
+    #[default]
+    Nothing,
+    /// The step comes after the first write of the location: who receives a message waits until it was sent.
+    FirstWrite,
+    /// The step only reads, and comes after all writes of the location by other threads: who joins a thread waits for its end.
+    AllWrites,
 }
 
 impl AccessKind {
@@ -62,9 +77,24 @@ impl Footprint {
     /// Adds an access; two accesses of one location become the one that covers both.
     #[inline]
     pub fn add(&mut self, location: Location, kind: AccessKind) {
-        match self.accesses.iter_mut().find(|a| a.location == location) {
-            Some(access) => access.kind = access.kind.join(kind),
-            None => self.accesses.push(Access { location, kind }),
+        self.insert(Access {
+            location,
+            kind,
+            awaits: Awaits::Nothing,
+        });
+    }
+
+    /// Adds an access, as [`Footprint::add`] does.
+    #[inline]
+    pub fn insert(&mut self, new: Access) {
+        match self.accesses.iter_mut().find(|a| a.location == new.location) {
+            Some(access) => {
+                access.kind = access.kind.join(new.kind);
+                if access.awaits != new.awaits {
+                    access.awaits = Awaits::Nothing;
+                }
+            }
+            None => self.accesses.push(new),
         }
     }
 

@@ -10,6 +10,9 @@ use crate::footprint::Location;
 use smallvec::SmallVec;
 
 /// An integer on which guards depend: whether a mutex is held, how many messages a channel holds.
+///
+/// A variable with the number of a [`Location`] belongs to it: only steps that write or update the location change the
+/// variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Variable(pub u64);
 
@@ -45,6 +48,14 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// The variable that the condition is about; `None` for [`Condition::ChangedSince`].
+    pub fn variable(self) -> Option<Variable> {
+        match self {
+            Condition::Equals(v, _) | Condition::AtLeast(v, _) | Condition::LessThan(v, _) => Some(v),
+            Condition::ChangedSince { .. } => None,
+        }
+    }
+
     /// Decides a condition on a variable from the variable's value.
     ///
     /// `None` for [`Condition::ChangedSince`], which is not about a variable.
@@ -101,9 +112,14 @@ impl Guard {
 
     /// The variables that the guard is about; one may come more than once.
     pub fn variables(&self) -> impl Iterator<Item = Variable> + '_ {
-        self.clauses().flatten().filter_map(|condition| match *condition {
-            Condition::Equals(v, _) | Condition::AtLeast(v, _) | Condition::LessThan(v, _) => Some(v),
-            Condition::ChangedSince { .. } => None,
+        self.clauses().flatten().filter_map(|condition| condition.variable())
+    }
+
+    /// A condition on the variable alone that must hold for the guard to hold, if a clause says so.
+    pub fn demand_on(&self, variable: Variable) -> Option<Condition> {
+        self.clauses().find_map(|clause| match clause {
+            [condition] if condition.variable() == Some(variable) => Some(*condition),
+            _ => None,
         })
     }
 

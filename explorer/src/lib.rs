@@ -10,13 +10,16 @@
 //! | [`thread`], [`footprint`], [`guard`] | what steps and threads are made of |
 //! | [`clock`], [`trace`] | the current execution, its happens-before order, its races |
 //! | [`driver`], [`strategy`] | the search |
+//! | `context`, `learned` | what context-sensitive strategies add to it |
 //! | [`statistics`] | what it counts |
 
 pub mod clock;
+mod context;
 pub mod driver;
 pub mod footprint;
 pub mod guard;
 pub mod keys;
+mod learned;
 pub mod statistics;
 pub mod strategy;
 pub mod system;
@@ -27,10 +30,10 @@ pub use clock::VectorClock;
 #[cfg(feature = "faults")]
 pub use driver::Fault;
 pub use driver::{End, Explorer, Limits, Observer, Report, Verdict};
-pub use footprint::{Access, AccessKind, Footprint, Location};
+pub use footprint::{Access, AccessKind, Awaits, Footprint, Location};
 pub use guard::{Condition, Effect, Guard, Variable};
 pub use statistics::Statistics;
-pub use strategy::Strategy;
+pub use strategy::{Check, Context, Strategy};
 pub use system::{Checkpoint, Failure, Fingerprint, Pending, Step, Stop, System, Transition, Values};
 pub use thread::{BitSet, Status, ThreadId};
 pub use trace::{Event, EventIndex, Trace};

@@ -16,6 +16,14 @@ pub struct Statistics {
     pub cut: u64,
     /// Steps run, those of re-executed prefixes included.
     pub steps: u64,
+    /// States visited: the nodes of the search tree.
+    pub states: u64,
+    /// States compared with one that was stored.
+    pub compared: u64,
+    /// Of those, how many were equal.
+    pub equal: u64,
+    /// Reversals that were run only to see which state they lead to.
+    pub checks: u64,
     /// Reversible races found.
     pub races: u64,
     /// Threads added to backtrack sets because of races.

@@ -122,6 +122,12 @@ pub trait System {
     /// Runs the thread to its next scheduling point and records in `step` (cleared by the caller) what
     /// it did. The transition is enabled.
     ///
+    /// What a step touches may depend on the state, but not so that it hides a conflict: if another step would depend on
+    /// this one right after it, it must do so as well if steps come between that are independent of this one
+    /// (Abdulla et al. 2017, property 7 of happens-before). A step that touches a second location only if it finds a certain
+    /// value at the first may do so if no step that conflicts there can come before it, as with the unlock that belongs
+    /// to the step that it follows; otherwise it must have the second location in its footprint in any case.
+    ///
     /// # Errors
     /// A [`Stop`] if the execution cannot go on. `step` then holds what was recorded until then.
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop>;
@@ -157,8 +163,8 @@ pub trait System {
     /// The failure in which it ended, such as a deadlock.
     fn finish(&mut self) -> Result<(), Failure>;
 
-    /// The digest of the current state.
-    fn fingerprint(&mut self) -> Fingerprint;
+    /// The digest of the current state; `None` if part of it is out of the system's sight.
+    fn fingerprint(&mut self) -> Option<Fingerprint>;
 
     /// Saves the current state, if the system can.
     fn checkpoint(&mut self) -> Option<Checkpoint>;

@@ -10,7 +10,7 @@
 //! reversed: the others are taken out of `notdep(e, E)` with it.
 
 use crate::clock::VectorClock;
-use crate::footprint::{AccessKind, Footprint, Location};
+use crate::footprint::{Access, AccessKind, Awaits, Footprint, Location};
 use crate::guard::{Condition, Effect, Guard, Variable};
 use crate::keys::KeyMap;
 use crate::system::{Step, Transition};
@@ -65,7 +65,7 @@ impl Event {
 pub type Removed = SmallVec<[EventIndex; 2]>;
 
 /// An access, and the event that made it.
-type AccessAt = (EventIndex, AccessKind);
+pub(crate) type AccessAt = (EventIndex, AccessKind);
 
 /// When the tables hold more keys than this, those of past executions are swept out.
 const SWEEP_AT: usize = 1 << 16;
@@ -74,6 +74,8 @@ const SWEEP_AT: usize = 1 << 16;
 struct ThreadHistory {
     events: Vec<EventIndex>,
     spawned_by: Option<EventIndex>,
+    /// What the thread's steps come after, from each event on at which it has waited for more.
+    waited: Vec<(EventIndex, VectorClock)>,
 }
 
 /// The execution so far: its events, and indices by thread, location and variable.
@@ -178,6 +180,7 @@ impl Trace {
             });
         }
         self.threads[thread.index()].events.push(at);
+        self.note_waits(at);
         for i in 0..self.events[at].step.spawned.len() {
             let child = self.events[at].step.spawned[i];
             self.history(child);
@@ -191,7 +194,9 @@ impl Trace {
         while self.len > len {
             self.len -= 1;
             let event = &self.events[self.len];
-            self.threads[event.thread().index()].events.pop();
+            let history = &mut self.threads[event.thread().index()];
+            history.events.pop();
+            history.waited.pop_if(|(since, _)| *since == self.len);
             for access in event.step.footprint.accesses() {
                 if let Some(list) = self.accesses.get_mut(&access.location) {
                     list.pop();
@@ -214,6 +219,45 @@ impl Trace {
         }
     }
 
+    /// Notes what the thread of the event has waited for, and what the threads that it has created inherit.
+    fn note_waits(&mut self, at: EventIndex) {
+        let event = &self.events[at];
+        let thread = event.thread();
+        let awaited = |access: &&Access| access.awaits == Awaits::AllWrites;
+        let mut accesses = event.step.footprint.accesses().iter().filter(awaited).peekable();
+        if accesses.peek().is_some() {
+            let mut waited = self.waited(thread).clone();
+            for access in accesses {
+                for &(before, kind) in self.accesses(access.location).iter() {
+                    let earlier = &self.events[before];
+                    if kind != AccessKind::Read && earlier.thread() != thread {
+                        waited.set(earlier.thread(), waited.get(earlier.thread()).max(earlier.index));
+                    }
+                }
+            }
+            self.threads[thread.index()].waited.push((at, waited));
+        }
+        for i in 0..self.events[at].step.spawned.len() {
+            let child = self.events[at].step.spawned[i];
+            let waited = self.waited(thread).clone();
+            self.history(child);
+            let inherited = &mut self.threads[child.index()].waited;
+            inherited.clear();
+            if waited != VectorClock::new() {
+                inherited.push((at, waited));
+            }
+        }
+    }
+
+    /// What the thread's next step comes after in any execution, because the thread has waited for it.
+    pub(crate) fn waited(&self, thread: ThreadId) -> &VectorClock {
+        static NOTHING: VectorClock = VectorClock::new();
+        let history = self.threads.get(thread.index());
+        history
+            .and_then(|history| history.waited.last())
+            .map_or(&NOTHING, |(_, clock)| clock)
+    }
+
     fn history(&mut self, thread: ThreadId) {
         if self.threads.len() <= thread.index() {
             self.threads.resize_with(thread.index() + 1, ThreadHistory::default);
@@ -227,8 +271,44 @@ impl Trace {
         history.events.last().copied().or(history.spawned_by)
     }
 
+    /// How many steps the thread has made before the event at `at`.
+    pub(crate) fn steps_before(&self, thread: ThreadId, at: EventIndex) -> u32 {
+        let events = self.threads.get(thread.index()).map_or(&[][..], |t| &t.events);
+        events.partition_point(|&event| event < at) as u32
+    }
+
+    /// The event that created the thread.
+    pub(crate) fn creation(&self, thread: ThreadId) -> Option<EventIndex> {
+        self.threads.get(thread.index())?.spawned_by
+    }
+
+    /// The accesses of a location, in order.
+    pub(crate) fn accesses(&self, location: Location) -> &[AccessAt] {
+        self.accesses.get(&location).map_or(&[], Vec::as_slice)
+    }
+
+    /// A digest of how many steps each thread has made.
+    pub(crate) fn progress(&self) -> u128 {
+        let mix = |(thread, history): (usize, &ThreadHistory)| {
+            // SplitMix64's finaliser, twice over.
+            let half = |salt: u64| {
+                let z = (thread as u64) << 32 ^ history.events.len() as u64 ^ salt;
+                let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+                let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+                u128::from(z ^ (z >> 31))
+            };
+            half(0x9E37_79B9_7F4A_7C15) << 64 | half(0xD1B5_4A32_D192_ED03)
+        };
+        let moved = self
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, history)| !history.events.is_empty());
+        moved.map(mix).fold(0, u128::wrapping_add)
+    }
+
     /// The thread's clock before its next step.
-    fn thread_clock(&self, thread: ThreadId) -> VectorClock {
+    pub(crate) fn thread_clock(&self, thread: ThreadId) -> VectorClock {
         self.last_before_next(thread)
             .map_or_else(VectorClock::new, |last| self.events[last].clock.clone())
     }
@@ -295,6 +375,19 @@ impl Trace {
         let birth = changes.windows(2).rposition(|pair| pair[0].after != pair[1].before);
         let changes = &changes[birth.map_or(0, |at| at + 1)..];
         (changes[0].before, changes)
+    }
+
+    /// Says whether a condition on a variable holds in the state before the event; `None` if the execution does not tell.
+    pub(crate) fn holds_before(&self, condition: Condition, event: EventIndex) -> Option<bool> {
+        let changes = self.changes.get(&condition.variable()?)?;
+        let next = changes.partition_point(|change| change.event < event);
+        let value = match next {
+            0 => changes.first()?.before,
+            next => changes[next - 1].after,
+        };
+        // A variable that was made anew meanwhile is another one.
+        let same = changes.windows(2).all(|pair| pair[0].after == pair[1].before);
+        same.then(|| condition.holds_for(|_| value)).flatten()
     }
 
     /// Evaluates guards after `pre(E, e).notdep(e, E)` without the removed events; `current` gives the values
@@ -391,17 +484,14 @@ impl Trace {
         thread: ThreadId,
         footprint: &Footprint,
     ) -> SmallVec<[(ThreadId, Option<EventIndex>); 4]> {
-        let mut firsts: SmallVec<[(ThreadId, u32); 8]> = SmallVec::new();
-        let mut initials = SmallVec::new();
         let before = self.thread_clock(thread);
+        let mut firsts = Firsts::default();
+        let mut initials = SmallVec::new();
         let mut operation_is_initial = true;
         for f in self.notdep(e).filter(|f| !removed.contains(f)) {
             let event = &self.events[f];
-            if !firsts.iter().any(|&(t, _)| t == event.thread()) {
-                if firsts.iter().all(|&(t, first)| event.clock.get(t) < first) {
-                    initials.push((event.thread(), Some(f)));
-                }
-                firsts.push((event.thread(), event.index));
+            if firsts.admit(event) {
+                initials.push((event.thread(), Some(f)));
             }
             if before.get(event.thread()) >= event.index || event.step.footprint.conflicts_with(footprint) {
                 operation_is_initial = false;
@@ -411,5 +501,27 @@ impl Trace {
             initials.push((thread, None));
         }
         initials
+    }
+
+    /// The events of `notdep(e, E)` that no other of them happens before.
+    pub(crate) fn first_events(&self, e: EventIndex) -> impl Iterator<Item = EventIndex> {
+        let mut firsts = Firsts::default();
+        self.notdep(e).filter(move |&f| firsts.admit(&self.events[f]))
+    }
+}
+
+/// The first event of each thread in a sequence that is gone through.
+#[derive(Default)]
+struct Firsts(SmallVec<[(ThreadId, u32); 8]>);
+
+impl Firsts {
+    /// Takes the next event of the sequence; says whether no earlier one happens before it.
+    fn admit(&mut self, event: &Event) -> bool {
+        if self.0.iter().any(|&(thread, _)| thread == event.thread()) {
+            return false;
+        }
+        let first = self.0.iter().all(|&(thread, index)| event.clock.get(thread) < index);
+        self.0.push((event.thread(), event.index));
+        first
     }
 }

@@ -23,15 +23,19 @@ pub mod program;
 pub mod report;
 mod runtime;
 pub mod spin;
+mod state;
 pub mod thread;
 pub mod time;
 mod word;
 
-pub use dpor_explorer::{Access, AccessKind, Condition, Guard, Location, ThreadId, Variable};
-pub use operation::{Operation, OperationKind, access_of, location, sub_location};
+pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
+pub use operation::{Operation, OperationKind, access_of, awaiting, location, sub_location};
 pub use options::Options;
 pub use program::{Crash, Program, SetupError};
-pub use runtime::{access, fail, note, observe, on_model_thread, options, perform, point, release, unsupported};
+pub use runtime::{
+    access, access_awaiting, fail, note, observe, on_model_thread, options, perform, point, release, unsupported,
+};
+pub use state::{Difference, StateImage};
 pub use word::Word;
 
 // The unit tests of the memory bring their own.

@@ -1,7 +1,7 @@
 //! Operations as data: what a thread is about to do, so that it can be judged without running it.
 
 use crate::word::Word;
-use dpor_explorer::{Access, AccessKind, Guard, Location, Values};
+use dpor_explorer::{Access, AccessKind, Awaits, Guard, Location, Values};
 use std::fmt;
 use std::time::Duration;
 
@@ -147,7 +147,16 @@ impl<'a> Operation<'a> {
 
 /// An access, for [`Operation::accesses`].
 pub fn access_of(location: Location, kind: AccessKind) -> Access {
-    Access { location, kind }
+    Access {
+        location,
+        kind,
+        awaits: Awaits::Nothing,
+    }
+}
+
+/// The access of an operation that is enabled only when something was done to the location, in any execution.
+pub fn awaiting(location: Location, kind: AccessKind, awaits: Awaits) -> Access {
+    Access { location, kind, awaits }
 }
 
 /// Evaluates a guard in the present state, reading each variable where it lives.

@@ -1,7 +1,8 @@
 //! Panics of the explored program: recorded where they happen, before anything unwinds.
 
-use crate::output::{Stream, print};
+use crate::output::{Output, Stream};
 use crate::runtime::{on_model, on_model_thread};
+use std::mem;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
 
@@ -9,7 +10,9 @@ use std::sync::Once;
 const OTHER_PAYLOAD: &str = "Box<dyn Any>";
 
 /// A panic hook.
-pub type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync + 'static>;
+pub type Hook = Box<HookFunction>;
+
+type HookFunction = dyn Fn(&PanicHookInfo<'_>) + Send + Sync + 'static;
 
 /// What is known of a panic.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,36 +40,49 @@ pub(crate) fn install_hook() {
 
 fn record(info: &PanicHookInfo<'_>) {
     let message = info.payload_as_str().unwrap_or(OTHER_PAYLOAD);
-    let name = on_model(|runtime| {
-        let record = &mut runtime.threads[runtime.current.index()];
-        record.panic = Some(PanicRecord {
+    on_model(|runtime| {
+        runtime.threads[runtime.current.index()].panic = Some(PanicRecord {
             message: message.to_owned(),
             location: info.location().map(|l| (l.file().to_owned(), l.line(), l.column())),
         });
-        record.display_name()
     });
-    match on_model(|runtime| runtime.user_hook.take()) {
+    match take() {
         Some(hook) => {
             hook(info);
             // Unless the hook has set another one.
             on_model(|runtime| match runtime.user_hook {
-                Some(_) => std::mem::forget(hook),
+                Some(_) => mem::forget(hook),
                 None => runtime.user_hook = Some(hook),
             });
         }
-        None => print_default(&name, message, info),
+        None => print_default(message, info),
     }
 }
 
-/// What std's own hook prints.
-fn print_default(name: &str, message: &str, info: &PanicHookInfo<'_>) {
-    match info.location() {
-        Some(location) => print(
-            Stream::Err,
-            format_args!("thread '{name}' panicked at {location}:\n{message}\n"),
-        ),
-        None => print(Stream::Err, format_args!("thread '{name}' panicked:\n{message}\n")),
-    }
+/// Takes the explored program's own hook away.
+fn take() -> Option<Hook> {
+    // As words, all of which are written even if there is none.
+    let words = on_model(|runtime| match runtime.user_hook.take() {
+        // SAFETY: a pointer to a trait object is the address of its data and that of its functions.
+        Some(hook) => unsafe { mem::transmute::<*mut HookFunction, [usize; 2]>(Box::into_raw(hook)) },
+        None => [0; 2],
+    });
+    // SAFETY: the words of a box that has been given up.
+    (words != [0; 2]).then(|| unsafe { Box::from_raw(mem::transmute::<[usize; 2], *mut HookFunction>(words)) })
+}
+
+/// What std's own hook prints. Made by the checker, so that the thread's name gets into nobody's memory.
+fn print_default(message: &str, info: &PanicHookInfo<'_>) {
+    on_model(|runtime| {
+        let thread = runtime.current;
+        let name = runtime.threads[thread.index()].display_name();
+        let text = match info.location() {
+            Some(location) => format!("thread '{name}' panicked at {location}:\n{message}\n"),
+            None => format!("thread '{name}' panicked:\n{message}\n"),
+        };
+        let stream = Stream::Err;
+        runtime.output.push(Output { stream, thread, text });
+    });
 }
 
 /// `std::panic::set_hook` of the explored program: lasts until the end of the execution. Off model threads the
@@ -76,7 +92,7 @@ pub fn set_hook(hook: Hook) {
         panic::set_hook(hook);
         return;
     }
-    on_model(|runtime| std::mem::forget(runtime.user_hook.replace(hook)));
+    on_model(|runtime| mem::forget(runtime.user_hook.replace(hook)));
 }
 
 /// `std::panic::take_hook` of the explored program. Off model threads the real one.
@@ -84,10 +100,5 @@ pub fn take_hook() -> Hook {
     if !on_model_thread() {
         return panic::take_hook();
     }
-    on_model(|runtime| runtime.user_hook.take()).unwrap_or_else(|| {
-        Box::new(|info| {
-            let name = on_model(|runtime| runtime.threads[runtime.current.index()].display_name());
-            print_default(&name, info.payload_as_str().unwrap_or(OTHER_PAYLOAD), info);
-        })
-    })
+    take().unwrap_or_else(|| Box::new(|info| print_default(info.payload_as_str().unwrap_or(OTHER_PAYLOAD), info)))
 }

@@ -3,7 +3,9 @@
 use crate::failure;
 use crate::memory::arena::{self, HeapFault};
 use crate::memory::region;
+use crate::memory::stacks;
 use crate::memory::statics::{Statics, StaticsImage};
+use crate::memory::switch;
 use crate::memory::tls::TlsBlock;
 use crate::operation::{OperationKind, values_now};
 use crate::options::Options;
@@ -13,6 +15,7 @@ use crate::platform::interpose;
 use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
 use crate::report::{BlockedReport, StepReport, StepTrace, ThreadReport};
 use crate::runtime::{self, Request, Runtime, runtime};
+use crate::state::{self, StateImage};
 use crate::thread::{self, Record};
 use crate::{panic, spin};
 use corosensei::CoroutineResult;
@@ -116,6 +119,7 @@ impl Program {
         panic::install_hook();
         arena::set_fault_hook(heap_fault);
         interpose::set_unsupported_hook(|what| runtime::unsupported(what));
+        interpose::set_out_of_sight_hook(runtime::out_of_sight);
         // So that their lazy initialisation does not fall into an execution, whose memory goes away.
         let _ = (
             std::io::stdin(),
@@ -161,7 +165,46 @@ impl Program {
         runtime.trace = Some(StepTrace::default());
         runtime.learn_in_place = true;
         runtime.refinements.hashing = true;
+        arena::set_trace_hook(Some(runtime::note_allocation));
         runtime.spin_blocks = false;
+    }
+
+    /// Makes states comparable, or no longer: threads start on clean stacks, so that what earlier executions left there
+    /// does not count. Takes effect at the next restart; a strategy that asks for fingerprints wants it before the first.
+    pub fn compare_states(&mut self, comparing: bool) {
+        Self::runtime().comparing = comparing;
+    }
+
+    /// Keeps all states of which a fingerprint is made, and checks that equal fingerprints mean equal states; or stops
+    /// doing so, and forgets them. For tests: it takes the memory of all states together.
+    ///
+    /// # Panics
+    /// [`System::fingerprint`] then panics if two different states have the same.
+    pub fn exact_states(&mut self, exact: bool) {
+        Self::runtime().exact = exact.then(Default::default);
+    }
+
+    /// Why states are not compared (any more): what the program made that cannot be seen.
+    pub fn state_out_of_sight(&self) -> Option<String> {
+        Self::runtime().out_of_sight.clone()
+    }
+
+    /// How many bytes were hashed for all fingerprints so far. The same in every process that asks for the same ones.
+    pub fn fingerprint_cost(&self) -> u64 {
+        Self::runtime().hashed
+    }
+
+    /// Leaves the stacks out of fingerprints, so that states look equal which are not. For tests of tests.
+    #[cfg(feature = "faults")]
+    pub fn coarse_fingerprints(&mut self) {
+        Self::runtime().coarse = true;
+    }
+
+    /// A copy of the current state, between two steps. In a traced execution it knows where blocks were allocated.
+    pub fn capture(&mut self) -> StateImage {
+        let runtime = Self::runtime();
+        bring_up_to_date(runtime);
+        StateImage::of(runtime)
     }
 
     /// From here on, threads that only repeat themselves are held back.
@@ -349,12 +392,11 @@ impl Program {
             // They hold for a suspended thread only.
             runtime.threads[top.index()].registers = std::ptr::null();
             runtime.switch_tls(Some(top));
-            let Some(mut coroutine) = runtime.threads[top.index()].coroutine.take() else {
-                unreachable!("a live thread has a coroutine")
-            };
-            let result = coroutine.resume(());
+            // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a coroutine.
+            let result = unsafe { switch::resume(&mut runtime.threads[top.index()].coroutine) };
             let runtime = Self::runtime();
-            runtime.threads[top.index()].coroutine = Some(coroutine);
+            // SAFETY: the same thread; the list of threads may have grown.
+            unsafe { switch::put_back(&mut runtime.threads[top.index()].coroutine) };
             match result {
                 CoroutineResult::Return(()) => {
                     runtime.threads[top.index()].alive = false;
@@ -365,6 +407,10 @@ impl Program {
                 }
                 CoroutineResult::Yield(()) => match runtime.request.take() {
                     Some(Request::Point) => {
+                        // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers.
+                        if let Some(registers) = unsafe { runtime.threads[top.index()].registers.as_ref() } {
+                            stacks::note_depth(registers.stack().start);
+                        }
                         running.pop();
                         if running.is_empty() {
                             spin::stepped(runtime, top);
@@ -399,6 +445,7 @@ impl Drop for Program {
         // statics get their contents from before the first execution.
         unsafe {
             arena::reset();
+            arena::set_trace_hook(None);
             if let Some(image) = self.image.take() {
                 image.restore();
             }
@@ -421,6 +468,14 @@ fn refresh(runtime: &mut Runtime) {
             record.moved = false;
         }
     }
+}
+
+/// Makes the runtime ready to be looked at as a state.
+fn bring_up_to_date(runtime: &mut Runtime) {
+    if runtime.stale {
+        refresh(runtime);
+    }
+    runtime.save_tls();
 }
 
 impl Program {
@@ -477,6 +532,9 @@ impl System for Program {
         }
         self.initialised = true;
         let runtime = Self::runtime();
+        runtime.clean = runtime.comparing || runtime.refinements.hashing;
+        runtime.allocations.clear();
+        interpose::forget_files();
         runtime.output.clear();
         runtime.times.clear();
         runtime.clock_started = false;
@@ -544,10 +602,18 @@ impl System for Program {
         }
     }
 
-    fn fingerprint(&mut self) -> Fingerprint {
+    fn fingerprint(&mut self) -> Option<Fingerprint> {
         let runtime = Self::runtime();
-        runtime.save_tls();
-        Fingerprint(spin::program_hash(runtime))
+        if !runtime.clean {
+            // Equal states would look different. From the next execution on they do not.
+            runtime.comparing = true;
+            return None;
+        }
+        if runtime.out_of_sight.is_some() || interpose::reads_files() {
+            return None;
+        }
+        bring_up_to_date(runtime);
+        Some(Fingerprint(state::fingerprint(runtime)))
     }
 
     fn checkpoint(&mut self) -> Option<Checkpoint> {

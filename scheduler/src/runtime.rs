@@ -6,19 +6,22 @@
 
 use crate::failure;
 use crate::memory::{
-    arena, region,
+    region,
     statics::Statics,
+    switch::{Plain, in_checker},
     tls::{TlsBlock, TlsImage},
 };
-use crate::operation::{Operation, OperationKind};
+use crate::operation::{Operation, OperationKind, access_of, awaiting};
 use crate::options::Options;
 use crate::output::Output;
 use crate::spin::Registers;
+use crate::state::ExactStates;
 use crate::thread::Record;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::{KeyMap, KeySet};
-use dpor_explorer::{AccessKind, Effect, Failure, Location, Status, Step, Stop, ThreadId};
-use std::cell::UnsafeCell;
+use dpor_explorer::{Access, AccessKind, Awaits, Effect, Failure, Location, Status, Step, Stop, ThreadId};
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::c_void;
 use std::panic::Location as Caller;
 use std::time::Duration;
 
@@ -95,6 +98,23 @@ pub(crate) struct Runtime {
     pub learn_in_place: bool,
     /// Threads that only repeat themselves are held back.
     pub spin_blocks: bool,
+    /// States are going to be compared.
+    pub comparing: bool,
+    /// In this execution, threads start on stacks where nothing is left of earlier executions.
+    pub clean: bool,
+    /// Why states cannot be compared any more: part of them is out of sight.
+    pub out_of_sight: Option<String>,
+    /// What each fingerprint so far stands for, if that is checked.
+    pub exact: Option<ExactStates>,
+    /// How many bytes were hashed for fingerprints.
+    pub hashed: u64,
+    /// Memory for the next hash.
+    pub scratch: Cell<Vec<u8>>,
+    /// In a traced execution, where the blocks of the heap were allocated: return addresses, innermost first.
+    pub allocations: KeyMap<usize, Box<[usize]>>,
+    /// Fingerprints leave out the stacks.
+    #[cfg(feature = "faults")]
+    pub coarse: bool,
     pub statics: Option<&'static Statics>,
     pub tls: Option<TlsBlock>,
     /// What the thread-locals of a new model thread start with.
@@ -172,13 +192,20 @@ pub(crate) unsafe fn install(new: Option<Runtime>) {
     unsafe { *RUNTIME.0.get() = new }
 }
 
-/// Runs `f` on the runtime from a model thread, with allocation going to the checker.
+/// Runs `f` on the runtime from a model thread, as the checker's work.
 #[inline]
-pub(crate) fn on_model<R>(f: impl FnOnce(&mut Runtime) -> R) -> R {
-    let _checker = arena::enter_checker();
+pub(crate) fn on_model<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> R {
     // SAFETY: on a model thread the scheduler is suspended in `resume` and holds no borrow; `f` does not
     // suspend.
-    f(unsafe { &mut *runtime() })
+    in_checker(|| f(unsafe { &mut *runtime() }))
+}
+
+/// Reads something of the runtime, from a model thread. What `f` returns must not depend on what was explored before, as
+/// the program's stack may keep it.
+#[inline]
+pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Runtime) -> R) -> R {
+    // SAFETY: as in `on_model`.
+    f(unsafe { &*runtime() })
 }
 
 /// Says whether the caller runs on a model thread. Looks at the stack pointer only.
@@ -190,9 +217,21 @@ pub fn on_model_thread() -> bool {
 /// Notes an access in the footprint of the current step; nothing off model threads.
 #[inline]
 pub fn access(location: Location, kind: AccessKind) {
+    note_access(access_of(location, kind));
+}
+
+/// Notes an access that had to wait for something to be done to the location; nothing off model threads.
+#[inline]
+pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
+    note_access(awaiting(location, kind, awaits));
+}
+
+#[inline]
+fn note_access(access: Access) {
     if on_model_thread() {
+        let Access { location, kind, .. } = access;
         on_model(|runtime| {
-            runtime.step.footprint.add(location, kind);
+            runtime.step.footprint.insert(access);
             if runtime.clock_started {
                 crate::time::synchronise(runtime, location, kind);
             }
@@ -203,6 +242,7 @@ pub fn access(location: Location, kind: AccessKind) {
 #[inline]
 pub(crate) fn effect(effect: Effect) {
     if on_model_thread() {
+        // Whether the step is run again is asked on the other stack, so that the program's own looks the same.
         on_model(|runtime| {
             if runtime.repeating {
                 return;
@@ -219,7 +259,7 @@ pub(crate) fn effect(effect: Effect) {
 /// Attaches a detail such as `0 → 1` to the current step, if the execution is being traced.
 #[inline]
 pub fn note(detail: impl FnOnce() -> String) {
-    if on_model_thread() {
+    if on_model_thread() && of_model(|runtime| runtime.trace.is_some()) {
         on_model(|runtime| {
             if let Some(trace) = &mut runtime.trace {
                 trace.note(detail());
@@ -231,7 +271,7 @@ pub fn note(detail: impl FnOnce() -> String) {
 /// The options of the model; the defaults off model threads.
 pub fn options() -> Options {
     if on_model_thread() {
-        on_model(|runtime| runtime.options)
+        of_model(|runtime| runtime.options)
     } else {
         Options::default()
     }
@@ -262,10 +302,7 @@ pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R 
 #[inline]
 pub fn point(kind: OperationKind, object: Location, predicted: AccessKind) {
     if on_model_thread() {
-        let accesses = [dpor_explorer::Access {
-            location: object,
-            kind: predicted,
-        }];
+        let accesses = [access_of(object, predicted)];
         arrive(
             &Operation::always(kind, object, &accesses),
             Caller::caller(),
@@ -283,22 +320,20 @@ pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() ->
         return crate::native::release(apply);
     }
     let caller = Caller::caller();
-    let observed = on_model(|runtime| {
-        let refinements = &runtime.refinements;
-        refinements.observe_all || (!refinements.observed.is_empty() && refinements.observed.contains(&object))
-    });
+    let none = of_model(|runtime| runtime.refinements.observed.is_empty());
+    let observed =
+        !none && on_model(|runtime| runtime.refinements.observe_all || runtime.refinements.observed.contains(&object));
     if observed {
-        let accesses = [dpor_explorer::Access {
-            location: object,
-            kind: AccessKind::Write,
-        }];
+        let accesses = [access_of(object, AccessKind::Write)];
         arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
     }
-    on_model(|runtime| {
-        if let Some(trace) = &mut runtime.trace {
-            trace.released(runtime.current, object);
-        }
-    });
+    if of_model(|runtime| runtime.trace.is_some()) {
+        on_model(|runtime| {
+            if let Some(trace) = &mut runtime.trace {
+                trace.released(runtime.current, object);
+            }
+        });
+    }
     apply()
 }
 
@@ -318,35 +353,71 @@ pub fn observe(object: Location) {
 /// below it leave on the stack does not count as the thread's state.
 #[inline(never)]
 pub(crate) fn arrive(operation: &Operation<'_>, caller: &'static Caller<'static>, registers: &Registers) -> u32 {
-    // SAFETY: as in `on_model`; the borrow ends before the coroutine suspends.
-    let yielder = unsafe {
-        let runtime = &mut *runtime();
+    let yielder = on_model(|runtime| {
         let record = &mut runtime.threads[runtime.current.index()];
         record.pending = std::ptr::from_ref(operation).cast();
         record.caller = Some(caller);
         record.registers = registers;
         runtime.request = Some(Request::Point);
         record.yielder
-    };
-    // SAFETY: the yielder belongs to the coroutine that we run on, and lives as long as it.
-    unsafe { (*yielder).suspend(()) };
-    // SAFETY: as above.
-    unsafe { (*runtime()).chosen }
-}
-
-/// Suspends the current model thread, which has asked for something that makes no scheduling point.
-pub(crate) fn request(request: Request) {
-    let yielder = on_model(|runtime| {
-        runtime.request = Some(request);
-        runtime.threads[runtime.current.index()].yielder
     });
     // SAFETY: the yielder belongs to the coroutine that we run on, and lives as long as it.
     unsafe { (*yielder).suspend(()) };
+    of_model(|runtime| runtime.chosen)
+}
+
+/// Suspends the current model thread, which has left a request.
+pub(crate) fn suspend() {
+    let yielder = on_model(|runtime| runtime.threads[runtime.current.index()].yielder);
+    // SAFETY: the yielder belongs to the coroutine that we run on, and lives as long as it.
+    unsafe { (*yielder).suspend(()) };
+}
+
+/// Notes where the explored program allocates a block.
+pub(crate) fn note_allocation(block: usize) {
+    /// Callers further out are of no interest.
+    const CALLERS: usize = 48;
+    unsafe extern "C" {
+        /// The C++ ABI's walk over the stack, of the library that unwinds panics.
+        fn _Unwind_Backtrace(frame: extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
+        fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    }
+    extern "C" fn frame(context: *mut c_void, callers: *mut c_void) -> i32 {
+        // SAFETY: called with a valid context, and the list below.
+        let (callers, address) = unsafe { (&mut *callers.cast::<Vec<usize>>(), _Unwind_GetIP(context)) };
+        callers.push(address);
+        // Not 0 ends the walk.
+        i32::from(callers.len() == CALLERS)
+    }
+    on_model(|runtime| {
+        let mut callers = Vec::with_capacity(CALLERS);
+        // SAFETY: the list outlives the walk, which goes from the checker's stack to that of the thread.
+        unsafe { _Unwind_Backtrace(frame, (&raw mut callers).cast()) };
+        runtime.allocations.insert(block, callers.into_boxed_slice());
+    });
+}
+
+/// Notes that the explored program keeps something where it cannot be seen. From then on states are not compared.
+pub(crate) fn out_of_sight(what: &str) {
+    if installed().is_none() {
+        return;
+    }
+    on_model(|runtime| {
+        if runtime.out_of_sight.is_none() {
+            let thread = runtime.current;
+            let caller = runtime.threads.get(thread.index()).and_then(|record| record.caller);
+            let after = caller.map_or_else(String::new, |caller| {
+                format!(", after the operation at {}:{}", caller.file(), caller.line())
+            });
+            runtime.out_of_sight = Some(format!("{what} (called by thread {thread}{after})"));
+        }
+    });
 }
 
 /// Ends the execution from a model thread. Nothing unwinds.
 pub(crate) fn stop(stop: Stop) -> ! {
-    request(Request::Stop(stop));
+    on_model(|runtime| runtime.request = Some(Request::Stop(stop)));
+    suspend();
     unreachable!("an execution that was stopped is not resumed")
 }
 
@@ -367,7 +438,9 @@ pub fn fail(kind: &'static str, message: String) -> ! {
 /// Off model threads.
 pub fn unsupported(message: &str) -> ! {
     assert!(on_model_thread(), "{message}");
-    let failure = on_model(|runtime| {
+    let failure = in_checker(|| {
+        // SAFETY: as in `on_model`.
+        let runtime = unsafe { &*runtime() };
         let thread = runtime.current;
         let record = &runtime.threads[thread.index()];
         let after = record.caller.map_or_else(String::new, |caller| {

@@ -18,6 +18,7 @@ use dpor_explorer::{AccessKind, BitSet, Condition, Footprint, Location, ThreadId
 use smallvec::SmallVec;
 use std::arch::asm;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::panic::Location as Caller;
 
 /// A thread passes at most this many places that it may come back to; others are forgotten.
@@ -62,18 +63,15 @@ impl Registers {
             .chain(self.preserved)
     }
 
-    /// Adds the live part of the stack of the thread that these registers are of, but for the word at `link`, where the
-    /// coroutine keeps the stack pointer of who has resumed it.
-    ///
-    /// # Safety
-    /// The thread is suspended.
-    unsafe fn hash_stack(&self, hasher: &mut hash::StateHasher, link: usize) {
-        let live = stacks::live(self.stack_pointer as usize);
-        // SAFETY: the stack is mapped, and its thread suspended.
-        unsafe {
-            hasher.range(live.start..link);
-            hasher.range(link + size_of::<usize>()..live.end);
-        }
+    /// The live part of the stack of the thread that these registers are of, when that is suspended.
+    pub(crate) fn stack(&self) -> Range<usize> {
+        stacks::live(self.stack_pointer as usize)
+    }
+
+    /// The name of the register that is kept at this offset, and where its word starts.
+    pub(crate) fn name_at(offset: usize) -> (&'static str, usize) {
+        const NAMES: [&str; size_of::<Registers>() / 8] = ["rsp", "rbx", "rbp", "r12", "r13", "r14", "r15", "rip"];
+        (NAMES[offset / 8], offset & !7)
     }
 }
 
@@ -171,6 +169,39 @@ impl Spin {
     /// Notes that the thread asks for the time.
     pub fn looked_at_clock(&mut self) {
         self.anchors.iter_mut().for_each(|anchor| anchor.saw_clock = true);
+    }
+
+    /// What holds the thread back now, as part of the program's state.
+    ///
+    /// Left out is what may hold it back later: which places it has passed, and what it did since. To hold a thread back
+    /// saves rounds of a loop that lead nowhere; the states in which the program can end are the same with and without.
+    /// So what was explored from a state, with what the detector knew then, holds for it whatever it knows now.
+    pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
+        let Spin {
+            passed: _,
+            anchors: _,
+            awaiting,
+            hint,
+        } = self;
+        let mut list = |name: &'static str, items: &mut dyn Iterator<Item = u64>| {
+            let items: SmallVec<[u64; 8]> = items.collect();
+            add(name, items.len() as u64);
+            items.iter().for_each(|&item| add(name, item));
+        };
+        // Of a thread that has just been created; others lose it when their step ends.
+        list("place of a hint", &mut hint.iter().copied());
+        list("waits", &mut awaiting.iter().map(|_| 1));
+        if let Some(awaiting) = awaiting {
+            let Awaiting {
+                locations,
+                steps: _,
+                changed,
+                taken,
+            } = awaiting;
+            list("what it waits for has changed", &mut [u64::from(*changed)].into_iter());
+            list("waits for", &mut locations.iter().map(|location| location.0));
+            list("held back from", &mut taken.iter().map(u64::from));
+        }
     }
 
     fn is_watched(&self) -> bool {
@@ -294,7 +325,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         }
     }
     runtime.save_tls();
-    if !runtime.refinements.hashing {
+    if !runtime.clean {
         // From here on, threads start on empty stacks, so that what earlier executions left there does not count.
         runtime.refinements.hashing = true;
         return true;
@@ -351,40 +382,13 @@ fn state_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     let Some(registers) = (unsafe { record.registers.as_ref() }) else {
         unreachable!("a thread that has arrived somewhere has left its registers")
     };
-    let mut hasher = hash::StateHasher::new();
+    let mut hasher = hash::StateHasher::new(runtime.scratch.take());
     registers.words().for_each(|word| hasher.number(word));
     hasher.bytes(record.tls.as_ref().map_or(&[], |image| image.bytes()));
     hasher.number(region::draws(thread.index()));
     // SAFETY: the ranges are mapped, and only this OS thread writes there.
     unsafe {
-        registers.hash_stack(&mut hasher, record.yielder.addr());
-        hash_memory(&mut hasher, runtime);
-    }
-    hasher.finish()
-}
-
-/// The hash of the stacks of all threads but one.
-fn others_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
-    let mut hasher = hash::StateHasher::new();
-    for (i, record) in runtime.threads.iter().enumerate() {
-        if i != thread.index() && record.alive {
-            // SAFETY: as in `state_hash`; null for a thread that has not started.
-            if let Some(registers) = unsafe { record.registers.as_ref() } {
-                // SAFETY: as in `state_hash`.
-                unsafe { registers.hash_stack(&mut hasher, record.yielder.addr()) };
-            }
-        }
-    }
-    hasher.finish()
-}
-
-/// Adds the heap and the statics.
-///
-/// # Safety
-/// No model thread runs.
-unsafe fn hash_memory(hasher: &mut hash::StateHasher, runtime: &Runtime) {
-    // SAFETY: the ranges are mapped, and only this OS thread writes there.
-    unsafe {
+        hasher.range(registers.stack());
         for range in arena::used_ranges() {
             hasher.range(range);
         }
@@ -392,25 +396,24 @@ unsafe fn hash_memory(hasher: &mut hash::StateHasher, runtime: &Runtime) {
             hasher.range(range);
         }
     }
+    let (hash, _, memory) = hasher.finish();
+    runtime.scratch.set(memory);
+    hash
 }
 
-/// The hash of the whole program: stacks and thread-locals of all suspended threads, what they are about to do, the
-/// heap, the statics. The thread-locals that are in place must have been saved.
-pub(crate) fn program_hash(runtime: &Runtime) -> u128 {
-    let mut hasher = hash::StateHasher::new();
-    for (i, record) in runtime.threads.iter().enumerate().filter(|(_, record)| record.alive) {
-        hasher.number(i as u64);
-        hasher.number(record.signature());
-        hasher.bytes(record.tls.as_ref().map_or(&[], |image| image.bytes()));
-        hasher.number(region::draws(i));
-        // SAFETY: as in `state_hash`; null for a thread that has not started.
-        if let Some(registers) = unsafe { record.registers.as_ref() } {
-            registers.words().for_each(|word| hasher.number(word));
-            // SAFETY: as in `state_hash`.
-            unsafe { registers.hash_stack(&mut hasher, record.yielder.addr()) };
+/// The hash of the stacks of all threads but one.
+fn others_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
+    let mut hasher = hash::StateHasher::new(runtime.scratch.take());
+    for (i, record) in runtime.threads.iter().enumerate() {
+        if i != thread.index() && record.alive {
+            // SAFETY: as in `state_hash`; null for a thread that has not started.
+            if let Some(registers) = unsafe { record.registers.as_ref() } {
+                // SAFETY: as in `state_hash`.
+                unsafe { hasher.range(registers.stack()) };
+            }
         }
     }
-    // SAFETY: as in `state_hash`.
-    unsafe { hash_memory(&mut hasher, runtime) };
-    hasher.finish()
+    let (hash, _, memory) = hasher.finish();
+    runtime.scratch.set(memory);
+    hash
 }

@@ -1,20 +1,19 @@
 //! Model threads: their records, and how the explored program creates them.
 
-use crate::failure;
+use crate::memory::region;
 use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
+use crate::memory::switch::ModelCoroutine;
 use crate::memory::tls::TlsImage;
 use crate::operation::{Operation, OperationKind, access_of, holds_now, values_now};
 use crate::panic::PanicRecord;
-use crate::runtime::{self, Request, Runtime, on_model, request};
+use crate::runtime::{self, Request, Runtime, of_model, on_model};
 use crate::spin::{Registers, Spin};
 use corosensei::{Coroutine, Yielder};
-use dpor_explorer::{Access, AccessKind, BitSet, Guard, Location, Pending, Status, Stop, ThreadId};
+use dpor_explorer::{Access, AccessKind, BitSet, Failure, Guard, Location, Pending, Status, Stop, ThreadId};
 use smallvec::SmallVec;
 use std::panic::Location as Caller;
 use std::ptr;
 use std::time::Duration;
-
-pub(crate) type ModelCoroutine = Coroutine<(), (), (), ModelStack>;
 
 /// What is known of a model thread. Records outlive executions; `alive` says whether the thread exists now.
 pub(crate) struct Record {
@@ -40,7 +39,6 @@ pub(crate) struct Record {
     /// It was created in this execution, here (the main thread: nowhere in the program).
     pub created: bool,
     pub created_at: Option<&'static Caller<'static>>,
-    pub local_root: *mut u8,
     pub time: Duration,
     /// How often it asked for the time.
     pub clock_reads: u32,
@@ -67,7 +65,6 @@ impl Record {
             name: None,
             created: false,
             created_at: None,
-            local_root: ptr::null_mut(),
             time: Duration::ZERO,
             clock_reads: 0,
             panic: None,
@@ -238,7 +235,7 @@ pub(crate) fn create(
     // of the execution before was dropped at the restart.
     let stack = unsafe { ModelStack::new(id.index(), stack_size.unwrap_or(DEFAULT_SIZE)) };
     let stack = stack.map_err(|error| error.to_string())?;
-    if runtime.refinements.hashing {
+    if runtime.clean {
         // SAFETY: no coroutine runs on the stack yet.
         unsafe { stack.clear() };
     }
@@ -247,11 +244,14 @@ pub(crate) fn create(
         Some(image) => image.copy_from(base_tls),
         None => record.tls = Some(base_tls.clone()),
     }
+    // Its captures stay on the new stack, so they are of words: padding would be of any value.
+    let index = id.index();
     record.coroutine = Some(Coroutine::with_stack(stack, move |yielder, ()| {
-        // SAFETY: as in `runtime::on_model`; the borrow ends at once.
-        unsafe { (&mut (*runtime::runtime()).threads)[id.index()].yielder = yielder };
+        on_model(|runtime| runtime.threads[index].yielder = yielder);
         body();
     }));
+    // SAFETY: as above.
+    unsafe { (*region::record(index)).local_root = ptr::null_mut() };
     record.alive = true;
     record.moved = true;
     record.spawned = 0;
@@ -261,7 +261,6 @@ pub(crate) fn create(
     record.name = name;
     record.created = true;
     record.created_at = caller;
-    record.local_root = ptr::null_mut();
     record.panic = None;
     record.panicked = false;
     record.clock_reads = 0;
@@ -278,7 +277,7 @@ pub(crate) fn create(
 pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size: Option<usize>) -> ThreadId {
     assert!(runtime::on_model_thread(), "only a model thread creates model threads");
     let caller = Caller::caller();
-    let created = on_model(|runtime| {
+    let child = on_model(|runtime| {
         let parent = runtime.current;
         let record = &mut runtime.threads[parent.index()];
         let nth = record.spawned;
@@ -293,18 +292,17 @@ pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size
         runtime.base_tls = Some(base);
         runtime.threads[id.index()].time = time;
         runtime.step.spawned.push(id);
-        created.map(|()| id)
+        runtime.request = Some(match created {
+            Ok(()) => Request::Spawn(id),
+            Err(message) => Request::Stop(Stop::Unsupported(Failure {
+                kind: "unsupported",
+                message,
+            })),
+        });
+        id.0
     });
-    match created {
-        Ok(id) => {
-            request(Request::Spawn(id));
-            id
-        }
-        Err(message) => {
-            let failure = failure::owned("unsupported", &message);
-            runtime::stop(Stop::Unsupported(failure))
-        }
-    }
+    runtime::suspend();
+    ThreadId(child)
 }
 
 /// The id of the current model thread.
@@ -313,7 +311,7 @@ pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size
 /// Off model threads.
 pub fn current() -> ThreadId {
     assert!(runtime::on_model_thread(), "only a model thread has an id");
-    on_model(|runtime| runtime.current)
+    of_model(|runtime| runtime.current)
 }
 
 /// One pointer for each model thread, for the use of the facades; null when the thread starts.
@@ -322,7 +320,9 @@ pub fn current() -> ThreadId {
 /// Off model threads.
 pub fn local_root() -> *mut *mut u8 {
     assert!(runtime::on_model_thread(), "only a model thread has a root");
-    on_model(|runtime| &raw mut runtime.threads[runtime.current.index()].local_root)
+    let record = region::record(region::stack_thread(region::stack_pointer()));
+    // SAFETY: a model thread runs, so the region is reserved.
+    unsafe { &raw mut (*record).local_root }
 }
 
 /// Notes for reports that the current model thread ends by a panic.

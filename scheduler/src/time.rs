@@ -18,15 +18,16 @@ pub fn now() -> Duration {
     if !on_model_thread() {
         return Duration::ZERO;
     }
-    on_model(|runtime| {
+    let [seconds, nanoseconds] = on_model(|runtime| {
         runtime.clock_started = true;
         let record = &mut runtime.threads[runtime.current.index()];
         let tick = TICK.saturating_mul(1 << (record.clock_reads / DOUBLE_AFTER).min(31));
         record.clock_reads += 1;
         record.time = record.time.saturating_add(tick);
         record.spin.looked_at_clock();
-        record.time
-    })
+        [record.time.as_secs(), u64::from(record.time.subsec_nanos())]
+    });
+    Duration::new(seconds, nanoseconds as u32)
 }
 
 /// Lets time pass for the current model thread.

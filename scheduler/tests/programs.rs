@@ -1,92 +1,15 @@
 //! Small programs written directly against the scheduler, explored.
 
-use dpor_explorer::{Explorer, Failure, Guard, Limits, Report, Strategy, Verdict};
-use dpor_scheduler::{AccessKind, Condition, Operation, OperationKind, Options, Program, Word};
-use dpor_scheduler::{access, access_of, location, note, perform, point, release, thread};
+mod common;
+
+use common::{Handle, Lock, Register, spawn};
+use dpor_explorer::{Explorer, Failure, Limits, Report, Strategy, Verdict};
+use dpor_scheduler::{Options, Program};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
-
-struct Register(Word);
-
-impl Register {
-    fn new() -> Rc<Register> {
-        Rc::new(Register(Word::new(0)))
-    }
-
-    #[track_caller]
-    fn load(&self) -> i64 {
-        point(OperationKind::Load, location(self), AccessKind::Read);
-        access(location(self), AccessKind::Read);
-        self.0.get()
-    }
-
-    #[track_caller]
-    fn store(&self, value: i64) {
-        point(OperationKind::Store, location(self), AccessKind::Write);
-        access(location(self), AccessKind::Write);
-        note(|| format!("{} → {value}", self.0.get()));
-        self.0.set(value);
-    }
-}
-
-/// A lock without data.
-struct Lock(Word);
-
-impl Lock {
-    #[track_caller]
-    fn lock(&self) {
-        let accesses = [access_of(location(self), AccessKind::Write)];
-        let guards = [Guard::when(Condition::Equals(self.0.variable(), 0))];
-        perform(
-            &Operation::guarded(OperationKind::Lock, location(self), &accesses, &guards),
-            |_| {
-                access(location(self), AccessKind::Write);
-                self.0.set(1);
-            },
-        );
-    }
-
-    #[track_caller]
-    fn unlock(&self) {
-        release(OperationKind::Unlock, location(self), || {
-            access(location(self), AccessKind::Write);
-            self.0.set(0);
-        });
-    }
-}
-
-struct Handle(Rc<Word>);
-
-fn spawn(body: impl FnOnce() + 'static) -> Handle {
-    let exit = Rc::new(Word::new(0));
-    let done = Rc::clone(&exit);
-    let run = move || {
-        body();
-        release(OperationKind::Exit, location(&*done), || {
-            access(location(&*done), AccessKind::Write);
-            done.set(1);
-        });
-    };
-    thread::spawn(Box::new(run), None, None);
-    Handle(exit)
-}
-
-impl Handle {
-    #[track_caller]
-    fn join(self) {
-        let accesses = [access_of(location(&*self.0), AccessKind::Read)];
-        let guards = [Guard::when(Condition::Equals(self.0.variable(), 1))];
-        perform(
-            &Operation::guarded(OperationKind::Join, location(&*self.0), &accesses, &guards),
-            |_| {
-                access(location(&*self.0), AccessKind::Read);
-            },
-        );
-    }
-}
 
 fn explore(strategy: Strategy, body: impl Fn() -> Result<(), Failure> + 'static) -> Report {
     let program = Program::new(Options::default(), body).unwrap();
@@ -126,7 +49,7 @@ fn last_write_has_factorially_many_traces() {
 #[test]
 fn critical_sections_are_single_steps() {
     let body = || {
-        let lock = Rc::new(Lock(Word::new(0)));
+        let lock = Lock::new();
         let count = Rc::new(Cell::new(0));
         let handles: Vec<_> = (0..3)
             .map(|_| {
@@ -149,7 +72,7 @@ fn critical_sections_are_single_steps() {
 #[test]
 fn opposite_lock_order_deadlocks() {
     let report = explore(Strategy::Source, || {
-        let (a, b) = (Rc::new(Lock(Word::new(0))), Rc::new(Lock(Word::new(0))));
+        let (a, b) = (Lock::new(), Lock::new());
         let (a2, b2) = (Rc::clone(&a), Rc::clone(&b));
         let other = spawn(move || {
             b2.lock();

@@ -31,6 +31,7 @@ pub use std as __std;
 
 mod runner;
 
+pub use dpor_explorer::{Check, Context, Statistics, Strategy};
 pub use runner::{Model, Outcome, model};
 
 /// What the attributes of the facades expand to.

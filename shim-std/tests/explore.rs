@@ -1,6 +1,7 @@
 //! The explicit use, `shim_std::model` under plain `cargo test`: how many executions, which failures, replay.
 
-use dpor_explorer::{Strategy, Verdict};
+use dpor_explorer::{Context, Strategy, Verdict};
+use dpor_scheduler::OperationKind;
 use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use shim_std::sync::mpsc::channel;
 use shim_std::sync::{Condvar, Mutex, RwLock};
@@ -10,8 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The number of complete executions under `source`: of Mazurkiewicz traces.
 fn complete(test: impl Fn() + 'static) -> u64 {
-    let outcome = Model::new().explore(test);
+    let outcome = Model::new().strategy(Strategy::Source).explore(test);
     assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
     outcome.report.statistics.complete
 }
@@ -91,7 +93,7 @@ fn producer_and_consumer() {
 #[test]
 fn channel_of_two_senders() {
     for (k, expected) in [(1, 2), (2, 6), (3, 20)] {
-        let outcome = Model::new().explore(move || {
+        let outcome = Model::new().strategy(Strategy::Source).explore(move || {
             let (tx, rx) = channel();
             let tx2 = tx.clone();
             let a = thread::spawn(move || (0..k).for_each(|i| tx.send(i).unwrap()));
@@ -191,7 +193,20 @@ fn readers_do_not_conflict() {
 
 #[test]
 fn strategies_agree_on_a_lost_update() {
-    for strategy in [Strategy::Source, Strategy::Exhaustive, Strategy::Random { seed: 1 }] {
+    let named = |name: &str| name.parse::<Strategy>().unwrap();
+    for strategy in [
+        "context",
+        "context:lazy",
+        "context:lazy,guide",
+        "cdpor1",
+        "cdpor2",
+        "cdpor3",
+        "source",
+        "exhaustive",
+        "random:1",
+    ]
+    .map(named)
+    {
         let outcome = Model::new().strategy(strategy).max_executions(1000).explore(|| {
             let x = Arc::new(AtomicUsize::new(0));
             let inner = Arc::clone(&x);
@@ -203,4 +218,104 @@ fn strategies_agree_on_a_lost_update() {
             "{strategy}: {outcome}"
         );
     }
+}
+
+/// Fails if the first thread comes second, which an eager check finds out before the exploration comes to it.
+fn late_reader() {
+    let x = Arc::new(AtomicUsize::new(0));
+    let inner = Arc::clone(&x);
+    let writer = thread::spawn(move || inner.store(1, SeqCst));
+    shim_std::println!("about to look");
+    assert_eq!(x.load(SeqCst), 0, "came late");
+    writer.join().unwrap();
+}
+
+#[test]
+fn a_failure_within_a_check_is_reported_like_any_other() {
+    let checked = Model::new()
+        .strategy(Strategy::Context(Context::CDPOR1))
+        .explore(late_reader);
+    let usual = Model::new().strategy(Strategy::Source).explore(late_reader);
+    let statistics = checked.report.statistics;
+    assert_eq!(statistics.checks, 1, "{checked}");
+    assert_eq!(
+        (statistics.complete, statistics.blocked),
+        (1, 0),
+        "the failing check is the first execution that comes to an end: {checked}"
+    );
+    let (Verdict::Failed { failure, schedule }, Verdict::Failed { failure: same, .. }) =
+        (&checked.report.verdict, &usual.report.verdict)
+    else {
+        panic!("{checked}\n{usual}")
+    };
+    assert_eq!(failure, same);
+    assert_eq!(checked.output, usual.output);
+    assert!(checked.output.starts_with("about to look\n"), "{}", checked.output);
+    let seed: dpor_protocol::Seed = checked.seed.as_deref().unwrap().parse().unwrap();
+    let steps: Vec<_> = seed.steps.iter().map(|step| step.transition).collect();
+    assert_eq!(&steps, schedule);
+    let kinds = seed.steps.iter().map(|step| OperationKind::from_code(step.operation));
+    assert_eq!(
+        kinds.map(|kind| kind.map(OperationKind::name)).collect::<Vec<_>>(),
+        [Some("start"), Some("store"), Some("load")]
+    );
+    for outcome in [checked, usual] {
+        let seed = outcome.seed.unwrap();
+        let again = catch_unwind(AssertUnwindSafe(|| Model::new().replay(&seed, late_reader))).unwrap_err();
+        let again = again.downcast::<String>().unwrap();
+        assert!(again.contains("came late"), "{again}");
+        assert!(again.contains("t1  store"), "{again}");
+    }
+}
+
+fn counting(threads: usize, rounds: usize) {
+    let counter = Arc::new(Mutex::new(0));
+    let inner = Arc::clone(&counter);
+    spawn_all(threads, move |_| (0..rounds).for_each(|_| *inner.lock().unwrap() += 1));
+    assert_eq!(*counter.lock().unwrap(), threads * rounds);
+}
+
+#[test]
+fn additions_commute() {
+    let source = Model::new().strategy(Strategy::Source).explore(|| counting(3, 2));
+    assert_eq!(source.report.statistics.complete, 90, "{source}");
+    assert_eq!(
+        source.report.statistics.compared, 0,
+        "nothing asks for states under `source`"
+    );
+    for outcome in [
+        Model::new(),
+        Model::new().strategy("context:lazy".parse().unwrap()),
+        Model::new().strategy(Strategy::Context(Context::CDPOR1)),
+        Model::new().strategy(Strategy::Context(Context::CDPOR3)),
+    ]
+    .map(|model| model.explore(|| counting(3, 2)))
+    {
+        let statistics = outcome.report.statistics;
+        assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+        assert!(statistics.executions() < 60, "{outcome}");
+        assert!(statistics.equal > 0, "{outcome}");
+        let pruned = outcome
+            .to_string()
+            .contains(&format!(", {} pruned, ", statistics.pruned));
+        assert_eq!(pruned, statistics.pruned > 0, "{outcome}");
+        assert_eq!(outcome.note, None);
+    }
+}
+
+#[test]
+fn what_is_out_of_sight_is_told() {
+    let test = || {
+        spawn_all(2, |_| {
+            // SAFETY: a new block, freed at once.
+            unsafe { libc::free(std::hint::black_box(libc::malloc(8))) }
+        })
+    };
+    let outcome = Model::new().explore(test);
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+    let note = outcome.note.clone().unwrap_or_default();
+    assert!(note.starts_with("states were not compared: malloc"), "{outcome}");
+    assert!(outcome.to_string().contains(&format!(" steps\n{note}")), "{outcome}");
+    let outcome = Model::new().strategy(Strategy::Source).explore(test);
+    assert_eq!(outcome.note, None, "nobody wanted to compare states");
 }

@@ -6,6 +6,8 @@
 pub mod enumerate;
 pub mod mazurkiewicz;
 pub mod oracle;
+pub mod papers;
 pub mod programs;
 pub mod rust_programs;
+pub mod tool;
 pub mod toy;

@@ -2,13 +2,29 @@
 
 use crate::enumerate::enumerate;
 use crate::mazurkiewicz::{canonical_form, happens_before};
-use crate::toy::{Program, Terminal, Toy};
+use crate::toy::{Part, Program, Terminal, Toy};
 use dpor_explorer::{
-    End, Explorer, Fault, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace, Transition, Verdict,
+    Check, Context, End, Explorer, Fault, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace,
+    Transition, Verdict,
 };
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::ControlFlow;
+
+/// Every configuration of the context-sensitive strategy.
+pub const CONTEXTS: [Context; 12] = {
+    let mut contexts = [Context::CDPOR1; 12];
+    let mut i = 0;
+    while i < contexts.len() {
+        contexts[i] = Context {
+            check: [Check::Eager, Check::Lazy, Check::Stored][i / 4],
+            anticipate: i & 1 != 0,
+            guide: i & 2 != 0,
+        };
+        i += 1;
+    }
+    contexts
+};
 
 /// What an exploration found.
 #[derive(Clone, Default, Debug)]
@@ -25,6 +41,14 @@ pub struct Found {
     pub verdict: Option<Verdict>,
     /// The first thing about the explorer's own data that is wrong.
     pub defect: Option<String>,
+}
+
+impl Found {
+    /// Whether some execution fails.
+    fn fails(&self) -> bool {
+        let fails = |end: &Terminal| end.blocked().next().is_some() || end.failed().next().is_some();
+        self.stopped || self.terminals.iter().any(fails)
+    }
 }
 
 struct Collector {
@@ -92,17 +116,8 @@ fn wrong_clock(trace: &Trace) -> Option<String> {
 }
 
 /// Explores the program; breaks off after `limit` executions.
-pub fn explore(program: &Program, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Found {
-    let executions = matches!(strategy, Strategy::Random { .. }).then_some(limit);
-    let limits = Limits {
-        depth: 120,
-        executions,
-        ..Limits::default()
-    };
-    let mut explorer = Explorer::new(Toy::new(program.clone()), strategy, limits).keep_going(true);
-    if let Some(fault) = fault {
-        explorer = explorer.fault(fault);
-    }
+pub fn explore(toy: Toy, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Found {
+    let mut explorer = explorer(toy, strategy, limit, fault).keep_going(true);
     let mut collector = Collector {
         found: Found::default(),
         limit,
@@ -123,6 +138,30 @@ pub fn explore(program: &Program, strategy: Strategy, limit: u64, fault: Option<
     }
 }
 
+fn explorer(toy: Toy, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Explorer<Toy> {
+    let executions = matches!(strategy, Strategy::Random { .. }).then_some(limit);
+    let limits = Limits {
+        depth: 120,
+        executions,
+        ..Limits::default()
+    };
+    let explorer = Explorer::new(toy, strategy, limits);
+    match fault {
+        Some(fault) => explorer.fault(fault),
+        None => explorer,
+    }
+}
+
+/// Explores a program that fails up to its first failure, which may be met while states are compared.
+fn judge_first_failure(strategy: Strategy, mut explorer: Explorer<Toy>) -> Result<(), Mismatch> {
+    let what = match explorer.run(&mut ()).verdict {
+        Verdict::Failed { schedule, .. } if fails(explorer.system(), &schedule) => return Ok(()),
+        Verdict::Failed { schedule, .. } => format!("the schedule of its first failure does not fail: {schedule:?}"),
+        verdict => format!("stops without a failure: {verdict:?}"),
+    };
+    Err(Mismatch { strategy, what })
+}
+
 /// Finds all that there is by brute force; `None` if that takes more than `limit` executions.
 pub fn enumerate_all(program: &Program, limit: u64) -> Option<Found> {
     let mut toy = Toy::new(program.clone());
@@ -139,32 +178,54 @@ pub fn enumerate_all(program: &Program, limit: u64) -> Option<Found> {
     Some(found)
 }
 
-/// The result of comparing the strategies on one program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Comparison {
-    /// There are too many interleavings to compare with.
-    Skipped,
-    /// All strategies agree.
-    Agreed {
-        /// The number of executions of `exhaustive`.
-        exhaustive: u64,
-        /// The number of complete executions of `source`.
-        source: u64,
-        /// The number of executions of `source` that were blocked by sleep sets.
-        blocked: u64,
-        /// The number of Mazurkiewicz traces.
-        traces: u64,
-        /// The number of terminal states.
-        terminals: u64,
-        /// Whether some execution deadlocks.
-        deadlock: bool,
-        /// Whether some execution fails an assertion.
-        failure: bool,
-        /// Races of `source` whose initials were all disabled.
-        fallbacks: u64,
-        /// Whether exploration started again with more scheduling points.
-        refined: bool,
-    },
+/// What to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Programs with more interleavings than this are left out.
+    pub limit: u64,
+    /// Whether to compare `exhaustive` with an enumeration that does not use the driver.
+    pub brute_force: bool,
+    /// The configurations of the context-sensitive strategy.
+    pub contexts: &'static [Context],
+    /// A fault of `source` and of the context-sensitive strategy.
+    pub fault: Option<Fault>,
+    /// A part of the state on which fingerprints do not depend.
+    pub unseen: Option<Part>,
+    /// Whether some states have no fingerprint.
+    pub opaque: bool,
+}
+
+impl Settings {
+    /// Compares everything, without a fault.
+    pub fn new(limit: u64) -> Settings {
+        Settings {
+            limit,
+            brute_force: false,
+            contexts: &CONTEXTS,
+            fault: None,
+            unseen: None,
+            opaque: false,
+        }
+    }
+}
+
+/// What strategies that agree have found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Agreement {
+    /// What `exhaustive` counted.
+    pub exhaustive: Statistics,
+    /// What `source` counted.
+    pub source: Statistics,
+    /// What each configuration of the context-sensitive strategy counted, in the order of the settings.
+    pub contexts: Vec<Statistics>,
+    /// The number of Mazurkiewicz traces.
+    pub traces: u64,
+    /// The number of terminal states.
+    pub terminals: u64,
+    /// Whether some execution deadlocks.
+    pub deadlock: bool,
+    /// Whether some execution fails an assertion.
+    pub failure: bool,
 }
 
 /// A strategy that does not agree with `exhaustive`.
@@ -182,18 +243,18 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares all strategies on a program, `source` with a seeded fault if one is given.
-///
-/// `brute_force` also compares `exhaustive` with an enumeration that does not use the driver.
+/// Compares all strategies on a program; `None` if it has too many interleavings.
 ///
 /// # Errors
 /// The first difference.
-pub fn compare(program: &Program, limit: u64, fault: Option<Fault>, brute_force: bool) -> Result<Comparison, Mismatch> {
-    let exhaustive = explore(program, Strategy::Exhaustive, limit, None);
+pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreement>, Mismatch> {
+    let limit = settings.limit;
+    let toy = Toy::new(program.clone());
+    let exhaustive = explore(toy.clone(), Strategy::Exhaustive, limit, None);
     if exhaustive.statistics.executions() > limit {
-        return Ok(Comparison::Skipped);
+        return Ok(None);
     }
-    if brute_force {
+    if settings.brute_force {
         let all = enumerate_all(program, limit);
         let wrong = |what: &str| {
             Err(Mismatch {
@@ -213,23 +274,42 @@ pub fn compare(program: &Program, limit: u64, fault: Option<Fault>, brute_force:
         }
     }
     judge(Strategy::Exhaustive, &exhaustive, &exhaustive)?;
-    let source = explore(program, Strategy::Source, limit, fault);
+    let source = explore(toy.clone(), Strategy::Source, limit, settings.fault);
     judge(Strategy::Source, &source, &exhaustive)?;
     let strategy = Strategy::Random {
         seed: exhaustive.statistics.steps,
     };
-    judge(strategy, &explore(program, strategy, 10, None), &exhaustive)?;
-    Ok(Comparison::Agreed {
-        exhaustive: exhaustive.statistics.complete,
-        source: source.statistics.complete,
-        blocked: source.statistics.blocked,
+    judge(strategy, &explore(toy.clone(), strategy, 10, None), &exhaustive)?;
+    let mut contexts = Vec::new();
+    for &context in settings.contexts {
+        let strategy = Strategy::Context(context);
+        let toy = toy.clone().unseen(settings.unseen).opaque(settings.opaque);
+        let found = explore(toy.clone(), strategy, limit, settings.fault);
+        judge(strategy, &found, &exhaustive)?;
+        if exhaustive.fails() {
+            judge_first_failure(strategy, explorer(toy, strategy, limit, settings.fault))?;
+        }
+        // After a failure that ends the execution, not all orders are explored, and which ones may differ.
+        if !exhaustive.stopped && found.statistics.complete > source.statistics.complete {
+            return Err(Mismatch {
+                strategy,
+                what: format!(
+                    "completes {} executions, source only {}",
+                    found.statistics.complete, source.statistics.complete
+                ),
+            });
+        }
+        contexts.push(found.statistics);
+    }
+    Ok(Some(Agreement {
+        exhaustive: exhaustive.statistics,
+        source: source.statistics,
+        contexts,
         traces: exhaustive.traces.len() as u64,
         terminals: exhaustive.terminals.len() as u64,
         deadlock: exhaustive.terminals.iter().any(|t| t.blocked().next().is_some()),
         failure: exhaustive.terminals.iter().any(|t| t.failed().next().is_some()),
-        fallbacks: source.statistics.fallbacks,
-        refined: exhaustive.statistics.refinements > 0,
-    })
+    }))
 }
 
 fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mismatch> {
@@ -252,11 +332,7 @@ fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mi
             _ => Ok(()),
         };
     }
-    let failing = exhaustive.stopped
-        || exhaustive
-            .terminals
-            .iter()
-            .any(|t| t.blocked().next().is_some() || t.failed().next().is_some());
+    let failing = exhaustive.fails();
     match verdict {
         Verdict::Incomplete { reason } => return wrong(format!("incomplete: {reason}")),
         Verdict::Failed { .. } if !failing => return wrong("invents a failure".to_owned()),
@@ -269,12 +345,14 @@ fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mi
         if let Some(missed) = exhaustive.terminals.difference(&found.terminals).next() {
             return wrong(format!("misses a terminal state: {missed}"));
         }
-        if found.traces != exhaustive.traces {
+        // Orders that lead to the same state are one to the context-sensitive strategy.
+        if found.traces != exhaustive.traces && !matches!(strategy, Strategy::Context(_)) {
             let missed = exhaustive.traces.difference(&found.traces).count();
             return wrong(format!("misses {missed} of {} traces", exhaustive.traces.len()));
         }
     }
-    if strategy == Strategy::Source && found.statistics.complete != found.traces.len() as u64 {
+    let sleeps = matches!(strategy, Strategy::Source | Strategy::Context(_));
+    if sleeps && found.statistics.complete != found.traces.len() as u64 {
         return wrong(format!(
             "completes {} executions of {} traces, although sleep sets let none run twice",
             found.statistics.complete,
@@ -313,6 +391,16 @@ fn fails(toy: &mut Toy, schedule: &[Transition]) -> bool {
 /// Makes a program that fails `wrong` as small as single deletions can, for reading.
 pub fn minimise(mut program: Program, wrong: impl Fn(&Program) -> bool) -> Program {
     'smaller: loop {
+        for body in (0..program.started)
+            .rev()
+            .filter(|&body| program.bodies[body].is_empty())
+        {
+            let candidate = program.without_thread(body);
+            if wrong(&candidate) {
+                program = candidate;
+                continue 'smaller;
+            }
+        }
         for body in (0..program.bodies.len()).rev() {
             for index in (0..program.bodies[body].len()).rev() {
                 let candidate = program.without(body, index);

@@ -221,18 +221,21 @@ pub fn mutexcounter_atomic(threads: usize, k: usize) -> Program {
     Program::of(vec![times(k, &section); threads])
 }
 
-/// A producer and a consumer with `n` critical sections each around a queue: C(2n, n). The consumer goes on
-/// where the queue is empty.
+/// A producer and a consumer with `n` critical sections around a queue each, of one step: C(2n, n). The consumer goes on
+/// where the queue is empty, and remembers that it was: 2^n different ends.
 pub fn prodcons(n: usize) -> Program {
-    let produce = [
-        Lock(0),
-        Send {
-            channel: 0,
-            value: Operand::Constant(1),
-        },
-        Unlock(0),
-    ];
-    let consume = [Lock(0), TryReceive { channel: 0, into: 0 }, Unlock(0)];
+    let send = Send {
+        channel: 0,
+        value: Operand::Constant(1),
+    };
+    let receive = TryReceive { channel: 0, into: 0 };
+    let remember = Compute {
+        into: 1,
+        factor: 3,
+        value: Operand::Register(0),
+    };
+    let produce = [Atomic(3), Lock(0), send, Unlock(0)];
+    let consume = [Atomic(3), Lock(0), receive, Unlock(0), remember];
     Program::of(vec![times(n, &produce), times(n, &consume)])
 }
 

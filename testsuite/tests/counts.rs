@@ -1,8 +1,10 @@
 //! Numbers of executions that are published or can be derived by hand.
 
-use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Strategy, Trace};
+use dpor_explorer::{Check, Context, End, Explorer, Limits, Observer, Statistics, Strategy, Trace};
+use dpor_testsuite::oracle::CONTEXTS;
 use dpor_testsuite::programs::*;
-use dpor_testsuite::toy::{Program, Toy};
+use dpor_testsuite::toy::{Program, Terminal, Toy};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 struct Deadlocks(u64);
@@ -141,4 +143,107 @@ fn context_sensitive_paper() {
     expect("CAV 2017, section 3", cav17(), 6, 0);
     let (_, statistics) = explore(cav17(), Strategy::Exhaustive);
     assert_eq!(statistics.complete, 6);
+}
+
+#[derive(Default)]
+struct Ends(HashSet<Terminal>);
+
+impl Observer<Toy> for Ends {
+    fn execution(&mut self, system: &mut Toy, end: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+        if matches!(end, End::Complete | End::Failed(_)) {
+            self.0.insert(system.terminal());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// What the context-sensitive strategy counts, and the number of final states.
+fn in_context(name: &str, program: Program, context: Context) -> (Statistics, usize) {
+    let mut ends = Ends::default();
+    let strategy = Strategy::Context(context);
+    let mut explorer = Explorer::new(Toy::new(program), strategy, Limits::default()).keep_going(true);
+    let s = explorer.run(&mut ends).statistics;
+    println!(
+        "{name}, {strategy}: {} complete, {} blocked, {} pruned, {} states, {} checks, {} final states",
+        s.complete,
+        s.blocked,
+        s.pruned,
+        s.states,
+        s.checks,
+        ends.0.len()
+    );
+    (s, ends.0.len())
+}
+
+/// Source-DPOR needs as many as there are traces.
+fn source(program: Program) -> u64 {
+    explore(program, Strategy::Source).1.complete
+}
+
+/// The paper follows the basic algorithm: 3 executions where 2 would do. Where states are stored, an end that was
+/// reached before is none, so there are as many executions as final states in what follows.
+#[test]
+fn section_3_of_the_context_sensitive_paper() {
+    for context in [Context::CDPOR1, Context::CDPOR2, Context::CDPOR3] {
+        let (statistics, states) = in_context("CAV 2017, section 3", cav17(), context);
+        assert_eq!((statistics.complete, states), (3, 2), "{context}");
+    }
+    let (statistics, states) = in_context("CAV 2017, section 3", cav17(), Context::default());
+    assert_eq!((statistics.complete, states), (2, 2));
+}
+
+/// Table 1 of CAV 2017: executions and states.
+#[test]
+fn table_1_of_the_context_sensitive_paper() {
+    for (n, executions, states) in [(3, 8, 52), (5, 32, 324), (7, 128, 1712), (9, 512, 8428)] {
+        let name = format!("prodcons({n})");
+        let (statistics, ends) = in_context(&name, prodcons(n), Context::default());
+        assert_eq!((statistics.complete, statistics.states), (executions, states), "{name}");
+        assert_eq!(ends as u64, executions, "all executions end differently");
+    }
+    for n in [3, 5, 7] {
+        for context in CONTEXTS {
+            let (statistics, ends) = in_context(&format!("prodcons({n})"), prodcons(n), context);
+            assert_eq!(ends, 1 << n, "{context}");
+            assert!(statistics.complete < source(prodcons(n)), "{context}");
+        }
+    }
+}
+
+/// All orders lead to one state.
+#[test]
+fn counters_in_context() {
+    let counters = (2..=6).map(|n| (format!("counter({n})"), counter(n)));
+    let mutexcounters = [(2, 2), (2, 4), (3, 2), (3, 3), (4, 2)]
+        .map(|(threads, k)| (format!("mutexcounter({threads}, {k})"), mutexcounter(threads, k)));
+    for (name, program) in counters.chain(mutexcounters) {
+        for context in CONTEXTS {
+            let (statistics, ends) = in_context(&name, program.clone(), context);
+            assert_eq!(ends, 1, "{name}, {context}");
+            if context.check == Check::Stored {
+                assert_eq!(statistics.complete, 1, "{name}, {context}");
+            }
+        }
+        let (statistics, _) = in_context(&name, program.clone(), Context::CDPOR1);
+        assert!(statistics.complete < source(program), "{name}");
+    }
+}
+
+/// n stores end in n ways. With a load that sees any of the n + 1 values, in n (n + 1) ways.
+#[test]
+fn stores_of_one_variable_in_context() {
+    for n in 2..=6 {
+        for context in CONTEXTS
+            .into_iter()
+            .filter(|context| n <= 5 || context.check == Check::Stored)
+        {
+            let (last, ends) = in_context(&format!("lastwrite({n})"), lastwrite(n), context);
+            assert_eq!(ends, n, "lastwrite({n}), {context}");
+            let (all, loads) = in_context(&format!("writers({n})"), writers(n), context);
+            assert_eq!(loads, n * (n + 1), "writers({n}), {context}");
+            if context.check == Check::Stored {
+                assert_eq!((last.complete, all.complete), (ends as u64, loads as u64), "{context}");
+            }
+        }
+    }
 }

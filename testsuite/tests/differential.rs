@@ -7,9 +7,20 @@
 use dpor_testsuite::rust_programs::{Agreement, Channel, Line, Op, Program, check, enumerate, minimise, programs};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `exhaustive` is given up after so many executions.
 const EXHAUSTIVE: u64 = 1000;
+
+/// Lets one test run at a time. Statics of this executable are part of a model's state, proptest's among them; another test
+/// would change them between two steps.
+fn alone() -> MutexGuard<'static, ()> {
+    // Where statics stay as they are: it is waited for while a model runs.
+    // SAFETY: the section holds what its statics put there, and is writable like `.data`.
+    #[unsafe(link_section = ".dpor.data")]
+    static RUNNING: Mutex<()> = Mutex::new(());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[derive(Default)]
 struct Totals {
@@ -20,6 +31,7 @@ struct Totals {
     source: u64,
     blocked: u64,
     exhausted: u64,
+    context: (u64, u64),
 }
 
 impl Totals {
@@ -32,12 +44,15 @@ impl Totals {
                 deadlock,
                 source,
                 exhaustive,
+                context,
             } => {
                 self.outcomes += outcomes;
                 self.deadlocks += u64::from(deadlock);
                 self.source += source.0;
                 self.blocked += source.1 - source.0;
                 self.exhausted += u64::from(exhaustive.is_some());
+                self.context.0 += context.0;
+                self.context.1 += context.1 - context.0;
             }
         }
     }
@@ -51,6 +66,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn every_outcome_and_no_other() {
+    let _alone = alone();
     let cases = setting("DPOR_FUZZ_PROGRAMS", 2000);
     let seed = setting("DPOR_FUZZ_SEED", 1979);
     let failures = setting("DPOR_FUZZ_FAILURES", 3);
@@ -80,15 +96,62 @@ fn every_outcome_and_no_other() {
     }
     let t = totals;
     println!(
-        "{} programs ({} skipped: too large) with {} outcomes, by {} executions (+ {} blocked); {} deadlock; {} also \
-         explored by exhaustive",
-        t.programs, t.too_large, t.outcomes, t.source, t.blocked, t.deadlocks, t.exhausted
+        "{} programs ({} skipped: too large) with {} outcomes, by {} executions (+ {} blocked) of source, {} (+ {}) of \
+         context; {} deadlock; {} also explored by exhaustive",
+        t.programs, t.too_large, t.outcomes, t.source, t.blocked, t.context.0, t.context.1, t.deadlocks, t.exhausted
     );
     assert!(
         wrong.is_empty(),
         "{} programs have other outcomes than the explorer finds",
         wrong.len()
     );
+}
+
+/// The first thing that a reader finds is only on its stack when the state is compared. If fingerprints left out the
+/// stacks, one of the two things that it can find would be missed.
+#[test]
+fn fingerprints_without_stacks_are_caught() {
+    let _alone = alone();
+    use dpor_explorer::{Explorer, Limits, Strategy, Verdict};
+    use dpor_scheduler::{Options, Program};
+    use shim_std::sync::Arc;
+    use shim_std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    use shim_std::thread;
+
+    let reads = |unexpected: u32, strategy, coarse: bool| {
+        let body = move || {
+            let shared = Arc::new(AtomicU32::new(0));
+            let written = Arc::clone(&shared);
+            let writer = thread::spawn(move || written.store(1, SeqCst));
+            thread::spawn(move || {
+                // Too large for registers, which count without the stack, too.
+                let mut found = [0; 64];
+                found[0] = shared.load(SeqCst);
+                std::hint::black_box(&mut found);
+                writer.join().unwrap();
+                std::hint::black_box(&mut found);
+                assert_ne!(found[0], unexpected);
+            })
+            .join()
+            .map_err(|_| dpor_explorer::Failure {
+                kind: "panic",
+                message: String::new(),
+            })
+        };
+        let mut program = Program::new(Options::default(), body).unwrap();
+        program.compare_states(true);
+        if coarse {
+            program.coarse_fingerprints();
+        }
+        let report = Explorer::new(program, strategy, Limits::default()).run(&mut ());
+        matches!(report.verdict, Verdict::Failed { .. })
+    };
+    let strategies = ["source", "context", "context:lazy", "cdpor1"];
+    for strategy in strategies.map(|name| name.parse::<Strategy>().unwrap()) {
+        let both = |coarse| [0, 1].map(|unexpected| reads(unexpected, strategy, coarse));
+        assert_eq!(both(false), [true, true], "{strategy}");
+        assert_eq!(both(true) == [true, true], strategy == Strategy::Source, "{strategy}");
+    }
 }
 
 /// The program, made as small as possible, and what is wrong with its outcomes.
@@ -118,6 +181,7 @@ fn regression(threads: &[&[Op]], change: impl FnOnce(&mut Program)) {
 /// A lock is poisoned after another thread cleared it in vain.
 #[test]
 fn clearing_poison_sees_whether_it_is_there() {
+    let _alone = alone();
     regression(
         &[&[], &[Op::Lock(1), Op::Panic], &[Op::TryLock(1), Op::ClearPoison(1)]],
         |_| (),
@@ -129,6 +193,7 @@ fn clearing_poison_sees_whether_it_is_there() {
 /// A thread sees what an initialisation did before it sees that it has completed.
 #[test]
 fn completion_is_seen_late() {
+    let _alone = alone();
     regression(&[&[Op::CellInit(2)], &[Op::Await(1, false), Op::CellGet]], |_| ());
     regression(&[&[Op::CallOnce(false)], &[Op::Await(0, false), Op::OnceDone]], |_| ());
 }
@@ -136,6 +201,7 @@ fn completion_is_seen_late() {
 /// Who finds a cell initialised at once could have come before the initialisation.
 #[test]
 fn initialisations_race() {
+    let _alone = alone();
     regression(&[&[Op::CellInit(3)], &[Op::ParkTimeout, Op::CellSet(3)]], |program| {
         program.scoped = true
     });
@@ -145,6 +211,7 @@ fn initialisations_race() {
 /// A send that fails because the receiver is gone could have come before another, which then waits for room.
 #[test]
 fn disconnected_sends_race_for_room() {
+    let _alone = alone();
     let channel = Channel {
         capacity: Some(1),
         senders: 0b110,
@@ -157,6 +224,7 @@ fn disconnected_sends_race_for_room() {
 /// A loop that goes round because a weak exchange failed without cause does not wait for anybody.
 #[test]
 fn a_spurious_failure_is_no_spinning() {
+    let _alone = alone();
     regression(&[&[Op::Update(0)], &[]], |program| program.spurious_cas = true);
     regression(&[&[Op::Update(0)], &[Op::Add(0)]], |program| {
         program.spurious_cas = true
@@ -166,6 +234,7 @@ fn a_spurious_failure_is_no_spinning() {
 /// The schedule of a livelock of two threads can be run again.
 #[test]
 fn livelocks_repeat() {
+    let _alone = alone();
     regression(
         &[&[Op::Lock(0), Op::Await(1, false)], &[Op::Load(0), Op::AwaitTryLock(0)]],
         |_| (),
@@ -175,6 +244,7 @@ fn livelocks_repeat() {
 /// Two threads spin for the same flag, and one then for what the other holds.
 #[test]
 fn spinning_threads_compete() {
+    let _alone = alone();
     let first = [Op::AwaitCas(0), Op::Store(0, 0), Op::AwaitTryLock(1)];
     regression(&[&[Op::Store(0, 1)], &first, &[Op::Lock(1), Op::AwaitCas(0)]], |_| ());
 }

@@ -4,9 +4,10 @@ use dpor_explorer::{Step, System, Transition};
 use dpor_testsuite::enumerate::{enabled, enumerate};
 use dpor_testsuite::oracle::enumerate_all;
 use dpor_testsuite::toy::{Program, Toy, generate};
+use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 fn run(toy: &mut Toy, transition: Transition) -> Option<Step> {
     let possible = toy
@@ -20,6 +21,12 @@ fn run(toy: &mut Toy, transition: Transition) -> Option<Step> {
 
 /// At each state of each execution, runs all pairs of enabled transitions in both orders.
 fn check(program: Program) -> Result<(), TestCaseError> {
+    for_each_state(program, check_pairs);
+    Ok(())
+}
+
+/// Calls `visit` in each state once.
+fn for_each_state(program: Program, mut visit: impl FnMut(&Toy)) {
     let mut toy = Toy::new(program);
     let mut states = HashSet::new();
     // What is beyond the limit is not looked at.
@@ -32,7 +39,7 @@ fn check(program: Program) -> Result<(), TestCaseError> {
             toy.restart();
             for (transition, _) in steps {
                 if states.insert(toy.fingerprint()) {
-                    check_pairs(&toy);
+                    visit(&toy);
                 }
                 if run(&mut toy, *transition).is_none() {
                     break;
@@ -40,7 +47,6 @@ fn check(program: Program) -> Result<(), TestCaseError> {
             }
         },
     );
-    Ok(())
 }
 
 fn check_pairs(state: &Toy) {
@@ -70,9 +76,52 @@ fn independent_steps_commute() {
         failure_persistence: None,
         ..Config::default()
     });
-    if let Err(error) = runner.run(&generate::programs(300), check) {
+    let programs = prop_oneof![generate::programs(300), generate::commuting_programs(300)];
+    if let Err(error) = runner.run(&programs, check) {
         panic!("{error}");
     }
+}
+
+/// Whatever came before, a schedule leads to the same fingerprint; and what has the same fingerprint looks the same.
+#[test]
+fn fingerprints_name_states() {
+    let mut runner = TestRunner::deterministic();
+    let programs = prop_oneof![generate::programs(300), generate::commuting_programs(300)];
+    let (mut schedules, mut states) = (0, 0);
+    for _ in 0..500 {
+        let program = programs
+            .new_tree(&mut runner)
+            .expect("programs can be generated")
+            .current();
+        let mut toy = Toy::new(program);
+        let (mut by_schedule, mut by_fingerprint) = (HashMap::new(), HashMap::new());
+        // The second time, all threads have their ids from the start.
+        for _ in 0..2 {
+            let met = enumerate(&mut toy, 300, Vec::new, |met, end, steps| {
+                end.restart();
+                let mut schedule = Vec::new();
+                for (transition, _) in steps {
+                    if run(end, *transition).is_none() {
+                        break;
+                    }
+                    schedule.push(*transition);
+                    met.push((schedule.clone(), end.fingerprint(), end.terminal(), enabled(end)));
+                }
+            });
+            let Ok((_, met)) = met else { break };
+            for (schedule, fingerprint, terminal, enabled) in met {
+                let before = *by_schedule.entry(schedule).or_insert(fingerprint);
+                assert_eq!(before, fingerprint, "the same schedule, another fingerprint");
+                let looks = (terminal, enabled);
+                let before = by_fingerprint.entry(fingerprint).or_insert_with(|| looks.clone());
+                assert_eq!(*before, looks, "the same fingerprint, another state");
+            }
+        }
+        schedules += by_schedule.len();
+        states += by_fingerprint.len();
+    }
+    println!("{schedules} schedules lead to {states} states");
+    assert!(states < schedules / 2, "executions meet");
 }
 
 /// What kinds of instructions there are, by their first word.
@@ -99,9 +148,75 @@ fn generated_programs_are_varied() {
         contended += u32::from(found.is_none_or(|found| found.traces.len() > 1));
     }
     println!("{seen:?}, {contended} of {PROGRAMS} have several traces");
-    assert_eq!(seen.len(), 25, "every kind of instruction occurs");
+    assert_eq!(seen.len(), 26, "every kind of instruction occurs");
     for (kind, count) in seen {
         assert!(count >= PROGRAMS / 50, "{kind} occurs in only {count} programs");
     }
     assert!(contended > PROGRAMS / 2);
+}
+
+/// What becomes of pairs of conflicting steps of different threads that are enabled in one state.
+#[derive(Default, Debug)]
+struct Pairs {
+    conflicting: u32,
+    /// Both orders lead to the same state.
+    commuting: u32,
+    /// Of those, the pairs of which one order touches something in another way than the other order.
+    differing: u32,
+    /// Of the commuting pairs, those one of whose threads can go on at once.
+    chained: u32,
+}
+
+fn count_pairs(state: &Toy, pairs: &mut Pairs) {
+    let transitions = enabled(state);
+    for (i, &a) in transitions.iter().enumerate() {
+        for &b in transitions[i + 1..].iter().filter(|b| b.thread != a.thread) {
+            let (mut left, mut right) = (state.clone(), state.clone());
+            let (Some(first), Some(other)) = (run(&mut left, a), run(&mut right, b)) else {
+                continue;
+            };
+            let (Some(second), Some(last)) = (run(&mut left, b), run(&mut right, a)) else {
+                continue;
+            };
+            if !first.footprint.conflicts_with(&second.footprint) && !other.footprint.conflicts_with(&last.footprint) {
+                continue;
+            }
+            pairs.conflicting += 1;
+            if left.fingerprint() != right.fingerprint() {
+                continue;
+            }
+            assert_eq!(
+                left.terminal(),
+                right.terminal(),
+                "states with equal fingerprints are equal"
+            );
+            pairs.commuting += 1;
+            pairs.differing += u32::from(first.footprint != last.footprint || second.footprint != other.footprint);
+            let goes_on = |t: Transition| left.threads()[t.thread.index()].alternatives().is_some();
+            pairs.chained += u32::from(goes_on(a) || goes_on(b));
+        }
+    }
+}
+
+/// Without steps that conflict and commute, nothing tests the context-sensitive strategy.
+#[test]
+fn conflicting_steps_often_commute() {
+    const PROGRAMS: u32 = 1000;
+    let generators = [
+        ("all kinds", generate::programs(300).boxed(), PROGRAMS / 8),
+        ("commuting", generate::commuting_programs(300).boxed(), PROGRAMS / 3),
+    ];
+    for (name, generator, least) in generators {
+        let mut runner = TestRunner::deterministic();
+        let (mut pairs, mut having) = (Pairs::default(), 0);
+        for _ in 0..PROGRAMS {
+            let program = generator.new_tree(&mut runner).expect("programs can be generated");
+            let before = pairs.commuting;
+            for_each_state(program.current(), |state| count_pairs(state, &mut pairs));
+            having += u32::from(pairs.commuting > before);
+        }
+        println!("{name}: {having} of {PROGRAMS} programs have commuting pairs; {pairs:?}");
+        assert!(having >= least, "{name}: commuting pairs in only {having} programs");
+        assert!(pairs.differing > 0, "{name}: footprints never depend on the context");
+    }
 }

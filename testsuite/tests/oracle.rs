@@ -3,9 +3,13 @@
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs (20,000 by default), `DPOR_ORACLE_SEED` which ones. A
 //! million: `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
 
-use dpor_testsuite::oracle::{Comparison, compare, minimise};
-use dpor_testsuite::toy::generate;
+use dpor_explorer::{Statistics, Strategy as Exploration};
+use dpor_testsuite::oracle::{Agreement, CONTEXTS, Settings, compare, minimise};
+use dpor_testsuite::toy::{Program, generate};
+use proptest::prop_oneof;
+use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::cell::Cell;
 use std::sync::Mutex;
 
 /// Programs with more interleavings than this are left out.
@@ -16,44 +20,82 @@ struct Totals {
     programs: u64,
     skipped: u64,
     exhaustive: u64,
-    source: u64,
-    blocked: u64,
+    source: Statistics,
+    contexts: [Statistics; CONTEXTS.len()],
+    /// For each configuration, the programs of which it completes fewer executions than `source`.
+    reduced: [u64; CONTEXTS.len()],
     traces: u64,
     terminals: u64,
-    reduced: u64,
+    reduced_by_source: u64,
     deadlocks: u64,
     failures: u64,
-    fallbacks: u64,
     refined: u64,
 }
 
+fn add(total: &mut Statistics, statistics: &Statistics) {
+    total.complete += statistics.complete;
+    total.blocked += statistics.blocked;
+    total.pruned += statistics.pruned;
+    total.checks += statistics.checks;
+    total.compared += statistics.compared;
+    total.equal += statistics.equal;
+    total.fallbacks += statistics.fallbacks;
+}
+
 impl Totals {
-    fn add(&mut self, comparison: Comparison) {
+    fn add(&mut self, agreement: Option<Agreement>) {
         self.programs += 1;
-        match comparison {
-            Comparison::Skipped => self.skipped += 1,
-            Comparison::Agreed {
-                exhaustive,
-                source,
-                blocked,
-                traces,
-                terminals,
-                deadlock,
-                failure,
-                fallbacks,
-                refined,
-            } => {
-                self.exhaustive += exhaustive;
-                self.source += source;
-                self.blocked += blocked;
-                self.traces += traces;
-                self.terminals += terminals;
-                self.reduced += u64::from(source < exhaustive);
-                self.deadlocks += u64::from(deadlock);
-                self.failures += u64::from(failure);
-                self.fallbacks += fallbacks;
-                self.refined += u64::from(refined);
-            }
+        let Some(agreement) = agreement else {
+            self.skipped += 1;
+            return;
+        };
+        self.exhaustive += agreement.exhaustive.complete;
+        add(&mut self.source, &agreement.source);
+        for (i, statistics) in agreement.contexts.iter().enumerate() {
+            add(&mut self.contexts[i], statistics);
+            self.reduced[i] += u64::from(statistics.complete < agreement.source.complete);
+        }
+        self.traces += agreement.traces;
+        self.terminals += agreement.terminals;
+        self.reduced_by_source += u64::from(agreement.source.complete < agreement.exhaustive.complete);
+        self.deadlocks += u64::from(agreement.deadlock);
+        self.failures += u64::from(agreement.failure);
+        self.refined += u64::from(agreement.exhaustive.refinements > 0);
+    }
+
+    fn print(&self) {
+        println!(
+            "{} programs ({} skipped: too large): executions {} exhaustive, {} source (+ {} blocked), for {} traces with {} \
+             terminal states\nprograms that source reduces: {}, that deadlock: {}, \
+             that fail: {}, that refine: {}; races without an enabled initial: {}",
+            self.programs,
+            self.skipped,
+            self.exhaustive,
+            self.source.complete,
+            self.source.blocked,
+            self.traces,
+            self.terminals,
+            self.reduced_by_source,
+            self.deadlocks,
+            self.failures,
+            self.refined,
+            self.source.fallbacks
+        );
+        println!(
+            "{:<32} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} programs reduced",
+            "", "complete", "blocked", "pruned", "checks", "compared", "equal"
+        );
+        for ((context, statistics), reduced) in CONTEXTS.iter().zip(&self.contexts).zip(self.reduced) {
+            println!(
+                "{:<32} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {reduced}",
+                Exploration::Context(*context).to_string(),
+                statistics.complete,
+                statistics.blocked,
+                statistics.pruned,
+                statistics.checks,
+                statistics.compared,
+                statistics.equal
+            );
         }
     }
 }
@@ -62,6 +104,11 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| {
         value.parse().unwrap_or_else(|_| panic!("{name} must be a number"))
     })
+}
+
+/// Half of them from each generator.
+fn programs() -> impl Strategy<Value = Program> {
+    prop_oneof![generate::programs(LIMIT), generate::commuting_programs(LIMIT)]
 }
 
 fn run(seed: u64, worker: u64, cases: u32, totals: &Mutex<Totals>) -> Result<(), String> {
@@ -75,22 +122,42 @@ fn run(seed: u64, worker: u64, cases: u32, totals: &Mutex<Totals>) -> Result<(),
         ..Config::default()
     };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    let count = std::cell::Cell::new(0u64);
-    let result = runner.run(&generate::programs(LIMIT), |program| {
-        count.set(count.get() + 1);
-        match compare(&program, LIMIT, None, count.get().is_multiple_of(16)) {
-            Ok(comparison) => {
-                totals.lock().unwrap().add(comparison);
+    let (count, failed) = (Cell::new(0u64), Cell::new(false));
+    let settings = Settings::new(LIMIT);
+    let thorough = Settings {
+        brute_force: true,
+        ..settings
+    };
+    let result = runner.run(&programs(), |program| {
+        // After a failure, all that follows are smaller variants.
+        count.set(count.get() + u64::from(!failed.get()));
+        let settings = if count.get().is_multiple_of(16) {
+            &thorough
+        } else {
+            &settings
+        };
+        let opaque = count.get() % 8 == 1;
+        match compare(&program, &Settings { opaque, ..*settings }) {
+            Ok(agreement) => {
+                totals.lock().unwrap().add(agreement);
                 Ok(())
             }
-            Err(mismatch) => Err(TestCaseError::fail(mismatch.to_string())),
+            Err(mismatch) => {
+                failed.set(true);
+                Err(TestCaseError::fail(mismatch.to_string()))
+            }
         }
     });
     match result {
         Ok(()) => Ok(()),
         Err(TestError::Fail(_, program)) => {
-            let program = minimise(program, |program| compare(program, LIMIT, None, true).is_err());
-            let mismatch = compare(&program, LIMIT, None, true).map_or_else(|m| m.to_string(), |c| format!("{c:?}"));
+            let opaque = Settings {
+                opaque: true,
+                ..thorough
+            };
+            let wrong = |program: &Program| compare(program, &thorough).err().or(compare(program, &opaque).err());
+            let program = minimise(program, |program| wrong(program).is_some());
+            let mismatch = wrong(&program).map_or_else(String::new, |mismatch| mismatch.to_string());
             Err(format!(
                 "seed {seed}, program {} of worker {worker}\n{program}{mismatch}",
                 count.get()
@@ -117,24 +184,7 @@ fn strategies_agree_with_exhaustive() {
             .collect();
         handles.into_iter().map(|handle| handle.join()).collect()
     });
-    let t = totals.into_inner().unwrap();
-    println!(
-        "{} programs ({} skipped: too large): executions {} exhaustive, {} source (+ {} blocked), for {} traces with {} \
-         terminal states\nprograms that source reduces: {}, that deadlock: {}, \
-         that fail: {}, that refine: {}; races without an enabled initial: {}",
-        t.programs,
-        t.skipped,
-        t.exhaustive,
-        t.source,
-        t.blocked,
-        t.traces,
-        t.terminals,
-        t.reduced,
-        t.deadlocks,
-        t.failures,
-        t.refined,
-        t.fallbacks
-    );
+    totals.into_inner().unwrap().print();
     let mut wrong = String::new();
     for result in results {
         match result {

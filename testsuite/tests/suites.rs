@@ -1,15 +1,24 @@
 //! The tool on real tests: what `cargo dpor test` says of each test of `classics`, `conformance` and `crates`, compared with
-//! the `expected.toml` of each; and every failure replayed from its seed.
+//! the `expected.toml` of each; and every failure replayed from its seed. The strategies `source` and `context` must come
+//! to the same verdicts and kinds of failures, `context` with no more complete executions than `source`; a table of
+//! both is printed, and kept.
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first. What the tool prints is kept in the
-//! target folder, under `tmp/suites`.
+//! target folder, under `tmp/suites`. Two more variables ask for longer runs:
+//!
+//! * `SUITES_EXHAUSTIVE=N`: every test also under `exhaustive`, with at most N executions. Where it comes to an end, its verdict
+//!   must be the same.
+//! * `SUITES_EXACT_STATES=1`: `context` with `--exact-states`.
+//!
+//! For example: `SUITES_EXHAUSTIVE=100000 cargo test -p dpor-testsuite --test suites -- --nocapture`.
 
+use dpor_testsuite::tool;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -68,6 +77,12 @@ struct Met {
     verdict: String,
     /// Complete executions.
     executions: u64,
+    /// All executions: also those that were blocked or pruned.
+    begun: u64,
+    /// Comparisons of states, and how many of the states were equal.
+    compared: u64,
+    equal: u64,
+    seconds: f64,
     failure: Failure,
 }
 
@@ -79,10 +94,14 @@ struct Failure {
     /// The arguments of `cargo` that replay it.
     again: Vec<String>,
     warning: Option<String>,
+    /// All that was printed of it, but for the seed: what happened, and the schedule.
+    text: String,
 }
 
 /// Flags that bound each test.
-const BOUNDS: [&str; 6] = ["--color", "never", "--max-time", "60s", "--stall", "3"];
+const BOUNDS: [&str; 7] = ["--color", "never", "--max-time", "30s", "--stall", "3", "--verbose"];
+/// The strategies that are compared: the one whose executions are known, and the one with the fewest.
+const STRATEGIES: [&str; 2] = ["source", "context"];
 /// The longest that a command of the tool may take, builds included.
 const PATIENCE: Duration = Duration::from_secs(1200);
 /// Exit codes that `cargo dpor --help` documents.
@@ -102,9 +121,14 @@ fn check(suite: &Suite) {
     let expected = expected(suite);
     let mut mismatches = Mismatches::default();
     let mut occurred = BTreeSet::new();
+    let mut comparison = Comparison::default();
     for (folder, flags) in suite.projects {
         let project = Project::new(suite, folder);
-        let (met, code) = project.test("test", &[flags, &["--include-ignored"][..]].concat());
+        let explore = |strategy: &str, more: &[&str]| {
+            let flags = [&["--strategy", strategy, "--include-ignored"], *flags, more].concat();
+            project.test(strategy, &flags)
+        };
+        let (met, code) = explore("source", &[]);
         mismatches.compare("exit code of", folder, exit_code(&met).to_string(), code.to_string());
         for (test, met) in &met {
             occurred.insert(test.clone());
@@ -116,9 +140,39 @@ fn check(suite: &Suite) {
                 project.check_replay(test, met, &mut mismatches);
             }
         }
+        let exact = std::env::var_os("SUITES_EXACT_STATES").map(|_| "--exact-states");
+        let (context, _) = explore("context", exact.as_slice());
+        for (test, source) in &met {
+            let Some(context) = context.get(test) else {
+                mismatches.add(test, "to occur under context", "missing");
+                continue;
+            };
+            if let Some(expected) = expected.get(test) {
+                expected.check_other(test, "context", context, &mut mismatches);
+            }
+            if context.executions > source.executions && source.verdict == "complete" {
+                let expected = format!("at most {} executions under context", source.executions);
+                mismatches.add(test, &expected, &context.executions.to_string());
+            }
+            // The seed of the same schedule need not be tried twice.
+            if context.verdict == "failed" && context.failure.text != source.failure.text {
+                project.check_replay(test, context, &mut mismatches);
+            }
+        }
+        comparison.add(&met, &context);
+        if let Some(limit) = std::env::var_os("SUITES_EXHAUSTIVE") {
+            let limit = limit.to_str().expect("SUITES_EXHAUSTIVE is a number");
+            let (exhaustive, _) = explore("exhaustive", &["--max-executions", limit]);
+            for (test, met) in exhaustive.iter().filter(|(_, met)| met.verdict != "incomplete") {
+                if let Some(expected) = expected.get(test) {
+                    expected.check_other(test, "exhaustive", met, &mut mismatches);
+                }
+            }
+        }
         project.check_options(&expected, &met, &mut mismatches);
         project.check_ignored(flags, &expected, &met, &mut mismatches);
     }
+    comparison.show(suite.folder);
     for test in expected.keys().filter(|&test| !occurred.contains(test)) {
         mismatches.add(test, "to occur", "missing");
     }
@@ -168,6 +222,104 @@ impl Expected {
     }
 }
 
+impl Expected {
+    /// Compares the verdict under another strategy than the one whose executions are counted.
+    fn check_other(&self, test: &(String, String), strategy: &str, met: &Met, mismatches: &mut Mismatches) {
+        if self.verdict == "any" {
+            return;
+        }
+        let describe = |verdict: &str, kind: Option<&str>| match kind {
+            Some(kind) => format!("{verdict}, {kind}, under {strategy}"),
+            None => format!("{verdict} under {strategy}"),
+        };
+        let (expected, met) = (
+            describe(&self.verdict, self.kind.as_deref()),
+            describe(&met.verdict, met.failure.kind.as_deref()),
+        );
+        if expected != met {
+            mismatches.add(test, &expected, &met);
+        }
+    }
+}
+
+/// Tests under `source` and under `context`.
+#[derive(Default)]
+struct Comparison {
+    rows: Vec<[String; 8]>,
+    totals: [Met; 2],
+}
+
+impl Comparison {
+    fn add(&mut self, source: &Table<Met>, context: &Table<Met>) {
+        for (test, source) in source {
+            let Some(context) = context.get(test) else { continue };
+            self.rows
+                .push(Self::row(format!("{} {}", test.0, test.1), source, context));
+            for (total, met) in self.totals.iter_mut().zip([source, context]) {
+                total.executions += met.executions;
+                total.begun += met.begun;
+                total.compared += met.compared;
+                total.equal += met.equal;
+                total.seconds += met.seconds;
+            }
+        }
+    }
+
+    fn row(name: String, source: &Met, context: &Met) -> [String; 8] {
+        let share = match context.compared {
+            0 => "-".to_string(),
+            compared => format!("{:.1}", 100.0 * context.equal as f64 / compared as f64),
+        };
+        [
+            name,
+            source.executions.to_string(),
+            source.begun.to_string(),
+            context.executions.to_string(),
+            context.begun.to_string(),
+            share,
+            format!("{:.2}", source.seconds),
+            format!("{:.2}", context.seconds),
+        ]
+    }
+
+    /// Prints the table, and keeps it in a file.
+    fn show(mut self, suite: &str) {
+        let [source, context] = &self.totals;
+        self.rows.push(Self::row("total".to_string(), source, context));
+        let titles = [
+            "test",
+            "source",
+            "begun",
+            "context",
+            "begun",
+            "equal %",
+            "source s",
+            "context s",
+        ];
+        self.rows.insert(0, titles.map(String::from));
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths = [0, 1, 2, 3, 4, 5, 6, 7].map(width);
+        let mut text = format!(
+            "{suite}: complete executions and all that were begun, share of compared states that were equal, time\n"
+        );
+        for row in &self.rows {
+            text.push_str(&format!("{:<width$}", row[0], width = widths[0]));
+            for (cell, width) in row.iter().zip(widths).skip(1) {
+                text.push_str(&format!("  {cell:>width$}"));
+            }
+            text.push('\n');
+        }
+        print!("{text}");
+        fs::write(scratch().join(format!("{suite}-comparison.txt")), text).expect("the target folder is writable");
+    }
+}
+
 /// The exit code that these verdicts lead to.
 fn exit_code(met: &Table<Met>) -> i32 {
     let any = |verdict: &str| met.values().any(|met| met.verdict == verdict);
@@ -209,10 +361,9 @@ impl Project {
 
     /// Runs the tool: what it printed, which is kept in a file with `what` in its name, and its exit code.
     fn run(&self, what: &str, arguments: &[&str]) -> (String, i32) {
-        static TOOL: LazyLock<PathBuf> = LazyLock::new(tool);
         let log = scratch().join(format!("{}-{what}.txt", self.name));
         let file = File::create(&log).expect("the target folder is writable");
-        let mut child = Command::new(&*TOOL)
+        let mut child = Command::new(tool::path())
             .arg("dpor")
             .args(arguments)
             .arg("--target-dir")
@@ -222,7 +373,7 @@ impl Project {
             .stderr(file.try_clone().expect("a file can be duplicated"))
             .stdout(file)
             .spawn()
-            .unwrap_or_else(|error| panic!("{}: {error}", TOOL.display()));
+            .unwrap_or_else(|error| panic!("{}: {error}", tool::path().display()));
         let start = Instant::now();
         let status = loop {
             if let Some(status) = child.try_wait().expect("a child can be waited for") {
@@ -288,18 +439,20 @@ impl Project {
             let (Some(option), Some(verdict)) = (&expected.option, &expected.with_option) else {
                 continue;
             };
-            let what = format!("test-{option}");
             let option = format!("--{option}");
-            let (met, _) = self.test(&what, &[&option, "--exact", &test.1]);
-            let Some(met) = met.get(test) else {
-                mismatches.add(test, &format!("to occur with {option}"), "missing");
-                continue;
-            };
-            if met.verdict != *verdict {
-                mismatches.add(test, &format!("{verdict} with {option}"), &met.verdict);
-            }
-            if met.verdict == "failed" {
-                self.check_replay(test, met, mismatches);
+            for strategy in STRATEGIES {
+                let what = format!("{strategy}{option}");
+                let (met, _) = self.test(&what, &["--strategy", strategy, &option, "--exact", &test.1]);
+                let Some(met) = met.get(test) else {
+                    mismatches.add(test, &format!("to occur with {option}"), "missing");
+                    continue;
+                };
+                if met.verdict != *verdict {
+                    mismatches.add(test, &format!("{verdict} with {option} under {strategy}"), &met.verdict);
+                }
+                if met.verdict == "failed" {
+                    self.check_replay(test, met, mismatches);
+                }
             }
         }
     }
@@ -323,32 +476,6 @@ fn scratch() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suites");
     fs::create_dir_all(&folder).expect("the target folder is writable");
     folder
-}
-
-/// The tool's path; it is built unless `CARGO_DPOR_BIN` names one.
-fn tool() -> PathBuf {
-    if let Some(path) = std::env::var_os("CARGO_DPOR_BIN") {
-        return std::path::absolute(path).expect("CARGO_DPOR_BIN is a path");
-    }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .expect("the folder is in the target folder");
-    let cargo = std::env::var_os("CARGO").expect("Cargo runs this test");
-    let (flags, profile): (&[&str], _) = if cfg!(debug_assertions) {
-        (&[], "debug")
-    } else {
-        (&["--release"], "release")
-    };
-    let status = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "cargo-dpor", "--target-dir"])
-        .arg(target)
-        .args(flags)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()
-        .expect("Cargo can be started");
-    assert!(status.success(), "cargo-dpor does not build");
-    let name = format!("cargo-dpor{}", std::env::consts::EXE_SUFFIX);
-    target.join(profile).join(name)
 }
 
 /// `package::file name` or `package name` as target and name.
@@ -375,29 +502,41 @@ fn results(text: &str) -> Table<Met> {
     for line in text.lines() {
         let words: Vec<_> = line.split_whitespace().collect();
         let [
-            verdict,
+            verdict @ ("complete" | "failed" | "incomplete"),
             target,
             name,
-            executions,
-            "executions",
-            _,
-            "blocked",
-            _,
-            "steps",
-            _,
-        ] = words[..]
+            counts @ ..,
+        ] = &words[..]
         else {
             continue;
         };
+        let count = |label| count(counts, label);
+        let Some(executions) = count("executions") else {
+            continue;
+        };
+        let or_none = |label| count(label).unwrap_or(0);
+        let seconds = counts.last().and_then(|time| time.strip_suffix('s')?.parse().ok());
         let test = key(target, name);
         let met = Met {
             verdict: verdict.to_string(),
-            executions: executions.parse().unwrap_or_else(|_| panic!("no number in: {line}")),
+            executions,
+            begun: executions + or_none("blocked") + or_none("pruned"),
+            compared: or_none("compared"),
+            equal: or_none("equal"),
+            seconds: seconds.unwrap_or_else(|| panic!("no time in: {line}")),
             failure: failures.remove(&test).unwrap_or_default(),
         };
         assert!(table.insert(test, met).is_none(), "twice the same test: {line}");
     }
     table
+}
+
+/// The number before a label.
+fn count(words: &[&str], label: &str) -> Option<u64> {
+    words
+        .windows(2)
+        .filter(|pair| pair[1] == label)
+        .find_map(|pair| pair[0].parse().ok())
 }
 
 /// The failures that were printed.
@@ -410,22 +549,30 @@ fn failures(text: &str) -> Table<Failure> {
             table.insert(key(target, name), Failure::default());
             continue;
         }
-        let (Some(test), Some(line)) = (&test, line.strip_prefix("  ")) else {
+        let (Some(name), Some(line)) = (&test, line.strip_prefix("  ")) else {
             continue;
         };
-        let failure: &mut Failure = table.get_mut(test).expect("it was inserted before");
+        let failure: &mut Failure = table.get_mut(name).expect("it was inserted before");
         match line.split_once(": ") {
             // The first line of a failure says what it is.
             Some((kind, _)) if failure.kind.is_none() && !line.starts_with(' ') => {
                 failure.kind = Some(kind.to_string());
             }
-            Some(("seed", seed)) => failure.seed = Some(seed.to_string()),
+            Some(("seed", seed)) => {
+                failure.seed = Some(seed.to_string());
+                continue;
+            }
+            // The last line of a failure.
             Some(("again", again)) => {
                 failure.again = again.split_whitespace().skip(1).map(str::to_string).collect();
+                test = None;
+                continue;
             }
             Some(("warning", warning)) => failure.warning = Some(warning.to_string()),
             _ => {}
         }
+        failure.text.push_str(line);
+        failure.text.push('\n');
     }
     table
 }

@@ -24,6 +24,9 @@ pub struct Config {
     pub spurious_wakeups: bool,
     /// `compare_exchange_weak` may fail although the value was the expected one.
     pub spurious_cas: bool,
+    /// States are kept whole, and all that the strategy takes for granted about them is checked.
+    #[serde(default)]
+    pub exact_states: bool,
     /// The inherited file descriptor that takes messages.
     pub pipe: i32,
     /// The inherited file descriptor of the file that holds the [`crate::SharedSchedule`].
@@ -40,6 +43,11 @@ pub enum Mode {
     Replay {
         /// The seed as printed.
         seed: String,
+    },
+    /// Show where the states differ to which two orders of the same steps lead.
+    DiffStates {
+        /// Which one of the pairs of orders that lead to different states, from 1.
+        pair: u64,
     },
 }
 
@@ -102,6 +110,7 @@ mod tests {
             },
             spurious_wakeups: true,
             spurious_cas: false,
+            exact_states: true,
             pipe: 5,
             map: 6,
         }
@@ -110,6 +119,11 @@ mod tests {
     #[test]
     fn survives_the_journey() {
         assert_eq!(Config::from_json(&config().to_json()), Ok(config()));
+        let other = Config {
+            mode: Mode::DiffStates { pair: 2 },
+            ..config()
+        };
+        assert_eq!(Config::from_json(&other.to_json()), Ok(other));
     }
 
     #[test]

@@ -37,16 +37,20 @@ pub enum Message {
         /// What the program does now.
         met: String,
     },
+    /// Two orders of the same steps that lead to different states. Only if that is what was asked for.
+    Pair(PairReport),
     /// The last message.
     Finished {
         /// How it ended.
         verdict: Verdict,
         /// Why it is incomplete.
         reason: Option<String>,
+        /// What else is to be said of the exploration, in a line.
+        note: Option<String>,
         /// Final counts.
         counts: Counts,
         /// The failure, if the verdict is `failed`.
-        failure: Option<FailureReport>,
+        failure: Option<Box<FailureReport>>,
         /// The failing schedule, if the verdict is `failed`.
         seed: Option<String>,
     },
@@ -88,6 +92,14 @@ pub struct Counts {
     pub cut: u64,
     /// Steps run.
     pub steps: u64,
+    /// Nodes of the search tree.
+    pub states: u64,
+    /// States that were compared.
+    pub compared: u64,
+    /// Of those, how many were equal.
+    pub equal: u64,
+    /// Reversals of races that were run only to compare states.
+    pub checks: u64,
     /// Reversible races found.
     pub races: u64,
     /// Times that exploration started again with more scheduling points.
@@ -176,6 +188,38 @@ pub struct StepReport {
     pub detail: Option<String>,
     /// The step before was another thread's.
     pub switched: bool,
+}
+
+/// Two orders of the same steps that lead to different states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairReport {
+    /// The number of steps with which both begin.
+    pub common: u64,
+    /// The rest of the first order.
+    pub first: Vec<StepReport>,
+    /// The rest of the second order.
+    pub second: Vec<StepReport>,
+    /// Where the states differ.
+    pub differences: Vec<DifferenceReport>,
+}
+
+/// Bytes in which two states differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DifferenceReport {
+    /// Whose bytes they are.
+    pub owner: String,
+    /// Where they are in memory, if they have a place there.
+    pub address: Option<u64>,
+    /// Where they are in what the owner has.
+    pub offset: u64,
+    /// How many they are.
+    pub length: u64,
+    /// The first of the bytes in the first state; none if they do not exist there.
+    pub first: Vec<u8>,
+    /// The first of the bytes in the second state; none if they do not exist there.
+    pub second: Vec<u8>,
+    /// What else can be said of them.
+    pub hint: Option<String>,
 }
 
 /// What failed.
@@ -398,11 +442,26 @@ mod tests {
                 detail: None,
                 switched: true,
             }),
+            Message::Pair(PairReport {
+                common: 4,
+                first: Vec::new(),
+                second: Vec::new(),
+                differences: vec![DifferenceReport {
+                    owner: "static x".into(),
+                    address: None,
+                    offset: 8,
+                    length: 300,
+                    first: vec![0, 255],
+                    second: Vec::new(),
+                    hint: Some("only in the first state".into()),
+                }],
+            }),
             Message::Finished {
                 verdict: Verdict::Failed,
                 reason: None,
+                note: None,
                 counts: Counts::default(),
-                failure: Some(FailureReport {
+                failure: Some(Box::new(FailureReport {
                     kind: "deadlock".into(),
                     message: "m".into(),
                     thread: None,
@@ -421,7 +480,7 @@ mod tests {
                         }],
                     }],
                     output: String::new(),
-                }),
+                })),
                 seed: None,
             },
         ];

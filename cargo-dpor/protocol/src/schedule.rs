@@ -16,7 +16,7 @@ pub const MAX_REFINEMENTS: usize = 256;
 /// The most steps of one execution that a shared schedule can hold.
 pub const MAX_STEPS: usize = 1 << 20;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"dporsch1");
+const MAGIC: u64 = u64::from_le_bytes(*b"dporsch2");
 
 /// The layout of the shared file. All-zero memory, as of a new file, is a valid value that
 /// [`SharedSchedule::attach`] refuses until [`SharedSchedule::create`] has been called on it.
@@ -24,7 +24,8 @@ const MAGIC: u64 = u64::from_le_bytes(*b"dporsch1");
 pub struct SharedSchedule {
     magic: AtomicU64,
     heartbeat: AtomicU64,
-    executions: AtomicU64,
+    /// Complete, blocked, pruned, cut.
+    ended: [AtomicU64; 4],
     phase: AtomicU32,
     crashed: AtomicU32,
     crash_signal: AtomicU32,
@@ -145,7 +146,13 @@ impl SharedSchedule {
     /// Begins an execution: its schedule is empty.
     pub fn begin_execution(&self) {
         self.length.store(0, Release);
-        self.executions.fetch_add(1, Relaxed);
+    }
+
+    /// Says how many executions have ended so far, of the complete, blocked, pruned and cut ones.
+    pub fn set_ended(&self, ended: [u64; 4]) {
+        for (slot, count) in self.ended.iter().zip(ended) {
+            slot.store(count, Relaxed);
+        }
     }
 
     /// Puts a step on record; to be called before it runs. `operation` is the scheduler's code of the
@@ -247,9 +254,9 @@ impl SharedSchedule {
         self.heartbeat.load(Relaxed)
     }
 
-    /// Executions begun.
-    pub fn executions(&self) -> u64 {
-        self.executions.load(Relaxed)
+    /// How many executions have ended: complete, blocked, pruned and cut ones.
+    pub fn ended(&self) -> [u64; 4] {
+        [0, 1, 2, 3].map(|i| self.ended[i].load(Relaxed))
     }
 
     /// Steps on record for the current execution.
@@ -370,7 +377,9 @@ mod tests {
             writer.set_crash(crash);
             assert_eq!(reader.crash(), Some(crash));
             assert_eq!(reader.heartbeat(), 4);
-            assert_eq!(reader.executions(), 2);
+            assert_eq!(reader.ended(), [0; 4]);
+            writer.set_ended([4, 3, 2, 1]);
+            assert_eq!(reader.ended(), [4, 3, 2, 1]);
             let snapshot = reader.snapshot();
             assert_eq!(
                 snapshot.threads,

@@ -106,6 +106,37 @@ pub fn select(tests: Vec<Test>, args: &SelectArgs) -> Vec<Test> {
         .collect()
 }
 
+/// The one test of this name, as the test or its target's name with it; or the one whose name contains it.
+///
+/// # Errors
+/// [`Error::Usage`] if there is none, or more than one.
+pub fn named(tests: Vec<Test>, name: &str) -> Result<Test, Error> {
+    let count = tests.len();
+    let whole = |test: &Test| test.name == name || test.display_name() == name;
+    let part = |test: &Test| test.display_name().contains(name);
+    let (mut matching, rest): (Vec<_>, Vec<_>) = tests.into_iter().partition(whole);
+    if matching.is_empty() {
+        matching = rest.into_iter().filter(part).collect();
+    }
+    match <[Test; 1]>::try_from(matching) {
+        Ok([test]) => Ok(test),
+        Err(none) if none.is_empty() => Err(Error::Usage(format!(
+            "none of the {count} tests found here is `{name}`"
+        ))),
+        Err(several) => {
+            let names: Vec<_> = several
+                .iter()
+                .map(|test| format!("\n  {}", test.display_name()))
+                .collect();
+            Err(Error::Usage(format!(
+                "`{name}` is not one test, but {}:{}",
+                names.len(),
+                names.concat()
+            )))
+        }
+    }
+}
+
 /// The test that a seed was made for.
 ///
 /// # Errors
@@ -178,6 +209,23 @@ mod tests {
             ..SelectArgs::default()
         };
         assert_eq!(selected(all).len(), 2);
+    }
+
+    #[test]
+    fn a_name_finds_one_test() {
+        let found = |name| {
+            named(tests(), name)
+                .map(|test| test.id())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(found("tests::one_more").unwrap(), "p/lib/p tests::one_more");
+        assert_eq!(found("p/lib/p tests::one").unwrap(), "p/lib/p tests::one");
+        assert_eq!(found("more").unwrap(), "p/lib/p tests::one_more");
+        assert_eq!(
+            found("tests::one").unwrap_err(),
+            "`tests::one` is not one test, but 2:\n  p/lib/p tests::one\n  p/test/it tests::one"
+        );
+        assert_eq!(found("two").unwrap_err(), "none of the 3 tests found here is `two`");
     }
 
     #[test]

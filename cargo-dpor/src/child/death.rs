@@ -12,15 +12,19 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
     let mut outcome = Outcome {
         verdict: Verdict::Failed,
         reason: None,
+        note: None,
         counts: state.counts,
         failure: None,
         seed: None,
         account: Account::default(),
+        pair: None,
         time: Duration::ZERO,
     };
-    // Progress is reported now and then only; the shared schedule knows better.
-    let executions = shared.executions();
-    outcome.counts.complete += executions.saturating_sub(outcome.counts.executions());
+    // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died has
+    // come to its end as well.
+    let counts = &mut outcome.counts;
+    [counts.complete, counts.blocked, counts.pruned, counts.cut] = shared.ended();
+    counts.complete += u64::from(!schedule.steps.is_empty());
     outcome.counts.steps = outcome.counts.steps.max(shared.heartbeat());
     let last_thread = schedule.steps.last().map(|step| step.transition.thread.0);
     let in_step = phase == Phase::Running;
@@ -98,8 +102,8 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
     });
     outcome.seed = match &order.mode {
         Mode::Replay { seed } => Some(seed.clone()),
-        Mode::Explore if !state.started => None,
-        Mode::Explore => schedule
+        _ if !state.started => None,
+        Mode::Explore | Mode::DiffStates { .. } => schedule
             .seed(&test.id(), &order.strategy, order.spurious_wakeups, order.spurious_cas)
             .map(|seed| seed.encode()),
     };

@@ -69,6 +69,7 @@ impl Fake {
         self.say(Message::Finished {
             verdict,
             reason: None,
+            note: None,
             counts,
             failure: None,
             seed: None,
@@ -105,6 +106,8 @@ fakes! {
         std::process::abort();
     }
     crashes: |fake| {
+        fake.say(Message::Progress(Counts { complete: 1, ..Counts::default() }));
+        fake.shared.set_ended([5, 3, 2, 0]);
         fake.start();
         fake.shared.set_crash(Crash { signal: 11, address: 8, thread: Some(ThreadId(1)), stack_overflow: false });
         std::process::abort();
@@ -193,6 +196,7 @@ fn order(mode: Mode) -> Order {
         },
         spurious_wakeups: false,
         spurious_cas: true,
+        exact_states: false,
         stall: Duration::from_millis(300),
     }
 }
@@ -268,6 +272,16 @@ fn deaths_are_told_apart_and_leave_a_seed() {
             (ThreadId(1), 2, 7)
         );
     }
+}
+
+#[test]
+fn executions_before_a_death_are_counted_by_how_they_ended() {
+    let counts = explore("crashes").counts;
+    assert_eq!(
+        (counts.complete, counts.blocked, counts.pruned, counts.cut),
+        (6, 3, 2, 0)
+    );
+    assert_eq!(explore("aborts").counts.executions(), 1);
 }
 
 #[test]

@@ -31,13 +31,29 @@ fn both_ways_to_be_called_are_understood() {
 }
 
 #[test]
+fn diff_states_takes_a_test_and_a_number() {
+    let Command::DiffStates(args) = cli("cargo-dpor diff-states a::b --pair 3 --max-time 5s -p x")
+        .unwrap()
+        .command
+    else {
+        panic!()
+    };
+    assert_eq!((args.name.as_str(), args.pair), ("a::b", 3));
+    assert_eq!(args.model.max_time, Some(Duration::from_secs(5)));
+    assert_eq!(args.cargo.package, ["x"]);
+}
+
+#[test]
 fn filters_and_flags_mix() {
     let args = test_args("cargo-dpor test one --exact -p a -p b two --max-time 5m --strategy random --seed 7 -j -1");
     assert_eq!(args.select.filters, ["one", "two"]);
     assert!(args.select.exact);
     assert_eq!(args.cargo.package, ["a", "b"]);
-    assert_eq!(args.explore.max_time, Some(Duration::from_secs(300)));
-    assert_eq!((args.explore.strategy, args.explore.seed), (Strategy::Random, 7));
+    assert_eq!(args.explore.model.max_time, Some(Duration::from_secs(300)));
+    assert_eq!(
+        (args.explore.strategy, args.explore.seed),
+        (Strategy::Random { seed: 0 }, 7)
+    );
     assert_eq!(args.cargo.jobs.as_deref(), Some("-1"));
 }
 
@@ -69,10 +85,37 @@ fn contradictions_are_refused() {
         "cargo-dpor test --max-time -5s",
         "cargo-dpor test --strategy magic",
         "cargo-dpor replay",
+        "cargo-dpor diff-states",
+        "cargo-dpor diff-states a --pair 0",
+        "cargo-dpor diff-states a --strategy source",
         "cargo-dpor",
     ] {
         assert!(cli(line).is_err(), "{line}");
     }
+}
+
+#[test]
+fn strategies_are_those_of_the_explorer() {
+    for name in [
+        "context",
+        "context:lazy,guide",
+        "cdpor1",
+        "cdpor2",
+        "cdpor3",
+        "source",
+        "exhaustive",
+        "random",
+        "random:5",
+    ] {
+        let args = test_args(&format!("cargo-dpor test --strategy {name}"));
+        assert_eq!(args.explore.strategy.to_string(), name);
+    }
+    assert_eq!(test_args("cargo-dpor test").explore.strategy.to_string(), "context");
+    let error = cli("cargo-dpor test --strategy context:slow").unwrap_err().to_string();
+    assert!(
+        error.contains("unknown strategy `context:slow`; there are `context`"),
+        "{error}"
+    );
 }
 
 #[test]

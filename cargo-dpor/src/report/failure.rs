@@ -3,13 +3,10 @@
 use crate::child::{Account, Outcome};
 use crate::report::SourceTree;
 use crate::report::source::short;
-use dpor_protocol::{BlockedThread, FailureReport, SourceLocation, StepReport, Verdict};
+use crate::report::steps::{self, Names, plural};
+use dpor_protocol::{BlockedThread, FailureReport, SourceLocation, Verdict};
 use owo_colors::OwoColorize;
-use std::collections::HashMap;
 use std::fmt::Write;
-
-/// The longest schedule that is shown whole; of a longer one, the end is.
-const STEPS_SHOWN: usize = 400;
 
 /// What is to be shown.
 pub struct Failure<'a> {
@@ -24,11 +21,6 @@ pub struct Failure<'a> {
     pub sources: &'a SourceTree,
 }
 
-/// Prints into a `String`, which takes anything.
-macro_rules! put {
-    ($out:expr, $($text:tt)*) => { writeln!($out, $($text)*).expect("a String takes anything") };
-}
-
 impl Failure<'_> {
     /// The text, with colours.
     pub fn render(&self) -> String {
@@ -39,7 +31,7 @@ impl Failure<'_> {
         let account = replayed.map_or(&self.outcome.account, |replay| &replay.account);
         put!(out, "{} {}\n", "failure:".red().bold(), self.test.bold());
         if let Some(failure) = &shown.failure {
-            let names = Names::new(account, failure);
+            let names = names(account, failure);
             self.what(&mut out, failure, &names);
             self.schedule(&mut out, account, &names);
             self.waits(&mut out, &failure.blocked, &names);
@@ -108,29 +100,7 @@ impl Failure<'_> {
             plural(steps.len(), "step"),
             plural(switches, "switch")
         );
-        let shown = &steps[steps.len().saturating_sub(STEPS_SHOWN)..];
-        if shown.len() < steps.len() {
-            put!(out, "\n    … {} before", plural(steps.len() - shown.len(), "step"));
-        }
-        let rows: Vec<[String; 4]> = shown.iter().map(row).collect();
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths = [0, 1, 2, 3].map(width);
-        let mut index = 0;
-        for run in shown.chunk_by(|a, b| a.thread == b.thread) {
-            put!(out, "\n    {}", names.of(run[0].thread).bold());
-            for step in run {
-                let [number, operation, object, place] = &rows[index];
-                index += 1;
-                let [n, o, b, p] = widths;
-                let number = format!("{number:>n$}");
-                let line = format!("  {operation:<o$}  {object:<b$}  {place:<p$}");
-                let source = step.location.as_ref().and_then(|location| self.sources.line(location));
-                match source {
-                    Some(source) => put!(out, "    {}{line}  {}", number.dimmed(), source.dimmed()),
-                    None => put!(out, "    {}{}", number.dimmed(), line.trim_end()),
-                }
-            }
-        }
+        steps::list(out, steps, names, self.sources);
         put!(out, "");
     }
 
@@ -169,19 +139,6 @@ impl Failure<'_> {
         }
         put!(out, "");
     }
-}
-
-/// The number, the operation, the object with what happened to it, and the place of a step.
-fn row(step: &StepReport) -> [String; 4] {
-    let mut object = step.object.clone();
-    if let Some(detail) = step.detail.as_ref().filter(|detail| !detail.is_empty()) {
-        if !object.is_empty() {
-            object.push_str("  ");
-        }
-        object.push_str(detail);
-    }
-    let place = step.location.as_ref().map(short).unwrap_or_default();
-    [(step.index + 1).to_string(), step.operation.clone(), object, place]
 }
 
 /// What the failing run printed, by the model's account; then what the process wrote past it.
@@ -236,43 +193,16 @@ pub fn same_failure(first: &Outcome, replay: &Outcome) -> bool {
     replay.verdict == Verdict::Failed && replay.account.diverged.is_none() && kinds.0 == kinds.1
 }
 
-/// Threads' names by their ids.
-struct Names {
-    names: HashMap<u32, String>,
-}
-
-impl Names {
-    fn new(account: &Account, failure: &FailureReport) -> Names {
-        let threads = account.threads.iter().map(|thread| (thread.id, &thread.name));
-        let steps = account.steps.iter().map(|step| (step.thread, &step.thread_name));
-        let blocked = failure.blocked.iter().flat_map(|thread| {
-            let holders = thread.held_by.iter().map(|holder| (holder.thread, &holder.thread_name));
-            holders.chain([(thread.thread, &thread.thread_name)])
-        });
-        let failed = failure.thread.map(|thread| (thread, &failure.thread_name));
-        let all = threads.chain(steps).chain(blocked).chain(failed);
-        Names {
-            names: all.filter_map(|(id, name)| Some((id, name.clone()?))).collect(),
-        }
-    }
-
-    fn of(&self, thread: u32) -> String {
-        match self.names.get(&thread) {
-            Some(name) => format!("t{thread} ({name})"),
-            None if thread == 0 => "t0 (main)".into(),
-            None => format!("t{thread}"),
-        }
-    }
-}
-
-/// `1 step`, `2 steps`, `2 switches`.
-pub fn plural(count: usize, noun: &str) -> String {
-    let ending = match (count, noun.ends_with("ch")) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{count} {noun}{ending}")
+/// Names of threads, from wherever they are told.
+fn names(account: &Account, failure: &FailureReport) -> Names {
+    let threads = account.threads.iter().map(|thread| (thread.id, &thread.name));
+    let steps = account.steps.iter().map(|step| (step.thread, &step.thread_name));
+    let blocked = failure.blocked.iter().flat_map(|thread| {
+        let holders = thread.held_by.iter().map(|holder| (holder.thread, &holder.thread_name));
+        holders.chain([(thread.thread, &thread.thread_name)])
+    });
+    let failed = failure.thread.map(|thread| (thread, &failure.thread_name));
+    Names::new(threads.chain(steps).chain(blocked).chain(failed))
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use crate::build::Test;
 use crate::child::Outcome;
-use crate::report::failure::{Failure, plural};
+use crate::cli::CargoArgs;
+use crate::report::failure::Failure;
+use crate::report::pair::Pair;
+use crate::report::steps::plural;
 use crate::report::{Event, Reporter, SourceTree, Summary, TestResult};
 use dpor_protocol::{Counts, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,26 +16,48 @@ use std::time::Duration;
 /// Prints lines and failures to an output, and shows progress on the terminal.
 pub struct Human<W> {
     out: W,
-    quiet: bool,
+    amount: Amount,
     sources: SourceTree,
     bar: ProgressBar,
     name_width: usize,
+}
+
+/// How much to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Failures, what is incomplete, and the summary.
+    Quiet,
+    /// A line a test.
+    Usual,
+    /// A line a test, with more counts.
+    Verbose,
+}
+
+impl Amount {
+    /// What the flags ask for.
+    pub fn of(args: &CargoArgs) -> Self {
+        match (args.quiet, args.verbose) {
+            (true, _) => Amount::Quiet,
+            (false, 0) => Amount::Usual,
+            (false, _) => Amount::Verbose,
+        }
+    }
 }
 
 /// The widest column of names.
 const MAX_NAME: usize = 60;
 
 impl<W: Write> Human<W> {
-    /// The bar is hidden if standard error is no terminal, or if `quiet`.
-    pub fn new(out: W, quiet: bool) -> Self {
-        let bar = if quiet {
+    /// The bar is hidden if standard error is no terminal, or if little is to be said.
+    pub fn new(out: W, amount: Amount) -> Self {
+        let bar = if amount == Amount::Quiet {
             ProgressBar::hidden()
         } else {
             ProgressBar::no_length()
         };
         Human {
             out,
-            quiet,
+            amount,
             sources: SourceTree::new(Vec::new()),
             bar,
             name_width: 0,
@@ -65,7 +90,7 @@ impl<W: Write> Human<W> {
             .max()
             .unwrap_or(0);
         self.name_width = longest.min(MAX_NAME);
-        if !self.quiet {
+        if self.amount != Amount::Quiet {
             self.print(&format!("exploring {}\n", plural(tests.len(), "test")));
         }
         let style = ProgressStyle::with_template("{spinner} [{pos}/{len}] {wide_msg}");
@@ -77,7 +102,7 @@ impl<W: Write> Human<W> {
     fn test_finished(&mut self, test: &Test, result: &TestResult) {
         self.bar.inc(1);
         let outcome = &result.outcome;
-        if !self.quiet || outcome.verdict != Verdict::Complete {
+        if self.amount != Amount::Quiet || outcome.verdict != Verdict::Complete {
             let line = self.line(test, outcome);
             self.print(&line);
         }
@@ -98,18 +123,28 @@ impl<W: Write> Human<W> {
     /// The line of a test.
     fn line(&self, test: &Test, outcome: &Outcome) -> String {
         let counts = &outcome.counts;
+        let pruned = match counts.pruned {
+            0 => String::new(),
+            pruned => format!("{pruned:>5} pruned"),
+        };
         let mut line = format!(
-            "{} {:<width$}  {:>7} executions  {:>5} blocked  {:>8} steps  {:>8}",
+            "{} {:<width$}  {:>7} executions  {:>5} blocked  {pruned:<12}  {:>8} steps",
             verdict(outcome.verdict),
             test.display_name(),
             counts.complete,
             counts.blocked,
             counts.steps,
-            time(outcome.time),
             width = self.name_width,
         );
-        if let Some(reason) = &outcome.reason {
-            line.push_str(&format!("\n             {}", reason.dimmed()));
+        if self.amount == Amount::Verbose {
+            line.push_str(&format!(
+                "  {:>8} states  {:>5} checks  {:>8} equal of {} compared",
+                counts.states, counts.checks, counts.equal, counts.compared
+            ));
+        }
+        line.push_str(&format!("  {:>8}", time(outcome.time)));
+        for text in outcome.reason.iter().chain(&outcome.note) {
+            line.push_str(&format!("\n             {}", text.dimmed()));
         }
         line.push('\n');
         line
@@ -173,11 +208,52 @@ impl<W: Write> Human<W> {
     }
 }
 
+impl<W: Write> Human<W> {
+    fn compared(&mut self, test: &Test, number: u64, outcome: &Outcome, again: Option<&str>) {
+        self.bar.finish_and_clear();
+        let name = test.display_name();
+        let Counts { compared, equal, .. } = outcome.counts;
+        let text = if let Some(pair) = &outcome.pair {
+            Pair {
+                test: &name,
+                number,
+                pair,
+                sources: &self.sources,
+            }
+            .render()
+        } else if outcome.verdict == Verdict::Failed {
+            Failure {
+                test: &name,
+                outcome,
+                replay: None,
+                again,
+                sources: &self.sources,
+            }
+            .render()
+        } else {
+            let unequal = compared - equal;
+            let what = match (compared, unequal) {
+                (0, _) => "no two orders of conflicting steps were compared".to_owned(),
+                (_, 0) => format!("pairs of orders compared: {compared}, all of which lead to equal states"),
+                _ => format!("pairs of orders compared: {compared}, of which {unequal} lead to different states"),
+            };
+            let more = outcome
+                .reason
+                .iter()
+                .chain(&outcome.note)
+                .map(|text| format!("\n  {text}"));
+            let more: String = more.collect();
+            format!("{} {name}\n  {what}{}\n", "no such pair:".yellow().bold(), more)
+        };
+        self.print(&text);
+    }
+}
+
 impl<W: Write> Reporter for Human<W> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::FacadesBuilding => {
-                if !self.quiet {
+                if self.amount != Amount::Quiet {
                     let what = "the facades of the standard library (once for each toolchain)";
                     anstream::eprintln!("{} {what}", "    Building".green().bold());
                 }
@@ -188,6 +264,12 @@ impl<W: Write> Reporter for Human<W> {
             Event::Replaying { test } => self.bar.set_message(format!("{}: replaying", test.display_name())),
             Event::TestFinished { test, result } => self.test_finished(test, result),
             Event::RunFinished { summary } => self.run_finished(summary),
+            Event::Compared {
+                test,
+                number,
+                outcome,
+                again,
+            } => self.compared(test, number, outcome, again),
             Event::Replayed { test, seed, outcome } => self.replayed(test, seed, outcome),
         }
     }

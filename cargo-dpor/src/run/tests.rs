@@ -2,6 +2,7 @@ use super::*;
 use crate::build::Binary;
 use crate::child::Account;
 use crate::cli;
+use dpor_protocol::PairReport;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,7 @@ fn exit_codes_of_replays() {
     let outcome = |verdict, diverged: bool| Outcome {
         verdict,
         reason: None,
+        note: None,
         counts: Counts::default(),
         failure: None,
         seed: None,
@@ -54,11 +56,46 @@ fn exit_codes_of_replays() {
             diverged: diverged.then(|| (0, String::new(), String::new())),
             ..Account::default()
         },
+        pair: None,
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
     assert_eq!(replay_exit(&outcome(Verdict::Complete, false)), Exit::Complete);
     assert_eq!(replay_exit(&outcome(Verdict::Failed, true)), Exit::Usage);
+}
+
+#[test]
+fn exit_codes_of_diff_states() {
+    let outcome = |verdict, compared, equal, found: bool| Outcome {
+        verdict,
+        reason: None,
+        note: None,
+        counts: Counts {
+            compared,
+            equal,
+            ..Counts::default()
+        },
+        failure: None,
+        seed: None,
+        account: Account::default(),
+        pair: found.then(|| PairReport {
+            common: 0,
+            first: vec![],
+            second: vec![],
+            differences: vec![],
+        }),
+        time: Duration::ZERO,
+    };
+    for (verdict, compared, equal, found, exit) in [
+        (Verdict::Complete, 3, 1, true, Exit::Complete),
+        (Verdict::Complete, 3, 3, false, Exit::Complete),
+        (Verdict::Complete, 0, 0, false, Exit::Complete),
+        (Verdict::Complete, 3, 1, false, Exit::Usage),
+        (Verdict::Incomplete, 3, 1, false, Exit::Incomplete),
+        (Verdict::Failed, 3, 1, false, Exit::Failed),
+    ] {
+        assert_eq!(diff_states_exit(&outcome(verdict, compared, equal, found)), exit);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The driver owns the search (re-execution, the stack of states, limits, statistics); a strategy says
 //! which transitions a new state starts with, whether transitions fall asleep, and what a race adds.
 
+mod context;
 mod exhaustive;
 mod random;
 mod source;
@@ -17,13 +18,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How to explore.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
     /// Every interleaving of steps.
     Exhaustive,
     /// Source-DPOR with sleep sets: at least one execution of every Mazurkiewicz trace.
-    #[default]
     Source,
+    /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The default.
+    Context(Context),
     /// A seeded random walk; never complete.
     Random {
         /// The seed of the first execution.
@@ -31,11 +33,113 @@ pub enum Strategy {
     },
 }
 
+/// How [`Strategy::Context`] finds orders that lead to the same state, and which optimisations of CAV 2017, §5.3 it uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Context {
+    /// When states are compared.
+    pub check: Check,
+    /// Optimisation 1, *anticipating cuts*: an execution is given up as soon as nothing that can still happen would wake
+    /// what is asleep.
+    pub anticipate: bool,
+    /// Optimisation 2, *guiding with sleep sequences*: what is shortest asleep is explored first.
+    pub guide: bool,
+}
+
+/// When states are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Check {
+    /// Algorithm 1, line 13: as soon as a race is found, its reversal is run to see whether it leads to the same state.
+    Eager,
+    /// §6.2: the state is stored with the reversal, and compared if the exploration comes by it.
+    Lazy,
+    /// The state of every node of the search is stored; an execution that reaches one that has been explored ends there.
+    Stored,
+}
+
+impl Context {
+    /// The paper's basic algorithm.
+    pub const CDPOR1: Context = Context {
+        check: Check::Eager,
+        anticipate: false,
+        guide: false,
+    };
+    /// With the first optimisation.
+    pub const CDPOR2: Context = Context {
+        anticipate: true,
+        ..Context::CDPOR1
+    };
+    /// With both optimisations.
+    pub const CDPOR3: Context = Context {
+        guide: true,
+        ..Context::CDPOR2
+    };
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Context {
+            check: Check::Stored,
+            anticipate: false,
+            guide: false,
+        }
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Context::CDPOR1 => return f.write_str("cdpor1"),
+            Context::CDPOR2 => return f.write_str("cdpor2"),
+            Context::CDPOR3 => return f.write_str("cdpor3"),
+            context if context == Context::default() => return f.write_str("context"),
+            _ => {}
+        }
+        let check = match self.check {
+            Check::Eager => "eager",
+            Check::Lazy => "lazy",
+            Check::Stored => "stored",
+        };
+        write!(f, "context:{check}")?;
+        if self.anticipate {
+            f.write_str(",anticipate")?;
+        }
+        if self.guide {
+            f.write_str(",guide")?;
+        }
+        Ok(())
+    }
+}
+
+impl Context {
+    /// Reads a list such as `eager,guide`.
+    fn from_options(options: &str) -> Option<Context> {
+        let mut context = Context::default();
+        for option in options.split(',') {
+            match option {
+                "eager" => context.check = Check::Eager,
+                "lazy" => context.check = Check::Lazy,
+                "stored" => context.check = Check::Stored,
+                "anticipate" => context.anticipate = true,
+                "guide" => context.guide = true,
+                _ => return None,
+            }
+        }
+        Some(context)
+    }
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Strategy::Context(Context::default())
+    }
+}
+
 impl Strategy {
     pub(crate) fn rules(self) -> Box<dyn Rules> {
         match self {
             Strategy::Exhaustive => Box::new(exhaustive::Exhaustive),
             Strategy::Source => Box::new(source::Source),
+            Strategy::Context(context) => Box::new(context::ContextSensitive::new(context)),
             Strategy::Random { seed } => Box::new(random::Random::new(seed)),
         }
     }
@@ -46,6 +150,7 @@ impl fmt::Display for Strategy {
         match self {
             Strategy::Exhaustive => f.write_str("exhaustive"),
             Strategy::Source => f.write_str("source"),
+            Strategy::Context(context) => context.fmt(f),
             Strategy::Random { seed: 0 } => f.write_str("random"),
             Strategy::Random { seed } => write!(f, "random:{seed}"),
         }
@@ -60,7 +165,8 @@ impl fmt::Display for UnknownStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "unknown strategy `{}`; there are `source`, `exhaustive`, `random` and `random:SEED`",
+            "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, guide), \
+             `cdpor1`, `cdpor2`, `cdpor3`, `source`, `exhaustive`, `random` and `random:SEED`",
             self.0
         )
     }
@@ -75,12 +181,17 @@ impl FromStr for Strategy {
         match name {
             "exhaustive" => Ok(Strategy::Exhaustive),
             "source" => Ok(Strategy::Source),
+            "context" => Ok(Strategy::Context(Context::default())),
+            "cdpor1" => Ok(Strategy::Context(Context::CDPOR1)),
+            "cdpor2" => Ok(Strategy::Context(Context::CDPOR2)),
+            "cdpor3" => Ok(Strategy::Context(Context::CDPOR3)),
             "random" => Ok(Strategy::Random { seed: 0 }),
-            other => other
-                .strip_prefix("random:")
-                .and_then(|seed| seed.parse().ok())
-                .map(|seed| Strategy::Random { seed })
-                .ok_or_else(|| UnknownStrategy(name.to_owned())),
+            other => match other.split_once(':') {
+                Some(("random", seed)) => seed.parse().ok().map(|seed| Strategy::Random { seed }),
+                Some(("context", options)) => Context::from_options(options).map(Strategy::Context),
+                _ => None,
+            }
+            .ok_or_else(|| UnknownStrategy(name.to_owned())),
         }
     }
 }
@@ -116,6 +227,11 @@ pub(crate) trait Rules {
 
     /// Notes in the states of the current execution what must be explored because of a race.
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics);
+
+    /// What is compared, if states are.
+    fn context(&self) -> Option<Context> {
+        None
+    }
 
     /// Whether the search goes back to earlier states; otherwise every execution starts afresh.
     fn backtracks(&self) -> bool {

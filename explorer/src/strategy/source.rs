@@ -8,6 +8,7 @@
 use super::{Race, Rules, all_enabled};
 use crate::driver::State;
 use crate::statistics::Statistics;
+use crate::system::Transition;
 use crate::thread::{BitSet, ThreadId};
 use crate::trace::Trace;
 
@@ -17,11 +18,7 @@ impl Rules for Source {
     fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
         let awake = |thread: &ThreadId| state.awake_transitions(*thread).next().is_some();
         // A thread some of whose alternatives are asleep would hide their races: they do not run here.
-        let fully = |thread: &ThreadId| {
-            state
-                .alternatives(*thread)
-                .is_some_and(|all| all.len() == state.awake_transitions(*thread).count())
-        };
+        let fully = |thread: &ThreadId| state.is_fully_awake(*thread);
         let threads = || state.enabled.iter().map(|&(thread, _)| thread);
         let first = previous.filter(fully).or_else(|| threads().find(fully));
         state.backtrack = match first {
@@ -39,38 +36,51 @@ impl Rules for Source {
     }
 
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
-        let state = &mut states[race.event];
-        let mut candidate = None;
-        for (thread, event) in trace.initials(race.event, race.removed, race.thread, race.footprint) {
-            if state.backtrack.contains(thread.0) {
-                return;
-            }
-            let Some(alternatives) = state.alternatives(thread) else {
-                continue;
-            };
-            let asleep = match event {
-                Some(event) => state.is_asleep(trace.events()[event].transition()),
-                // In the reversed order the operation may take any of its alternatives.
-                None => alternatives
-                    .iter()
-                    .all(|alternative| state.is_asleep(crate::system::Transition { thread, alternative })),
-            };
-            if asleep {
-                return;
-            }
-            if candidate.is_none() || thread == race.thread {
-                candidate = Some(thread);
-            }
+        let prefer = race.thread;
+        missing_initial(states, trace, race, prefer, statistics);
+    }
+}
+
+/// Adds an initial of the race's reversal to the backtrack set of the state before the event, `prefer` if it is one,
+/// unless one is there or asleep.
+pub(super) fn missing_initial(
+    states: &mut [State],
+    trace: &Trace,
+    race: Race<'_>,
+    prefer: ThreadId,
+    statistics: &mut Statistics,
+) {
+    let state = &mut states[race.event];
+    let mut candidate = None;
+    for (thread, event) in trace.initials(race.event, race.removed, race.thread, race.footprint) {
+        if state.backtrack.contains(thread.0) {
+            return;
         }
-        match candidate {
-            Some(thread) => {
-                statistics.backtracks += 1;
-                state.backtrack.insert(thread.0);
-            }
-            None => {
-                statistics.fallbacks += 1;
-                state.backtrack = all_enabled(state);
-            }
+        let Some(alternatives) = state.alternatives(thread) else {
+            continue;
+        };
+        let asleep = match event {
+            Some(event) => state.is_asleep(trace.events()[event].transition()),
+            // In the reversed order the operation may take any of its alternatives.
+            None => alternatives
+                .iter()
+                .all(|alternative| state.is_asleep(Transition { thread, alternative })),
+        };
+        if asleep {
+            return;
+        }
+        if candidate.is_none() || thread == prefer {
+            candidate = Some(thread);
+        }
+    }
+    match candidate {
+        Some(thread) => {
+            statistics.backtracks += 1;
+            state.backtrack.insert(thread.0);
+        }
+        None => {
+            statistics.fallbacks += 1;
+            state.backtrack = all_enabled(state);
         }
     }
 }

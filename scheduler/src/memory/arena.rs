@@ -4,17 +4,16 @@
 //! A 16-byte header stands before each block. A freed block is filled with [`FREED_FILL`] and not used again within an
 //! execution, so a second free is always recognised, and a read after a free finds garbage that is always the same.
 //! What is not allocated by a model thread comes from the system's allocator, and so does what the checker allocates
-//! while it runs on a model thread's stack (see [`enter_checker`]).
+//! for one (see [`super::switch`]).
 //!
 //! A block of the system's that a model thread frees or moves is left as it is: it is older than the execution, and the
 //! next execution will start with statics and thread-locals that still refer to it.
 
 use super::region::{self, PAGE, Record};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::{self, null_mut};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// What freed bytes are filled with.
 pub(crate) const FREED_FILL: u8 = 0xDD;
@@ -46,43 +45,15 @@ const LARGE: usize = 1 << 20;
 
 const _: () = assert!(HEADER == 16);
 
-/// How deep the checker's own code is nested on the stack of the running model thread.
-#[unsafe(link_section = ".dpor.data")]
-static CHECKER_DEPTH: AtomicU32 = AtomicU32::new(0);
-
 /// The function to call on a fault, or 0.
 #[unsafe(link_section = ".dpor.data")]
 static FAULT_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// While it lives, allocations on model threads come from the system's allocator.
-#[must_use]
-pub(crate) struct InChecker(PhantomData<*mut ()>);
-
-/// Says that what follows, until the guard is dropped, is the checker's work and not the program's.
-///
-/// Has no effect off the model's threads. The guard must not be alive when the running thread is switched.
-#[inline(always)]
-pub(crate) fn enter_checker() -> InChecker {
-    // Loads and stores suffice: only the model's one thread of the operating system gets here with an effect.
-    if region::on_model_thread() {
-        CHECKER_DEPTH.store(CHECKER_DEPTH.load(Relaxed) + 1, Relaxed);
-    }
-    InChecker(PhantomData)
-}
-
-impl Drop for InChecker {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if region::on_model_thread() {
-            CHECKER_DEPTH.store(CHECKER_DEPTH.load(Relaxed).saturating_sub(1), Relaxed);
-        }
-    }
-}
-
-/// Says whether the caller is the explored program: on a model thread, and not in the checker.
+/// Says whether the caller is the explored program: on a model thread's stack, which the checker leaves for its own work
+/// (see [`super::switch`]).
 #[inline(always)]
 pub(crate) fn in_program() -> bool {
-    region::on_model_thread() && CHECKER_DEPTH.load(Relaxed) == 0
+    region::on_model_thread()
 }
 
 /// Sets what is called when the explored program misuses its heap or uses it up, with the address in question.
@@ -91,6 +62,22 @@ pub(crate) fn in_program() -> bool {
 /// allocation without room gives null.
 pub(crate) fn set_fault_hook(hook: fn(HeapFault, usize)) {
     FAULT_HOOK.store(hook as usize, Relaxed);
+}
+
+/// The function to call with each block that the program allocates, or 0.
+#[unsafe(link_section = ".dpor.data")]
+static TRACE_HOOK: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets what is called with the address of each block that the explored program allocates. It runs on the stack of whoever
+/// allocates, and must not allocate as the program does.
+pub(crate) fn set_trace_hook(hook: Option<fn(usize)>) {
+    TRACE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
+}
+
+#[cold]
+fn trace(hook: usize, block: usize) {
+    // SAFETY: only `set_trace_hook` writes the static, and only functions of this type.
+    unsafe { std::mem::transmute::<usize, fn(usize)>(hook)(block) };
 }
 
 #[cold]
@@ -191,6 +178,10 @@ fn allocate(thread: usize, layout: Layout) -> *mut u8 {
 fn hand_out(record: &mut Record, block: usize, end: usize, layout: Layout) -> *mut u8 {
     record.cursor = end;
     record.last = block;
+    let traced = TRACE_HOOK.load(Relaxed);
+    if traced != 0 {
+        trace(traced, block);
+    }
     // SAFETY: `cursor <= block - HEADER` and `block <= end`, all in the free part of the thread's arena.
     unsafe {
         header(block).write(Header {
@@ -314,8 +305,6 @@ unsafe fn wipe_large(start: usize, size: usize, fill: u8) {
 /// Makes the heap of the explored program empty and all zero, and its random bytes start again, for the next execution.
 /// Takes time for what was used.
 ///
-/// Also ends what [`enter_checker`] began on a model thread that is abandoned without unwinding.
-///
 /// # Safety
 ///
 /// The region is reserved, the caller is the model's thread of the operating system but not on a model thread's stack,
@@ -333,7 +322,16 @@ pub(crate) unsafe fn reset() {
         record.draws = 0;
     }
     region::mark_none_used();
-    CHECKER_DEPTH.store(0, Relaxed);
+}
+
+/// The thread's newest block, which alone can grow where it is.
+///
+/// # Safety
+///
+/// As for [`used_ranges`].
+pub(crate) unsafe fn newest_block(thread: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { (*region::record(thread)).last }
 }
 
 /// The used parts of all arenas, in order of threads: blocks, live or freed, with their headers.
@@ -346,6 +344,44 @@ pub(crate) unsafe fn used_ranges() -> impl Iterator<Item = Range<usize>> {
         // SAFETY: the caller's promise.
         let cursor = unsafe { (*region::record(thread)).cursor };
         (cursor != 0).then(|| region::arena_slot(thread).0..cursor)
+    })
+}
+
+/// A block, seen in a copy of its arena.
+pub(crate) struct Block {
+    /// Where its header starts.
+    pub header: usize,
+    pub bytes: Range<usize>,
+    pub freed: bool,
+    /// Where the next one can start.
+    pub next: usize,
+}
+
+/// The blocks in the used part of an arena, of which `bytes` are a copy; it starts at `start`.
+pub(crate) fn blocks(bytes: &[u8], start: usize) -> impl Iterator<Item = Block> + '_ {
+    let word = move |at: usize| {
+        let bytes = bytes.get(at - start..)?.first_chunk()?;
+        Some(u64::from_ne_bytes(*bytes))
+    };
+    let mut at = start;
+    std::iter::from_fn(move || {
+        loop {
+            let (size, magic) = (word(at)? as usize, word(at + 8)?);
+            // A large alignment leaves a gap of zeroes before the header.
+            if magic != LIVE && magic != FREED {
+                at += HEADER;
+                continue;
+            }
+            let (header, block) = (at, at + HEADER);
+            // What a block has lost by shrinking is never handed out again, so the next header may be further on.
+            at = (block + size + HEADER - 1) & !(HEADER - 1);
+            return Some(Block {
+                header,
+                bytes: block..block + size,
+                freed: magic == FREED,
+                next: at,
+            });
+        }
     })
 }
 

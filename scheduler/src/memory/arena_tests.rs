@@ -1,12 +1,12 @@
 use super::*;
+use crate::memory::switch::in_checker;
 use crate::memory::testing::{Model, on_thread};
 use std::sync::Mutex;
 
 static FAULTS: Mutex<Vec<(HeapFault, usize)>> = Mutex::new(Vec::new());
 
 fn note(kind: HeapFault, address: usize) {
-    let _checker = enter_checker();
-    FAULTS.lock().unwrap().push((kind, address));
+    in_checker(|| FAULTS.lock().unwrap().push((kind, address)));
 }
 
 fn faults() -> Vec<(HeapFault, usize)> {
@@ -162,13 +162,10 @@ fn the_checker_allocates_outside() {
     let _model = Model::enter();
     on_thread(0, || {
         let before = used(0);
-        let checker = enter_checker();
-        let outside = Box::new(1);
-        drop(checker);
+        let outside = in_checker(|| Box::new(1));
         assert_eq!(used(0), before);
         assert!(!region::in_arena(&raw const *outside as usize));
-        let _checker = enter_checker();
-        drop(outside);
+        in_checker(|| drop(outside));
     });
 }
 
@@ -201,4 +198,39 @@ fn reset_gives_zeroes_again() {
         };
         assert!(bytes.iter().all(|&byte| byte == 0));
     }
+}
+
+#[test]
+fn blocks_are_found_in_a_copy() {
+    let _model = Model::enter();
+    let expected = on_thread(4, || {
+        let mut expected = Vec::new();
+        for (size, align, free) in [
+            (10, 1, false),
+            (100, 256, true),
+            (0, 1, false),
+            (64, 64, false),
+            (16, 16, true),
+        ] {
+            let layout = Layout::from_size_align(size, align).unwrap();
+            // SAFETY: a live block of that layout is freed once.
+            unsafe {
+                let block = DporAllocator.alloc(layout);
+                if free {
+                    DporAllocator.dealloc(block, layout);
+                }
+                in_checker(|| expected.push((block as usize, size, free)));
+            }
+        }
+        expected
+    });
+    // SAFETY: a `Model` is held.
+    let range = unsafe { used_ranges() }.next().unwrap();
+    // SAFETY: the used part of an arena.
+    let bytes = unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) };
+    let found: Vec<_> = blocks(bytes, range.start)
+        .map(|block| (block.bytes.start, block.bytes.len(), block.freed))
+        .collect();
+    assert_eq!(found, expected);
+    in_checker(|| drop(expected));
 }

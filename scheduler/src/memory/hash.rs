@@ -5,20 +5,32 @@
 //! only by a collision of 128 bits.
 
 use std::ops::Range;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_128;
 
-/// Hashes numbers and ranges of memory, one after the other.
-pub(crate) struct StateHasher(Xxh3);
+/// From this size on, a range is hashed where it is, and its hash counts in its place.
+const LARGE: usize = 1024;
+
+/// Hashes numbers and ranges of memory, one after the other. What is small is gathered and hashed at once: the hash
+/// function takes as long for one word as for many.
+pub(crate) struct StateHasher {
+    gathered: Vec<u8>,
+    hashed: u64,
+}
 
 impl StateHasher {
-    /// A hasher that has seen nothing.
-    pub(crate) fn new() -> StateHasher {
-        StateHasher(Xxh3::new())
+    /// A hasher that has seen nothing, with the memory of an earlier one.
+    pub(crate) fn new(mut memory: Vec<u8>) -> StateHasher {
+        memory.clear();
+        StateHasher {
+            gathered: memory,
+            hashed: 0,
+        }
     }
 
     /// Adds a number.
+    #[inline]
     pub(crate) fn number(&mut self, number: u64) {
-        self.0.update(&number.to_ne_bytes());
+        self.gathered.extend_from_slice(&number.to_ne_bytes());
     }
 
     /// Adds a range of addresses and the bytes there.
@@ -26,24 +38,29 @@ impl StateHasher {
     /// # Safety
     ///
     /// The bytes can be read, and nobody writes them meanwhile.
+    #[inline]
     pub(crate) unsafe fn range(&mut self, range: Range<usize>) {
-        // Both ends go in, so that bytes cannot move from one range to the next unseen.
         self.number(range.start as u64);
-        self.number(range.end as u64);
         // SAFETY: the caller's promise.
-        self.0
-            .update(unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) });
+        self.bytes(unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) });
     }
 
-    /// Adds bytes whose address is of no meaning, such as the saved thread-locals of a suspended thread.
+    /// Adds bytes, and how many they are, so that bytes cannot move from one range to the next unseen.
+    #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        self.0.update(bytes);
+        if bytes.len() < LARGE {
+            self.gathered.extend_from_slice(bytes);
+        } else {
+            self.hashed += bytes.len() as u64;
+            self.gathered.extend_from_slice(&xxh3_128(bytes).to_ne_bytes());
+        }
     }
 
-    /// The hash of all that was added.
-    pub(crate) fn finish(&self) -> u128 {
-        self.0.digest128()
+    /// The hash of all that was added, how many bytes were hashed, and the memory for the next hasher.
+    pub(crate) fn finish(self) -> (u128, u64, Vec<u8>) {
+        let hash = xxh3_128(&self.gathered);
+        (hash, self.hashed + self.gathered.len() as u64, self.gathered)
     }
 }
 
@@ -55,27 +72,39 @@ mod tests {
         let ranges = ranges
             .iter()
             .map(|bytes| bytes.as_ptr() as usize..bytes.as_ptr() as usize + bytes.len());
-        let mut hasher = StateHasher::new();
+        let mut hasher = StateHasher::new(Vec::new());
         // SAFETY: the slices are borrowed.
         ranges.for_each(|range| unsafe { hasher.range(range) });
-        hasher.finish()
+        hasher.finish().0
     }
 
     #[test]
     fn every_byte_and_every_border_counts() {
-        let mut bytes = vec![0u8; 1000];
-        let before = hash(&[&bytes]);
-        assert_eq!(before, hash(&[&bytes]));
-        assert_ne!(before, hash(&[&bytes[..500], &bytes[500..]]));
-        assert_ne!(
-            hash(&[&bytes[..500], &bytes[500..]]),
-            hash(&[&bytes[..501], &bytes[501..]])
-        );
-        for i in [0, 1, 499, 999] {
-            bytes[i] = 1;
-            assert_ne!(before, hash(&[&bytes]));
-            bytes[i] = 0;
+        for size in [100, LARGE - 1, LARGE, 10 * LARGE] {
+            let mut bytes = vec![0u8; size];
+            let (half, before) = (size / 2, hash(&[&bytes]));
+            assert_eq!(before, hash(&[&bytes]));
+            assert_ne!(before, hash(&[&bytes[..half], &bytes[half..]]));
+            assert_ne!(
+                hash(&[&bytes[..half], &bytes[half..]]),
+                hash(&[&bytes[..half + 1], &bytes[half + 1..]])
+            );
+            for i in [0, 1, half, size - 1] {
+                bytes[i] = 1;
+                assert_ne!(before, hash(&[&bytes]));
+                bytes[i] = 0;
+            }
+            assert_eq!(before, hash(&[&bytes]));
         }
-        assert_eq!(before, hash(&[&bytes]));
+    }
+
+    #[test]
+    fn the_cost_is_the_bytes_hashed() {
+        let mut hasher = StateHasher::new(vec![1; 7]);
+        hasher.number(5);
+        hasher.bytes(&[0; 10]);
+        hasher.bytes(&[0; 10_000]);
+        let (_, cost, memory) = hasher.finish();
+        assert_eq!((cost, memory.len()), (8 + 18 + 8 + 16 + 10_000, 8 + 18 + 8 + 16));
     }
 }

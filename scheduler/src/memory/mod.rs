@@ -8,6 +8,8 @@
 //! | statics of the executable | `statics` | restored from an image |
 //! | thread-locals of the executable | `tls` | restored from an image, swapped at each switch |
 //!
+//! The checker's own work for a running model thread is done on a stack of its own (`switch`).
+//!
 //! The model runs on one thread of the operating system. Everything here that is not atomic relies on that.
 //! The checker's own statics live in the link section `.dpor.data`, which `statics` leaves alone.
 
@@ -17,6 +19,7 @@ pub(crate) mod hash;
 pub(crate) mod region;
 pub(crate) mod stacks;
 pub(crate) mod statics;
+pub(crate) mod switch;
 pub(crate) mod tls;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! 0x1000_0000_0000  stacks, 256 MiB for each of 65,536 threads; inaccessible until a stack is made
 //! 0x2000_0000_0000  arenas of threads < 1024, 32 GiB each
 //! 0x4000_0000_0000  arenas of all other threads, 256 MiB each
-//! 0x5000_0000_0000  records: the bookkeeping of each thread's region
+//! 0x5000_0000_0000  records: the bookkeeping of each thread's region; above them, stacks of the checker's own
 //! ```
 //!
 //! Each area is a whole multiple of 2^44 bytes, so that asking which area an address lies in is one shift and one
@@ -32,7 +32,12 @@ const LARGE_THREADS: usize = 1 << 10;
 const SMALL_ARENAS: usize = 4 << AREA_BITS;
 const SMALL_BITS: u32 = 28;
 const RECORDS: usize = 5 << AREA_BITS;
+/// Start and end of the stack on which the checker works for a running model thread. Below it nothing is mapped.
+pub(crate) const CHECKER_STACK: (usize, usize) = (RECORDS + (8 << 20), RECORDS + (9 << 20));
+/// Start and end of the stack from which coroutines are resumed. Below it nothing is mapped.
+pub(crate) const RESUMER_STACK: (usize, usize) = (RECORDS + (16 << 20), RECORDS + (16 << 20) + (64 << 10));
 
+const _: () = assert!(RECORDS + MAX_THREADS * size_of::<Record>() < CHECKER_STACK.0);
 const _: () = assert!(STACKS + (MAX_THREADS << STACK_BITS) <= ARENAS);
 const _: () = assert!(ARENAS + (LARGE_THREADS << LARGE_BITS) <= SMALL_ARENAS);
 const _: () = assert!(SMALL_ARENAS + (MAX_THREADS << SMALL_BITS) <= RECORDS);
@@ -51,6 +56,10 @@ pub(crate) struct Record {
     pub draws: u64,
     /// Lowest accessible address of the stack; 0 before the thread's first stack.
     pub stack_limit: usize,
+    /// The lowest stack pointer at which the thread was ever suspended; 0 if it never was.
+    pub deepest: usize,
+    /// The facades' pointer of the thread; null when the thread starts.
+    pub local_root: *mut u8,
 }
 
 /// Why the address plan cannot be realised in this process.
@@ -94,7 +103,12 @@ pub(crate) fn reserve() -> Result<(), &'static RegionError> {
     DONE.get_or_init(|| {
         map(STACKS, ARENAS - STACKS, libc::PROT_NONE)?;
         let records = MAX_THREADS * size_of::<Record>();
-        map(ARENAS, RECORDS + records - ARENAS, libc::PROT_READ | libc::PROT_WRITE)
+        let writable = libc::PROT_READ | libc::PROT_WRITE;
+        map(ARENAS, RECORDS + records - ARENAS, writable)?;
+        for (start, end) in [CHECKER_STACK, RESUMER_STACK] {
+            map(start, end - start, writable)?;
+        }
+        Ok(())
     })
     .as_ref()
     .copied()

@@ -96,23 +96,56 @@ impl ModelStack {
     }
 }
 
-/// So much of a stack is cleared by writing; below, pages are given back.
-const SHALLOW: usize = 16 << 10;
+/// A stack is searched for leftovers in pieces of this size.
+const PIECE: usize = 512;
+/// Below so many bytes of zero, nothing is left over: calls that leave more than that untouched, and write below it, are
+/// not known of otherwise. What is missed makes equal states look different at worst.
+const QUIET: usize = 4096;
+/// What was in use deeper than this is given back to the kernel.
+const DEEP: usize = 64 << 10;
 
 impl ModelStack {
-    /// Sets the whole stack to zero.
+    /// Sets to zero what earlier executions have left on the stack.
     ///
     /// # Safety
     ///
     /// Nothing runs on the stack.
     pub(crate) unsafe fn clear(&self) {
         let (start, end) = (self.limit.get() + PAGE, self.base.get());
-        let shallow = end - SHALLOW.min(end - start);
-        // SAFETY: the range is this stack's, which nobody uses.
+        // SAFETY: a stack has a thread, and the region is reserved.
+        let deepest = unsafe { (*region::record(region::stack_thread(end - 1))).deepest };
+        let known = if deepest == 0 { end } else { deepest.max(start) };
+        let floor = start.max(end.saturating_sub(DEEP));
+        // SAFETY: the ranges are this stack's, which nobody uses.
         unsafe {
-            std::ptr::write_bytes(shallow as *mut u8, 0, end - shallow);
-            libc::madvise(start as *mut _, shallow - start, libc::MADV_DONTNEED);
+            let mut lowest = known.max(floor) & !(PIECE - 1);
+            std::ptr::write_bytes(lowest as *mut u8, 0, end - lowest);
+            let mut quiet = 0;
+            while quiet < QUIET && lowest > floor {
+                lowest -= PIECE;
+                let piece = std::slice::from_raw_parts_mut(lowest as *mut u64, PIECE / 8);
+                // All of them, without a branch for each.
+                if piece.iter().fold(0, |all, word| all | word) == 0 {
+                    quiet += PIECE;
+                } else {
+                    piece.fill(0);
+                    quiet = 0;
+                }
+            }
+            if known < floor || quiet < QUIET {
+                libc::madvise(start as *mut _, lowest - start, libc::MADV_DONTNEED);
+            }
         }
+    }
+}
+
+/// Notes how deep the stack of a thread is in use that is suspended at `pointer`.
+#[inline]
+pub(crate) fn note_depth(pointer: usize) {
+    // SAFETY: a thread is suspended, so the region is reserved; only the model's thread of the operating system calls this.
+    let record = unsafe { &mut *region::record(region::stack_thread(pointer)) };
+    if pointer < record.deepest || record.deepest == 0 {
+        record.deepest = pointer;
     }
 }
 
@@ -182,6 +215,32 @@ mod tests {
         // SAFETY: as above.
         let beyond = unsafe { ModelStack::new(region::MAX_THREADS, 0) };
         assert!(matches!(beyond, Err(StackError::TooManyThreads)));
+    }
+
+    #[test]
+    fn a_cleared_stack_is_zero() {
+        let _model = Model::enter();
+        // SAFETY: `Model` reserves the region and is exclusive.
+        let stack = unsafe { ModelStack::new(41, DEFAULT_SIZE) }.unwrap();
+        let (end, size) = (stack.base().get(), DEFAULT_SIZE);
+        // SAFETY: the usable part of a stack that nobody runs on.
+        let bytes = || unsafe { std::slice::from_raw_parts_mut((end - size) as *mut u8, size) };
+        for depth in [1, 600, 5_000, DEEP - 1, DEEP, DEEP + 1, size] {
+            bytes()[size - depth..].fill(7);
+            // SAFETY: nobody runs on the stack.
+            unsafe { stack.clear() };
+            assert!(bytes().iter().all(|&byte| byte == 0), "{depth}");
+        }
+        // A gap is known of when the thread was suspended below it.
+        for depth in [20_000, 200_000] {
+            bytes()[size - depth] = 7;
+            note_depth(end - depth);
+            // SAFETY: as above.
+            unsafe { stack.clear() };
+            assert!(bytes().iter().all(|&byte| byte == 0), "{depth}");
+        }
+        // SAFETY: `Model` is exclusive.
+        unsafe { (*region::record(41)).deepest = 0 };
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 
 /// Crates whose statics are not the explored program's: the real standard library with all that it contains, and the
 /// checker.
-const FOREIGN_CRATES: &[&str] = &[
+pub(crate) const FOREIGN_CRATES: &[&str] = &[
     "std",
     "core",
     "alloc",
@@ -144,13 +144,14 @@ impl StaticsImage {
 }
 
 /// A file mapped into memory.
-struct Mapped {
+pub(crate) struct Mapped {
     start: *mut libc::c_void,
     size: usize,
 }
 
 impl Mapped {
-    fn open(path: &str) -> io::Result<Mapped> {
+    /// Maps the whole file for reading.
+    pub(crate) fn open(path: &str) -> io::Result<Mapped> {
         let file = File::open(path)?;
         let size = file.metadata()?.len() as usize;
         // SAFETY: a new private mapping.
@@ -171,7 +172,8 @@ impl Mapped {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// What the file holds.
+    pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: mapped as long as `self` lives. The kernel refuses to write to an executable that runs.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.size) }
     }

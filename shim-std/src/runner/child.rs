@@ -3,9 +3,9 @@
 use super::body::Body;
 use super::describe::{self, Objects};
 use super::journal::Journaled;
-use super::seed_of;
+use super::{difference, needs_states, out_of_sight, seed_of};
 use dpor_explorer::{
-    End, Explorer, Limits, Observer, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
+    End, Explorer, Limits, Observer, Report, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
 };
 use dpor_protocol::{
     Config, Counts, Message, Mode, OutputStream, Phase, Seed, SeedStep, SharedSchedule, SourceLocation, StepReport,
@@ -42,6 +42,7 @@ pub(crate) fn serve(config: &str, test: &str, place: &std::panic::Location<'_>, 
     let _reporter = program::on_crash(crashed);
     let finished = match &config.mode {
         Mode::Explore => explore(&config, map, body, &mut parent),
+        Mode::DiffStates { pair } => diff_states(&config, *pair, map, body, &mut parent),
         Mode::Replay { seed } => replay(&config, seed, map, body, &mut parent),
     };
     parent.send(&finished);
@@ -115,6 +116,10 @@ fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
         pruned: statistics.pruned,
         cut: statistics.cut,
         steps: statistics.steps,
+        states: statistics.states,
+        compared: statistics.compared,
+        equal: statistics.equal,
+        checks: statistics.checks,
         races: statistics.races,
         refinements: statistics.refinements,
         peak_depth: statistics.peak_depth,
@@ -133,6 +138,14 @@ struct Progress<'a> {
 
 impl Observer<Journaled> for Progress<'_> {
     fn execution(&mut self, system: &mut Journaled, _: &End, _: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+        let &Statistics {
+            complete,
+            blocked,
+            pruned,
+            cut,
+            ..
+        } = statistics;
+        system.map.set_ended([complete, blocked, pruned, cut]);
         self.executions += 1;
         // Reading the clock costs about as much as a short execution.
         if self.executions.is_multiple_of(64) && self.sent.elapsed() >= Duration::from_millis(100) {
@@ -149,6 +162,7 @@ fn incomplete(reason: String) -> Message {
     Message::Finished {
         verdict: dpor_protocol::Verdict::Incomplete,
         reason: Some(reason),
+        note: None,
         counts: Counts::default(),
         failure: None,
         seed: None,
@@ -175,12 +189,8 @@ fn options(config: &Config) -> Options {
     }
 }
 
-fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
-    let strategy = match strategy(config) {
-        Ok(strategy) => strategy,
-        Err(error) => return incomplete(error),
-    };
-    let limits = Limits {
+fn limits(config: &Config) -> Limits {
+    Limits {
         executions: config.limits.executions,
         steps: config.limits.steps,
         time: config
@@ -188,13 +198,30 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
             .seconds
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         depth: config.limits.depth,
-    };
+    }
+}
+
+/// An exploration of the body, not yet begun, and what it is made of.
+fn explorer(
+    config: &Config,
+    map: &'static SharedSchedule,
+    body: Body,
+) -> Result<(Explorer<Journaled>, Strategy, Options), String> {
+    let strategy = strategy(config)?;
     let options = options(config);
-    let program = match Program::new(options, move || body.run()) {
-        Ok(program) => program,
-        Err(error) => return incomplete(error.to_string()),
+    let mut program = Program::new(options, move || body.run()).map_err(|error| error.to_string())?;
+    program.compare_states(needs_states(strategy));
+    program.exact_states(config.exact_states);
+    let explorer =
+        Explorer::new(Journaled::new(program, map), strategy, limits(config)).verify_states(config.exact_states);
+    Ok((explorer, strategy, options))
+}
+
+fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
+    let (mut explorer, strategy, options) = match explorer(config, map, body) {
+        Ok(explorer) => explorer,
+        Err(error) => return incomplete(error),
     };
-    let mut explorer = Explorer::new(Journaled::new(program, map), strategy, limits);
     let now = Instant::now();
     let report = explorer.run(&mut Progress {
         parent,
@@ -204,23 +231,77 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
     });
     let system = explorer.system();
     let counts = counts(&report.statistics, system.threads().len(), report.statistics.time);
+    let note = out_of_sight(&system.program, strategy);
     let (verdict, reason, failure, seed) = match report.verdict {
         Verdict::Complete => (dpor_protocol::Verdict::Complete, None, None, None),
         Verdict::Incomplete { reason } => (dpor_protocol::Verdict::Incomplete, Some(reason), None, None),
         Verdict::Failed { failure, .. } => {
-            // The mapping holds the kinds of operation as well.
+            // The mapping holds the kinds of operation as well. What ran last is the failing schedule, also if that was a
+            // check of the explorer's.
             let steps = map.snapshot().steps;
             let seed = seed_of(&system.program, &config.test, strategy, options, steps);
             let failure = describe::failure(&system.program, &failure, &mut Objects::default());
-            (dpor_protocol::Verdict::Failed, None, Some(failure), Some(seed.encode()))
+            (
+                dpor_protocol::Verdict::Failed,
+                None,
+                Some(Box::new(failure)),
+                Some(seed.encode()),
+            )
         }
     };
     Message::Finished {
         verdict,
         reason,
+        note,
         counts,
         failure,
         seed,
+    }
+}
+
+/// Looks for a pair of orders that lead to different states, and tells where these differ.
+fn diff_states(config: &Config, number: u64, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
+    let (explorer, strategy, options) = match explorer(config, map, body) {
+        Ok(explorer) => explorer,
+        Err(error) => return incomplete(error),
+    };
+    // A failing test has states as well.
+    let mut explorer = explorer.keep_going(true);
+    let mut pairs = difference::Pairs::up_to(number);
+    let Report { verdict, statistics } = explorer.run(&mut pairs);
+    let system = explorer.system();
+    let counts = counts(&statistics, system.threads().len(), statistics.time);
+    let note = out_of_sight(&system.program, strategy);
+    let finished = |verdict, reason, failure, seed| Message::Finished {
+        verdict,
+        reason,
+        note: note.clone(),
+        counts,
+        failure,
+        seed,
+    };
+    if let Some((first, second)) = pairs.last_found() {
+        return match difference::report(system, first, second) {
+            Ok(report) => {
+                parent.send(&Message::Pair(report));
+                finished(dpor_protocol::Verdict::Complete, None, None, None)
+            }
+            Err(why) => finished(dpor_protocol::Verdict::Incomplete, Some(why), None, None),
+        };
+    }
+    match verdict {
+        Verdict::Failed { failure, .. } if failure.kind == "nondeterminism" => {
+            let seed = seed_of(&system.program, &config.test, strategy, options, map.snapshot().steps);
+            let failure = describe::failure(&system.program, &failure, &mut Objects::default());
+            finished(
+                dpor_protocol::Verdict::Failed,
+                None,
+                Some(Box::new(failure)),
+                Some(seed.encode()),
+            )
+        }
+        Verdict::Complete | Verdict::Failed { .. } => finished(dpor_protocol::Verdict::Complete, None, None, None),
+        Verdict::Incomplete { reason } => finished(dpor_protocol::Verdict::Incomplete, Some(reason), None, None),
     }
 }
 
@@ -450,8 +531,9 @@ fn replay(config: &Config, seed: &str, map: &'static SharedSchedule, body: Body,
     Message::Finished {
         verdict: dpor_protocol::Verdict::Failed,
         reason: None,
+        note: None,
         counts,
-        failure: Some(failure),
+        failure: Some(Box::new(failure)),
         seed: Some(seed.encode()),
     }
 }

@@ -90,7 +90,7 @@ impl System for Journaled {
         self.program.finish()
     }
 
-    fn fingerprint(&mut self) -> Fingerprint {
+    fn fingerprint(&mut self) -> Option<Fingerprint> {
         self.program.fingerprint()
     }
 

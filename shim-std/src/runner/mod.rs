@@ -4,10 +4,11 @@
 mod body;
 mod child;
 mod describe;
+mod difference;
 mod journal;
 
 use body::Body;
-use dpor_explorer::{Explorer, Limits, Report, Statistics, Strategy, System, Verdict};
+use dpor_explorer::{Context, Explorer, Limits, Report, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Creation, Seed, SeedStep, test_hash};
 use dpor_scheduler::{OperationKind, Options, Program};
 use std::fmt;
@@ -23,6 +24,11 @@ use std::time::Duration;
 /// memory that was there before and does not grow, such as an `Arc` of atomics of std; a collection that is made outside and
 /// filled inside would end up pointing to memory that is gone.
 ///
+/// Statics of the executable are part of the explored program, and get their first values back before each execution. While a
+/// model runs, no other thread of the process may use them (but std's): let the tests of such an executable run one after the
+/// other (`--test-threads=1`), each in a process of its own (cargo-nextest), or let every one of them begin with `model`, which
+/// waits for its turn.
+///
 /// # Panics
 /// If an execution fails, with the report of that execution and the seed that [`Model::replay`] takes; if the exploration
 /// is incomplete; and if this process cannot hold a model.
@@ -37,6 +43,7 @@ pub struct Model {
     strategy: Strategy,
     limits: Limits,
     options: Options,
+    exact_states: bool,
 }
 
 impl Default for Model {
@@ -46,17 +53,19 @@ impl Default for Model {
 }
 
 impl Model {
-    /// The exploration that [`model`] makes: `source`, without limits.
+    /// The exploration that [`model`] makes: `context`, without limits.
     pub fn new() -> Model {
         Model {
             name: std::thread::current().name().unwrap_or("model").to_owned(),
-            strategy: Strategy::default(),
+            strategy: Strategy::Context(Context::default()),
             limits: Limits::default(),
             options: Options::default(),
+            exact_states: false,
         }
     }
 
-    /// Sets the strategy. A random walk goes on until a failure or a limit ends it.
+    /// Sets the strategy, such as [`Strategy::Source`] or `Strategy::Context(Context::CDPOR3)`; its text forms can be parsed:
+    /// `"context:lazy".parse()`. A random walk goes on until a failure or a limit ends it.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Model {
         self.strategy = strategy;
@@ -105,6 +114,14 @@ impl Model {
         self
     }
 
+    /// Checks the checker: keeps states whole, compares them byte by byte where their digests agree, and expects each to be
+    /// the same where the same steps lead to it again.
+    #[must_use]
+    pub fn exact_states(mut self, exact: bool) -> Model {
+        self.exact_states = exact;
+        self
+    }
+
     /// Explores, and says what can be said. About memory that outlives an execution, see [`model`].
     ///
     /// # Panics
@@ -149,8 +166,10 @@ impl Model {
     }
 
     fn run(&self, body: Body) -> Result<Outcome, dpor_scheduler::SetupError> {
-        let program = Program::new(self.options, move || body.run())?;
-        let mut explorer = Explorer::new(program, self.strategy, self.limits);
+        let mut program = Program::new(self.options, move || body.run())?;
+        program.compare_states(needs_states(self.strategy));
+        program.exact_states(self.exact_states);
+        let mut explorer = Explorer::new(program, self.strategy, self.limits).verify_states(self.exact_states);
         let report = explorer.run(&mut ());
         let program = explorer.system();
         let seed = match &report.verdict {
@@ -160,11 +179,13 @@ impl Model {
             }
             _ => None,
         };
+        let note = out_of_sight(program, self.strategy);
         let output = program.output().iter().map(|piece| piece.text.as_str()).collect();
         Ok(Outcome {
             report,
             seed: seed.map(|seed| seed.encode()),
             output,
+            note,
         })
     }
 }
@@ -178,6 +199,8 @@ pub struct Outcome {
     pub seed: Option<String>,
     /// What the failing execution printed.
     pub output: String,
+    /// What else is to be said, in a line: why states were not compared, if they should have been.
+    pub note: Option<String>,
 }
 
 impl fmt::Display for Outcome {
@@ -185,6 +208,7 @@ impl fmt::Display for Outcome {
         let Statistics {
             complete,
             blocked,
+            pruned,
             steps,
             ..
         } = self.report.statistics;
@@ -193,7 +217,14 @@ impl fmt::Display for Outcome {
             Verdict::Failed { failure, .. } => writeln!(f, "{failure}")?,
             Verdict::Incomplete { reason } => writeln!(f, "incomplete: {reason}")?,
         }
-        write!(f, "{complete} executions, {blocked} blocked, {steps} steps")?;
+        write!(f, "{complete} executions, {blocked} blocked, ")?;
+        if pruned > 0 {
+            write!(f, "{pruned} pruned, ")?;
+        }
+        write!(f, "{steps} steps")?;
+        if let Some(note) = &self.note {
+            write!(f, "\n{note}")?;
+        }
         if !self.output.is_empty() {
             write!(f, "\noutput of this execution:\n{}", self.output)?;
         }
@@ -202,6 +233,17 @@ impl fmt::Display for Outcome {
             None => Ok(()),
         }
     }
+}
+
+/// Says whether a strategy asks for fingerprints of states.
+fn needs_states(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::Context(_))
+}
+
+/// Says why states were not compared, if the strategy wanted them to be.
+fn out_of_sight(program: &Program, strategy: Strategy) -> Option<String> {
+    let what = program.state_out_of_sight().filter(|_| needs_states(strategy))?;
+    Some(format!("states were not compared: {what}"))
 }
 
 /// The steps of a schedule with their kinds of operation, from running it again.

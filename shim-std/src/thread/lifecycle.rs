@@ -5,8 +5,8 @@ use super::current::{finish_thread, set_current};
 use super::handle::{Thread, ThreadId};
 use super::scoped::ScopeData;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Operation, OperationKind, Word, access, access_of, location, observe,
-    on_model_thread, perform, point, release,
+    AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access, access_awaiting, access_of, awaiting,
+    location, observe, on_model_thread, perform, point, release,
 };
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -195,12 +195,12 @@ impl<T> JoinInner<'_, T> {
         } else {
             let exited = self.thread.exited();
             let here = location(exited);
-            let accesses = [access_of(here, AccessKind::Read)];
+            let accesses = [awaiting(here, AccessKind::Read, Awaits::AllWrites)];
             let guards = [Guard::when(Condition::Equals(exited.variable(), 1))];
             perform(
                 &Operation::guarded(OperationKind::Join, here, &accesses, &guards),
                 |_| {
-                    access(here, AccessKind::Read);
+                    access_awaiting(here, AccessKind::Read, Awaits::AllWrites);
                 },
             );
         }

@@ -5,8 +5,8 @@ use super::current::current;
 use super::handle::Thread;
 use super::lifecycle::JoinInner;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, perform,
-    release,
+    AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting, awaiting,
+    location, perform, release,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -62,12 +62,12 @@ impl ScopeData {
 
     #[track_caller]
     fn wait(&self) {
-        let accesses = [access_of(self.location(), AccessKind::Read)];
+        let accesses = [awaiting(self.location(), AccessKind::Read, Awaits::AllWrites)];
         let over = [Guard::when(Condition::Equals(self.running.variable(), 0))];
         perform(
             &Operation::guarded(OperationKind::Join, self.location(), &accesses, &over),
             |_| {
-                access(self.location(), AccessKind::Read);
+                access_awaiting(self.location(), AccessKind::Read, Awaits::AllWrites);
             },
         );
     }

@@ -4,7 +4,7 @@
 //! whether they were all or the cap has cut them.
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use peers::{Checker, Dpor, Loom, Program, Shuttle};
+use peers::{Checker, Dpor, DporContext, Loom, Program, Shuttle};
 use std::time::Duration;
 
 fn bench_on<C: Checker>(criterion: &mut Criterion) {
@@ -43,5 +43,12 @@ fn steps(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, steps, bench_on::<Dpor>, bench_on::<Loom>, bench_on::<Shuttle>);
+criterion_group!(
+    benches,
+    steps,
+    bench_on::<Dpor>,
+    bench_on::<DporContext>,
+    bench_on::<Loom>,
+    bench_on::<Shuttle>
+);
 criterion_main!(benches);

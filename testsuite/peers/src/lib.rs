@@ -3,6 +3,7 @@
 //! Each program is written once, as a macro over the name of a crate with `sync` and `thread` like std's, and
 //! expanded against each checker's own types.
 
+use shim_std::{Statistics, Strategy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -23,6 +24,7 @@ macro_rules! programs {
                     $crate::Program::Writers(n) => writers(n),
                     $crate::Program::Philosophers(n) => philosophers(n),
                     $crate::Program::ProdCons(n) => prodcons(n),
+                    $crate::Program::Readers(n) => readers(n),
                 }
             }
 
@@ -55,6 +57,20 @@ macro_rules! programs {
                 for handle in handles {
                     handle.join().unwrap();
                 }
+            }
+
+            /// One thread stores, `n` threads load once and keep it: 2^n classes, with as many outcomes.
+            pub fn readers(n: usize) {
+                let variable = Arc::new(AtomicUsize::new(0));
+                let writer = Arc::clone(&variable);
+                let store = thread::spawn(move || writer.store(1, SeqCst));
+                let mut loads = Vec::new();
+                for _ in 0..n {
+                    let variable = Arc::clone(&variable);
+                    loads.push(thread::spawn(move || variable.load(SeqCst)));
+                }
+                store.join().unwrap();
+                assert!(loads.into_iter().map(|load| load.join().unwrap()).sum::<usize>() <= n);
             }
 
             /// A producer and a consumer with `n` critical sections each: (2n)! / (n!)^2 classes.
@@ -94,11 +110,18 @@ pub enum Program {
     Philosophers(usize),
     /// `prodcons(n)`.
     ProdCons(usize),
+    /// `readers(n)`, where no two orders end alike.
+    Readers(usize),
 }
 
 impl Program {
     /// The programs that are compared.
-    pub const ALL: [Program; 3] = [Program::Writers(4), Program::Philosophers(3), Program::ProdCons(5)];
+    pub const ALL: [Program; 4] = [
+        Program::Writers(4),
+        Program::Philosophers(3),
+        Program::ProdCons(5),
+        Program::Readers(8),
+    ];
 }
 
 impl std::fmt::Display for Program {
@@ -107,6 +130,7 @@ impl std::fmt::Display for Program {
             Program::Writers(n) => write!(f, "writers({n})"),
             Program::Philosophers(n) => write!(f, "philosophers({n})"),
             Program::ProdCons(n) => write!(f, "prodcons({n})"),
+            Program::Readers(n) => write!(f, "readers({n})"),
         }
     }
 }
@@ -151,6 +175,7 @@ impl Checker for Loom {
             Program::Writers(n) => Program::Writers(n.min(3)),
             Program::Philosophers(n) => Program::Philosophers(n.min(4)),
             Program::ProdCons(n) => Program::ProdCons(n),
+            Program::Readers(n) => Program::Readers(n.min(3)),
         }
     }
 
@@ -186,14 +211,30 @@ impl Checker for Shuttle {
     }
 }
 
-/// cargo-dpor, through its explicit use.
+fn explore_with(strategy: Strategy, program: Program) -> Statistics {
+    let model = shim_std::Model::new().strategy(strategy);
+    model.explore(move || on_dpor::run(program)).report.statistics
+}
+
+/// cargo-dpor, through its explicit use, with one execution for each class of equivalent interleavings.
 pub struct Dpor;
 
 impl Dpor {
     /// Explores the program. Returns how many steps were run, re-executed ones included.
     pub fn steps(program: Program) -> u64 {
-        let outcome = shim_std::Model::new().explore(move || on_dpor::run(program));
-        outcome.report.statistics.steps
+        explore_with(Strategy::Source, program).steps
+    }
+}
+
+/// cargo-dpor, with states compared.
+pub struct DporContext;
+
+impl Checker for DporContext {
+    const NAME: &'static str = "cargo-dpor context";
+    const CAP: u64 = u64::MAX;
+
+    fn explore(program: Program) -> u64 {
+        explore_with(Strategy::default(), program).executions()
     }
 }
 
@@ -202,7 +243,6 @@ impl Checker for Dpor {
     const CAP: u64 = u64::MAX;
 
     fn explore(program: Program) -> u64 {
-        let outcome = shim_std::Model::new().explore(move || on_dpor::run(program));
-        outcome.report.statistics.executions()
+        explore_with(Strategy::Source, program).executions()
     }
 }

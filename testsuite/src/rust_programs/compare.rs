@@ -1,7 +1,7 @@
 //! Compares the explorer's outcomes of a program with all that there are.
 
 use super::{Found, Line, Op, Outcome, Program, THREADS, enumerate, explore};
-use dpor_explorer::{Strategy, Verdict};
+use dpor_explorer::{Context, Strategy, Verdict};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -21,6 +21,8 @@ pub enum Agreement {
         source: (u64, u64),
         /// Executions by `exhaustive`, if it came to an end.
         exhaustive: Option<u64>,
+        /// Executions by `context`, without and with pruned and blocked ones.
+        context: (u64, u64),
     },
     /// The program is too large for brute force or for `source`.
     TooLarge,
@@ -76,7 +78,8 @@ fn judge(found: Found, all: &BTreeSet<Outcome>, strategy: Strategy) -> Result<()
         .collect();
     let stuck = all.iter().any(|outcome| outcome.stuck);
     let expected = matches!(verdict, Verdict::Failed { .. }) == stuck;
-    if !expected && missed.is_empty() && invented.is_empty() {
+    let broken_off = matches!(verdict, Verdict::Incomplete { .. });
+    if broken_off || !expected && missed.is_empty() && invented.is_empty() {
         error.get_or_insert_with(|| format!("the verdict is {verdict:?}"));
     }
     if error.is_none() && missed.is_empty() && invented.is_empty() {
@@ -111,6 +114,17 @@ pub fn check(program: &Program, exhaustive: u64, replay: bool) -> Result<Agreeme
     }
     let source = (found.statistics.complete, found.statistics.executions());
     judge(found, &all, Strategy::Source)?;
+    let mut context = (0, 0);
+    for strategy in [Context::default(), Context::CDPOR1, Context::CDPOR3].map(Strategy::Context) {
+        let found = explore(program, strategy, 8000, replay);
+        if !ended(&found) {
+            return Ok(Agreement::TooLarge);
+        }
+        if strategy == Strategy::Context(Context::default()) {
+            context = (found.statistics.complete, found.statistics.executions());
+        }
+        judge(found, &all, strategy)?;
+    }
     let mut executions = None;
     if exhaustive > 0 {
         let found = explore(program, Strategy::Exhaustive, exhaustive, false);
@@ -125,6 +139,7 @@ pub fn check(program: &Program, exhaustive: u64, replay: bool) -> Result<Agreeme
         deadlock,
         source,
         exhaustive: executions,
+        context,
     })
 }
 

@@ -13,7 +13,8 @@ use std::ops::ControlFlow;
 /// Room for the log of a thread: its lines, and the joins of the main thread.
 const ROOM: usize = LINES + THREADS;
 
-/// What the current execution has seen so far. Lies outside the model's memory, so that it survives a deadlock.
+/// What the current execution has seen so far. Lies in the program's memory, so that it is part of the state: executions
+/// that have seen different things are not taken for one.
 #[derive(Default)]
 pub(super) struct Recorder {
     pub at: [Cell<u8>; THREADS],
@@ -23,12 +24,10 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    fn clear(&self) {
-        for thread in 0..THREADS {
-            self.at[thread].set(Seen::UNBORN);
-            self.len[thread].set(0);
-        }
-        self.finals.set(Finals::default());
+    fn new() -> Recorder {
+        let recorder = Recorder::default();
+        recorder.at.iter().for_each(|at| at.set(Seen::UNBORN));
+        recorder
     }
 
     pub fn push(&self, thread: usize, value: u8) {
@@ -69,7 +68,7 @@ pub struct Found {
 }
 
 struct Collector {
-    recorder: &'static Recorder,
+    recorder: &'static Cell<Option<&'static Recorder>>,
     threads: usize,
     outcomes: BTreeMap<Outcome, Vec<Transition>>,
     error: Option<String>,
@@ -78,7 +77,7 @@ struct Collector {
 impl Observer<Model> for Collector {
     fn execution(&mut self, _: &mut Model, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         let stuck = match end {
-            End::Blocked => return ControlFlow::Continue(()),
+            End::Blocked | End::Pruned => return ControlFlow::Continue(()),
             End::Complete => false,
             End::Failed(failure) if matches!(failure.kind, "deadlock" | "livelock") => true,
             End::Failed(failure) => {
@@ -90,7 +89,8 @@ impl Observer<Model> for Collector {
                 return ControlFlow::Break(());
             }
         };
-        let outcome = self.recorder.outcome(self.threads, stuck);
+        // The program is still in its last state.
+        let outcome = last_outcome(self.recorder, self.threads, stuck);
         self.outcomes.entry(outcome).or_insert_with(|| trace.schedule());
         ControlFlow::Continue(())
     }
@@ -100,13 +100,14 @@ impl Observer<Model> for Collector {
     }
 }
 
-/// Explores a program and gives its outcomes; `replay` says to run the schedule of each outcome again, too.
+/// Explores a program and gives its outcomes. `replay` says to run the schedule of each outcome again, and to check that
+/// the same transitions lead to the same states, and that states with the same fingerprint have the same bytes.
 ///
 /// # Panics
 /// If this process cannot hold a model.
 pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: bool) -> Found {
     thread_local! {
-        static RECORDER: &'static Recorder = Box::leak(Box::default());
+        static RECORDER: &'static Cell<Option<&'static Recorder>> = Box::leak(Box::default());
     }
     let recorder = RECORDER.with(|recorder| *recorder);
     let threads = program.threads.len();
@@ -117,9 +118,13 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
     let wrapped = program.parks_main();
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));
-    let shared = Shared { recorder, program };
     let body = move || {
-        recorder.clear();
+        let inside: &'static Recorder = Box::leak(Box::new(Recorder::new()));
+        recorder.set(Some(inside));
+        let shared = Shared {
+            recorder: inside,
+            program,
+        };
         if wrapped {
             // The model's own main thread is not one of the facade's.
             let main = thread::spawn(move || run_main(shared));
@@ -131,16 +136,20 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
         }
         Ok(())
     };
-    let model = match Model::new(options, body) {
+    let mut model = match Model::new(options, body) {
         Ok(model) => model,
         Err(error) => panic!("{error}"),
     };
+    model.compare_states(matches!(strategy, Strategy::Context(_)));
+    model.exact_states(replay);
     let limits = Limits {
         executions: Some(executions),
         depth: 1000,
         ..Limits::default()
     };
-    let mut explorer = Explorer::new(model, strategy, limits).keep_going(true);
+    let mut explorer = Explorer::new(model, strategy, limits)
+        .keep_going(true)
+        .verify_states(replay);
     let mut collector = Collector {
         recorder,
         threads,
@@ -154,7 +163,7 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
     let over = matches!(&report.verdict, Verdict::Incomplete { .. });
     if replay && error.is_none() && !over {
         error = outcomes.iter().find_map(|(outcome, schedule)| {
-            let repeated = repeat(explorer.system(), schedule).map(|stuck| recorder.outcome(threads, stuck));
+            let repeated = repeat(explorer.system(), schedule).map(|stuck| last_outcome(recorder, threads, stuck));
             match repeated {
                 Ok(repeated) if repeated == *outcome => None,
                 Ok(repeated) => Some(format!("the schedule of {outcome}\nrun again gives {repeated}")),
@@ -169,6 +178,11 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
         limit: executions,
         error,
     }
+}
+
+fn last_outcome(recorder: &Cell<Option<&'static Recorder>>, threads: usize, stuck: bool) -> Outcome {
+    let recorder = recorder.get().expect("an execution begins with making its recorder");
+    recorder.outcome(threads, stuck)
 }
 
 /// Runs a schedule again; says whether threads are left over in the end.

@@ -14,21 +14,42 @@ pub(super) const WRITER: i64 = 1 << 20;
 impl Toy {
     /// The pending operation of a thread that has not ended.
     pub(super) fn operation(&self, id: ThreadId) -> Pending {
-        let state = &self.state;
-        let thread = state.thread(id);
-        let mut footprint = Footprint::new();
-        let mut guards: SmallVec<[Guard; 1]> = SmallVec::new();
-        let Some(&instruction) = self.program.bodies[thread.body].get(thread.counter) else {
+        let mut pending = Pending {
+            footprint: Footprint::new(),
+            guards: SmallVec::new(),
+            values: Values::new(),
+        };
+        let thread = self.state.thread(id);
+        let code = &self.program.bodies[thread.body];
+        let Some(&instruction) = code.get(thread.counter) else {
             unreachable!("a thread at the end of its body has ended");
         };
         match instruction {
             _ if thread.phase == Phase::Begin => {}
+            Instruction::Atomic(_) => {
+                let section = self.program.section(thread.body, thread.counter);
+                // A section may leave out parts of itself: it touches some of this. Only its first instruction has a guard.
+                for at in section.clone() {
+                    self.add_operation(id, code[at], &code[section.start..at], &mut pending);
+                }
+            }
+            instruction => self.add_operation(id, instruction, &[], &mut pending),
+        }
+        pending
+    }
+
+    /// Adds what the instruction would touch after those `ahead` of it in its section, and when it would be enabled.
+    fn add_operation(&self, id: ThreadId, instruction: Instruction, ahead: &[Instruction], pending: &mut Pending) {
+        let Pending { footprint, guards, .. } = pending;
+        let state = &self.state;
+        let thread = state.thread(id);
+        match instruction {
             Instruction::Load { variable, .. } => footprint.add(names::variable(variable), Read),
             Instruction::SpinUntil { variable, .. } => {
                 footprint.add(names::variable(variable), Read);
                 if let Phase::Spinning(_) = thread.phase {
                     let (location, steps) = (names::variable(variable), self.looked[id.index()]);
-                    guards = smallvec![Guard::when(Condition::ChangedSince { location, steps })];
+                    *guards = smallvec![Guard::when(Condition::ChangedSince { location, steps })];
                 }
             }
             Instruction::Store { variable, .. }
@@ -37,44 +58,54 @@ impl Toy {
             | Instruction::CompareExchange { variable, .. } => footprint.add(names::variable(variable), Write),
             Instruction::Lock(mutex) => {
                 footprint.add(names::mutex(mutex), Write);
-                guards = smallvec![free(names::mutex(mutex))];
+                *guards = smallvec![free(names::mutex(mutex))];
             }
             Instruction::TryLock { mutex, .. } | Instruction::Unlock(mutex) => {
                 footprint.add(names::mutex(mutex), Write);
             }
             Instruction::ReadLock(lock) => {
                 footprint.add(names::rwlock(lock), Update);
-                guards = smallvec![Guard::when(Condition::LessThan(guarded(names::rwlock(lock)), WRITER))];
+                *guards = smallvec![Guard::when(Condition::LessThan(guarded(names::rwlock(lock)), WRITER))];
             }
             Instruction::WriteLock(lock) => {
                 footprint.add(names::rwlock(lock), Write);
-                guards = smallvec![free(names::rwlock(lock))];
+                *guards = smallvec![free(names::rwlock(lock))];
             }
             Instruction::Acquire(semaphore) => {
                 footprint.add(names::semaphore(semaphore), Write);
                 let permits = self.program.semaphores[semaphore];
-                guards = smallvec![Guard::when(Condition::LessThan(
+                *guards = smallvec![Guard::when(Condition::LessThan(
                     guarded(names::semaphore(semaphore)),
                     permits
                 ))];
             }
             Instruction::Release(semaphore) => footprint.add(names::semaphore(semaphore), Update),
             Instruction::Send { channel, .. } => {
+                let sent = |i: &&Instruction| matches!(i, Instruction::Send { channel: c, .. } if *c == channel);
+                let message = state.channels[channel].sent + ahead.iter().filter(sent).count() as u64;
                 footprint.add(names::tail(channel), Write);
-                footprint.add(self.slot(channel, state.channels[channel].sent), Write);
+                footprint.add(self.slot(channel, message), Write);
                 if let Some(capacity) = self.program.channels[channel] {
                     let count = guarded(names::count(channel));
-                    guards = smallvec![Guard::when(Condition::LessThan(count, capacity as i64))];
+                    *guards = smallvec![Guard::when(Condition::LessThan(count, capacity as i64))];
                 }
             }
             Instruction::Receive { channel, .. } => {
                 footprint.add(names::head(channel), Write);
                 footprint.add(self.slot(channel, state.channels[channel].received), Read);
-                guards = smallvec![Guard::when(Condition::AtLeast(guarded(names::count(channel)), 1))];
+                *guards = smallvec![Guard::when(Condition::AtLeast(guarded(names::count(channel)), 1))];
             }
             Instruction::TryReceive { channel, .. } => {
+                // Those ahead may each have found a message, or not.
+                let tried = |i: &&Instruction| match **i {
+                    Instruction::Receive { channel: c, .. } | Instruction::TryReceive { channel: c, .. } => {
+                        c == channel
+                    }
+                    _ => false,
+                };
+                let message = state.channels[channel].received + ahead.iter().filter(tried).count() as u64;
                 footprint.add(names::head(channel), Write);
-                footprint.add(self.slot(channel, state.channels[channel].received), Read);
+                footprint.add(self.slot(channel, message), Read);
             }
             Instruction::Wait {
                 condvar,
@@ -104,18 +135,11 @@ impl Toy {
             Instruction::Join(child) => {
                 let exit = names::exit(thread.children[child]);
                 footprint.add(exit, Read);
-                guards = smallvec![Guard::when(Condition::Equals(guarded(exit), 1))];
+                *guards = smallvec![Guard::when(Condition::Equals(guarded(exit), 1))];
             }
-            Instruction::ReadWriteUnlock(_)
-            | Instruction::Spawn(_)
-            | Instruction::SkipUnless { .. }
-            | Instruction::Assert { .. }
-            | Instruction::Compute { .. } => unreachable!("a thread does not stop at {instruction}"),
-        }
-        Pending {
-            footprint,
-            guards,
-            values: Values::new(),
+            Instruction::ReadWriteUnlock(lock) => footprint.add(names::rwlock(lock), Write),
+            Instruction::SkipUnless { .. } | Instruction::Assert { .. } | Instruction::Compute { .. } => {}
+            Instruction::Spawn(_) | Instruction::Atomic(_) => unreachable!("a thread does not stop at {instruction}"),
         }
     }
 
@@ -131,7 +155,12 @@ impl Toy {
         if thread.phase == Phase::Begin {
             return BitSet::of(0);
         }
-        match self.program.bodies[thread.body][thread.counter] {
+        let code = &self.program.bodies[thread.body];
+        let instruction = match self.program.section(thread.body, thread.counter) {
+            section if section.is_empty() => code[thread.counter],
+            section => code[section.start],
+        };
+        match instruction {
             Instruction::Lock(mutex) => only(state.mutexes[mutex].is_none()),
             Instruction::ReadLock(lock) => only(!state.rwlocks[lock].writer),
             Instruction::WriteLock(lock) => only(!state.rwlocks[lock].writer && state.rwlocks[lock].readers == 0),

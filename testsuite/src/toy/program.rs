@@ -1,6 +1,7 @@
 //! Toy programs: what they consist of, and how they are printed.
 
 use std::fmt;
+use std::ops::Range;
 
 /// A register of a thread.
 pub type Register = u8;
@@ -39,7 +40,8 @@ impl Test {
 /// One instruction. Objects are named by their index among the objects of their kind.
 ///
 /// All instructions are total: releasing what the thread does not hold, waiting without holding the
-/// mutex and joining a child that was never spawned do nothing.
+/// mutex and joining a child that was never spawned do nothing. A section ends before an instruction that cannot be
+/// in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Instruction {
     /// `into = variable`
@@ -179,6 +181,10 @@ pub enum Instruction {
         /// What is added.
         value: Operand,
     },
+    /// Makes one step of the next instructions, at most so many. Only the first of them may block; none may have
+    /// alternatives, wait for a notification, spin, or create or join a thread. If they are about several locations, the
+    /// step's footprint has all that they may touch, whatever they leave out.
+    Atomic(usize),
 }
 
 impl Instruction {
@@ -253,7 +259,7 @@ impl Program {
                     need(&mut program.mutexes, mutex);
                 }
                 NotifyOne(c) | NotifyAll(c) => need(&mut program.condvars, c),
-                Spawn(_) | Join(_) | SkipUnless { .. } | Assert { .. } | Compute { .. } => {}
+                Spawn(_) | Join(_) | SkipUnless { .. } | Assert { .. } | Compute { .. } | Atomic(_) => {}
             }
         }
         program.semaphores = vec![1; semaphores];
@@ -261,12 +267,54 @@ impl Program {
         program
     }
 
-    /// The program without one instruction; branches over it become shorter.
+    /// The indices of the instructions that the `Atomic` at `index` makes one step of.
+    pub fn section(&self, body: usize, index: usize) -> Range<usize> {
+        let code = &self.bodies[body];
+        let Some(&Instruction::Atomic(count)) = code.get(index) else {
+            return index..index;
+        };
+        let first = index + 1;
+        let rest = code[first..].iter().take(count);
+        let fitting = rest
+            .zip(0..)
+            .take_while(|&(instruction, at)| self.fits_in_section(instruction, at == 0));
+        first..first + fitting.count()
+    }
+
+    fn fits_in_section(&self, instruction: &Instruction, first: bool) -> bool {
+        use Instruction::*;
+        match *instruction {
+            Load { .. } | Store { .. } | FetchAdd { .. } | Swap { .. } | CompareExchange { weak: false, .. } => true,
+            TryLock { .. } | Unlock(_) | ReadWriteUnlock(_) | Release(_) | TryReceive { .. } | NotifyAll(_) => true,
+            SkipUnless { .. } | Assert { .. } | Compute { .. } => true,
+            Send { channel, .. } => first || self.channels[channel].is_none(),
+            Lock(_) | ReadLock(_) | WriteLock(_) | Acquire(_) | Receive { .. } => first,
+            CompareExchange { .. } | SpinUntil { .. } | Wait { .. } | NotifyOne(_) => false,
+            Spawn(_) | Join(_) | Atomic(_) => false,
+        }
+    }
+
+    /// The program without a thread that exists from the start.
+    pub fn without_thread(&self, body: usize) -> Program {
+        let mut program = self.clone();
+        program.bodies.remove(body);
+        program.started -= 1;
+        for instruction in program.bodies.iter_mut().flatten() {
+            if let Instruction::Spawn(child) = instruction
+                && *child > body
+            {
+                *child -= 1;
+            }
+        }
+        program
+    }
+
+    /// The program without one instruction; branches over it and the section that it is in become shorter.
     pub fn without(&self, body: usize, index: usize) -> Program {
         let mut program = self.clone();
         let code = &mut program.bodies[body];
         for (at, instruction) in code.iter_mut().enumerate().take(index) {
-            if let Instruction::SkipUnless { count, .. } = instruction
+            if let Instruction::SkipUnless { count, .. } | Instruction::Atomic(count) = instruction
                 && at + *count >= index
             {
                 *count -= 1;
@@ -351,6 +399,7 @@ impl fmt::Display for Instruction {
             SkipUnless { register, test, count } => write!(f, "unless r{register} {test} skip {count}"),
             Assert { register, test } => write!(f, "assert r{register} {test}"),
             Compute { into, factor, value } => write!(f, "r{into} = {factor} * r{into} + {value}"),
+            Atomic(count) => write!(f, "atomic {count}"),
         }
     }
 }
@@ -369,8 +418,16 @@ impl fmt::Display for Program {
         for (number, body) in self.bodies.iter().enumerate() {
             let kind = if number < self.started { "thread" } else { "body b" };
             write!(f, "{kind}{number}:")?;
-            for instruction in body {
+            let mut section = 0..0;
+            for (index, instruction) in body.iter().enumerate() {
                 write!(f, " {instruction};")?;
+                if let Instruction::Atomic(_) = instruction {
+                    section = self.section(number, index);
+                    write!(f, " [")?;
+                }
+                if index + 1 == section.end {
+                    write!(f, " ]")?;
+                }
             }
             writeln!(f)?;
         }

@@ -1,7 +1,7 @@
 //! Reports as printed, from fixed accounts.
 
 use super::*;
-use dpor_protocol::{Counts, Holder, OutputStream, ThreadReport};
+use dpor_protocol::{Counts, Holder, OutputStream, StepReport, ThreadReport};
 use std::time::Duration;
 
 const SOURCE: &str = "\
@@ -67,10 +67,12 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
             Verdict::Complete
         },
         reason: None,
+        note: None,
         counts: Counts::default(),
         failure,
         seed: Some("dpor1-AAAA".into()),
         account,
+        pair: None,
         time: Duration::from_millis(1500),
     }
 }

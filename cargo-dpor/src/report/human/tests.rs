@@ -25,17 +25,30 @@ fn outcome(verdict: Verdict) -> Outcome {
     Outcome {
         verdict,
         reason: None,
+        note: None,
         counts: Counts {
             complete: 20,
             blocked: 3,
             steps: 420,
+            states: 95,
+            compared: 70,
+            equal: 12,
+            checks: 4,
             ..Counts::default()
         },
         failure: None,
         seed: None,
         account: Account::default(),
+        pair: None,
         time: Duration::from_millis(70),
     }
+}
+
+fn pruned() -> Outcome {
+    let mut outcome = outcome(Verdict::Complete);
+    outcome.counts.pruned = 7;
+    outcome.note = Some("states were not compared: a mapping was made".into());
+    outcome
 }
 
 fn failed() -> Outcome {
@@ -69,15 +82,15 @@ fn finish(reporter: &mut dyn Reporter, test: &Test, outcome: Outcome) {
     reporter.event(Event::TestFinished { test, result: &result });
 }
 
-fn run(quiet: bool) -> String {
-    let mut reporter = Human::new(Vec::new(), quiet);
+fn run(amount: Amount) -> String {
+    let mut reporter = Human::new(Vec::new(), amount);
     let tests = [
         test("tests::deposit"),
         test("tests::transfer_back_and_forth"),
         test("tests::long"),
     ];
     reporter.event(Event::RunStarted { tests: &tests });
-    for (test, outcome) in tests.iter().zip([outcome(Verdict::Complete), failed(), incomplete()]) {
+    for (test, outcome) in tests.iter().zip([pruned(), failed(), incomplete()]) {
         reporter.event(Event::TestStarted { test });
         reporter.event(Event::TestProgress {
             test,
@@ -103,7 +116,7 @@ fn text(reporter: Human<Vec<u8>>) -> String {
 }
 
 fn replayed(outcome: Outcome) -> String {
-    let mut reporter = Human::new(Vec::new(), false);
+    let mut reporter = Human::new(Vec::new(), Amount::Usual);
     reporter.event(Event::Replayed {
         test: &test("tests::a"),
         seed: "dpor1-AAAA",
@@ -114,12 +127,17 @@ fn replayed(outcome: Outcome) -> String {
 
 #[test]
 fn a_run() {
-    insta::assert_snapshot!(run(false));
+    insta::assert_snapshot!(run(Amount::Usual));
 }
 
 #[test]
 fn a_quiet_run() {
-    insta::assert_snapshot!(run(true));
+    insta::assert_snapshot!(run(Amount::Quiet));
+}
+
+#[test]
+fn a_verbose_run() {
+    insta::assert_snapshot!(run(Amount::Verbose));
 }
 
 #[test]
@@ -137,5 +155,50 @@ fn replays() {
             account,
             ..outcome(Verdict::Incomplete)
         })
+    );
+}
+
+#[test]
+fn pairs_that_are_not_there() {
+    let compared = |outcome: Outcome| {
+        let mut reporter = Human::new(Vec::new(), Amount::Usual);
+        reporter.event(Event::Compared {
+            test: &test("tests::a"),
+            number: 100,
+            outcome: &outcome,
+            again: outcome.seed.as_ref().map(|_| "cargo dpor replay dpor1-AAAA"),
+        });
+        text(reporter)
+    };
+    let met = |compared, equal| {
+        let mut outcome = outcome(Verdict::Complete);
+        (outcome.counts.compared, outcome.counts.equal) = (compared, equal);
+        outcome
+    };
+    assert_eq!(
+        compared(met(0, 0)),
+        "no such pair: bank tests::a\n  no two orders of conflicting steps were compared\n"
+    );
+    assert_eq!(
+        compared(met(7, 7)),
+        "no such pair: bank tests::a\n  pairs of orders compared: 7, all of which lead to equal states\n"
+    );
+    assert_eq!(
+        compared(met(70, 12)),
+        "no such pair: bank tests::a\n  pairs of orders compared: 70, of which 58 lead to different states\n"
+    );
+    assert_eq!(
+        compared(incomplete()),
+        "no such pair: bank tests::a\n  pairs of orders compared: 70, of which 58 lead to different states\n  the limit of 20 executions was \
+         reached\n"
+    );
+    let failure = compared(failed());
+    assert!(
+        failure.starts_with("failure: bank tests::a\n\n  panic: lost update\n"),
+        "{failure}"
+    );
+    assert!(
+        failure.contains("\n  again: cargo dpor replay dpor1-AAAA\n"),
+        "{failure}"
     );
 }

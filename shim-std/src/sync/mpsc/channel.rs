@@ -10,8 +10,8 @@
 //! thread takes does not depend on how sends and receives interleave.
 
 use dpor_scheduler::{
-    Access, AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note,
-    observe, perform, release, sub_location,
+    Access, AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting,
+    access_of, awaiting, location, note, observe, perform, release, sub_location,
 };
 use std::cell::UnsafeCell;
 use std::ptr;
@@ -260,8 +260,8 @@ impl<T> Channel<T> {
         location(&self.senders)
     }
 
-    /// Sends in the current step if the receiver lives.
-    fn put(&self, node: *mut Node<T>) -> bool {
+    /// Sends in the current step if the receiver lives. There is room; a `blocking` operation waits for it.
+    fn put(&self, node: *mut Node<T>, blocking: bool) -> bool {
         access(self.receiver_alive(), AccessKind::Read);
         if self.receiver.get() == 0 {
             note(|| "no receiver".to_string());
@@ -281,7 +281,10 @@ impl<T> Channel<T> {
         access(self.tail(), AccessKind::Write);
         access(self.slot(index), AccessKind::Write);
         if let Some(room) = self.room(index) {
-            access(room, AccessKind::Read);
+            match blocking {
+                true => access_awaiting(room, AccessKind::Read, Awaits::FirstWrite),
+                false => access(room, AccessKind::Read),
+            }
         }
         note(|| format!("message {index}"));
         true
@@ -302,7 +305,7 @@ impl<T> Channel<T> {
             },
             timeout: None,
         };
-        if perform(&operation, |_| self.put(node)) {
+        if perform(&operation, |_| self.put(node, true)) {
             return Ok(());
         }
         // SAFETY: the node was not put into the queue.
@@ -330,7 +333,7 @@ impl<T> Channel<T> {
                 note(|| "full".to_string());
                 return (false, true);
             }
-            (self.put(node), false)
+            (self.put(node, false), false)
         });
         if sent {
             return Ok(());
@@ -346,23 +349,30 @@ impl<T> Channel<T> {
         })
     }
 
-    fn receive_accesses(&self) -> [Access; 3] {
+    fn receive_accesses(&self, blocking: bool) -> [Access; 3] {
+        let slot = self.slot(self.received.load(Ordering::Relaxed));
         [
             access_of(self.head(), AccessKind::Write),
-            access_of(self.slot(self.received.load(Ordering::Relaxed)), AccessKind::Write),
+            match blocking {
+                true => awaiting(slot, AccessKind::Write, Awaits::FirstWrite),
+                false => access_of(slot, AccessKind::Write),
+            },
             access_of(self.sender_count(), AccessKind::Read),
         ]
     }
 
-    /// Receives what there is, in the current step.
-    fn take(&self) -> Received<*mut Node<T>> {
+    /// Receives what there is, in the current step. A `blocking` operation waits for it, without a timeout.
+    fn take(&self, blocking: bool) -> Received<*mut Node<T>> {
         let index = self.received.load(Ordering::Relaxed);
         // SAFETY: called inside `perform` only.
         if let Some(node) = unsafe { self.queue() }.pop() {
             self.received.store(index + 1, Ordering::Relaxed);
             self.length.set(self.length.get() - 1);
             access(self.head(), AccessKind::Write);
-            access(self.slot(index), AccessKind::Write);
+            match blocking {
+                true => access_awaiting(self.slot(index), AccessKind::Write, Awaits::FirstWrite),
+                false => access(self.slot(index), AccessKind::Write),
+            }
             note(|| format!("message {index}"));
             return Received::Message(node);
         }
@@ -389,25 +399,28 @@ impl<T> Channel<T> {
     /// Receives; blocks while there is nothing and a sender lives.
     #[track_caller]
     pub(super) fn recv(&self) -> Received<T> {
-        let accesses = self.receive_accesses();
-        Self::unpack(self.wait_for_supply(&accesses, OperationKind::Recv, None, || self.take()))
+        let accesses = self.receive_accesses(true);
+        let take = || self.take(true);
+        Self::unpack(self.wait_for_supply(&accesses, OperationKind::Recv, None, take))
     }
 
     /// Receives what there is now.
     #[track_caller]
     pub(super) fn try_recv(&self) -> Received<T> {
         observe(self.sender_count());
-        let accesses = self.receive_accesses();
+        let accesses = self.receive_accesses(false);
         let operation = Operation::always(OperationKind::TryRecv, self.location(), &accesses);
-        Self::unpack(perform(&operation, |_| self.take()))
+        Self::unpack(perform(&operation, |_| self.take(false)))
     }
 
     /// Receives; blocks until the timeout fires.
     #[track_caller]
     pub(super) fn recv_timeout(&self, timeout: Duration) -> Received<T> {
         observe(self.sender_count());
-        let accesses = self.receive_accesses();
-        let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, Some(timeout), || self.take());
+        let accesses = self.receive_accesses(false);
+        let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, Some(timeout), || {
+            self.take(false)
+        });
         if let Received::Nothing = received {
             dpor_scheduler::time::advance(timeout);
         }

@@ -1,0 +1,231 @@
+//! What threads have been seen to access, and how far they were then.
+//!
+//! An execution that is given up because its state has been explored before is not run on. What could have happened in
+//! it has happened elsewhere: from equal states the same steps are possible, with the same footprints. So this table,
+//! filled from every step that runs, is an over-approximation of the futures of all states that are completely explored.
+
+use crate::clock::VectorClock;
+use crate::footprint::{AccessKind, Awaits, Footprint, Location};
+use crate::guard::{Condition, Guard, Variable};
+use crate::keys::KeyMap;
+use crate::system::Step;
+use crate::thread::{BitSet, ThreadId};
+
+const KINDS: [AccessKind; 3] = [AccessKind::Read, AccessKind::Update, AccessKind::Write];
+
+/// For each of [`KINDS`], the index of a thread's last step (counted from 1) that made such an access; 0 for none.
+#[derive(Clone, Copy, Default, Debug)]
+struct LastSteps([u32; 3]);
+
+impl LastSteps {
+    fn add(&mut self, kind: AccessKind, index: u32) {
+        let last = &mut self.0[kind as usize];
+        *last = (*last).max(index);
+    }
+
+    /// The kinds of accesses made after the first `steps` steps.
+    fn after(self, steps: u32) -> impl Iterator<Item = AccessKind> {
+        KINDS
+            .into_iter()
+            .zip(self.0)
+            .filter(move |&(_, last)| last > steps)
+            .map(|(kind, _)| kind)
+    }
+}
+
+/// Accesses of one thread to one location.
+#[derive(Clone, Default, Debug)]
+struct Accesses {
+    all: LastSteps,
+    /// Those that other threads' writes of the location need not come before.
+    first: LastSteps,
+    /// Those that nothing need come before.
+    free: LastSteps,
+    /// What these steps wait for.
+    wait: Wait,
+    /// What each of these steps comes after because of what its thread has waited for, in any execution.
+    after: VectorClock,
+}
+
+/// What a step that accesses a location waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Wait {
+    /// It never blocks.
+    #[default]
+    Nothing,
+    /// It can run only if the condition, on the location's own variable, holds.
+    For {
+        condition: Condition,
+        /// Whether it can always run then.
+        only: bool,
+    },
+    /// Something else, or not the same each time.
+    Other,
+}
+
+impl Wait {
+    fn of(guards: &[Guard], location: Location) -> Wait {
+        let [first, rest @ ..] = guards else {
+            return Wait::Nothing;
+        };
+        let variable = Variable(location.0);
+        match first.demand_on(variable) {
+            Some(condition) if rest.iter().all(|guard| guard.demand_on(variable) == Some(condition)) => Wait::For {
+                condition,
+                only: rest.is_empty() && first.clauses().count() == 1,
+            },
+            _ => Wait::Other,
+        }
+    }
+}
+
+/// An access that a thread may still make, and that nothing need come before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Future<'a> {
+    pub location: Location,
+    pub kind: AccessKind,
+    /// What the step that makes it waits for.
+    pub wait: Wait,
+    /// What it comes after in any execution.
+    pub after: &'a VectorClock,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Thread {
+    creator: Option<ThreadId>,
+    accesses: KeyMap<Location, Accesses>,
+}
+
+/// How many steps each thread has made.
+pub(crate) trait Progress: Fn(ThreadId) -> u32 {}
+
+impl<F: Fn(ThreadId) -> u32> Progress for F {}
+
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Learned {
+    threads: Vec<Thread>,
+}
+
+impl Learned {
+    fn thread_mut(&mut self, thread: ThreadId) -> &mut Thread {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, Thread::default);
+        }
+        &mut self.threads[thread.index()]
+    }
+
+    /// The threads that there is something to say about.
+    pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
+        (0..self.threads.len() as u32).map(ThreadId)
+    }
+
+    /// Adds the `index`-th step of the thread, that ran or was pending. `after`: what it comes after because of what its
+    /// thread has waited for.
+    pub fn add(&mut self, thread: ThreadId, index: u32, footprint: &Footprint, guards: &[Guard], after: &VectorClock) {
+        let known = &mut self.thread_mut(thread).accesses;
+        for access in footprint.accesses() {
+            let wait = Wait::of(guards, access.location);
+            let accesses = known.entry(access.location).or_insert_with(|| Accesses {
+                wait,
+                after: after.clone(),
+                ..Accesses::default()
+            });
+            if accesses.wait != wait {
+                accesses.wait = Wait::Other;
+            }
+            accesses.all.add(access.kind, index);
+            if access.awaits != Awaits::AllWrites {
+                accesses.first.add(access.kind, index);
+            }
+            if access.awaits == Awaits::Nothing {
+                accesses.free.add(access.kind, index);
+            }
+            accesses.after.meet(after);
+        }
+    }
+
+    /// Adds a step that has run, as [`Learned::add`] does, with the threads that it has created.
+    pub fn add_step(&mut self, thread: ThreadId, index: u32, step: &Step, after: &VectorClock) {
+        self.add(thread, index, &step.footprint, &step.guards, after);
+        for &child in &step.spawned {
+            self.thread_mut(child).creator = Some(thread);
+        }
+    }
+
+    /// Whose steps create the thread; `None` for one that exists from the start.
+    pub fn creator(&self, thread: ThreadId) -> Option<ThreadId> {
+        self.threads.get(thread.index())?.creator
+    }
+
+    /// What the thread may access after its first `steps` steps.
+    pub fn future(&self, thread: ThreadId, steps: u32) -> impl Iterator<Item = Future<'_>> {
+        let accesses = self.threads.get(thread.index()).into_iter().flat_map(|t| &t.accesses);
+        accesses.flat_map(move |(&location, accesses)| {
+            accesses.free.after(steps).map(move |kind| Future {
+                location,
+                kind,
+                wait: accesses.wait,
+                after: &accesses.after,
+            })
+        })
+    }
+
+    /// Says whether a step of the thread after its first `steps` steps may conflict with the footprint.
+    pub fn may_conflict(&self, thread: ThreadId, steps: u32, footprint: &Footprint) -> bool {
+        let Some(known) = self.threads.get(thread.index()) else {
+            return false;
+        };
+        footprint.accesses().iter().any(|access| {
+            let accesses = known.accesses.get(&access.location);
+            accesses.is_some_and(|a| a.all.after(steps).any(|kind| kind.conflicts_with(access.kind)))
+        })
+    }
+
+    /// The threads that may have a step, after the given progress, that happens before a step of one of the `later` threads
+    /// and is independent of `event`, a step that its thread makes next. Of a later thread with a footprint, only its next
+    /// step counts, which has that footprint.
+    pub fn may_happen_before(
+        &self,
+        later: impl IntoIterator<Item = (ThreadId, Option<Footprint>)>,
+        steps: impl Progress,
+        event: (ThreadId, &Footprint),
+    ) -> BitSet {
+        let (mut cone, mut followed) = (BitSet::new(), BitSet::new());
+        let mut todo: Vec<(ThreadId, Option<Footprint>)> = later.into_iter().collect();
+        while let Some((later, next)) = todo.pop() {
+            cone.insert(later.0);
+            if next.is_none() && !followed.insert(later.0) {
+                continue;
+            }
+            let others = self.threads().filter(|&other| other != event.0 && other != later);
+            let earlier = others.filter(|&earlier| {
+                let known = &self.threads[earlier.index()];
+                !followed.contains(earlier.0)
+                    && known.accesses.iter().any(|(&location, accesses)| {
+                        let mut kinds = accesses.first.after(steps(earlier)).filter(|&kind| {
+                            let mut touched = event.1.accesses().iter();
+                            !touched.any(|a| a.location == location && a.kind.conflicts_with(kind))
+                        });
+                        kinds.any(|kind| match &next {
+                            Some(next) => {
+                                let mut accesses = next.accesses().iter();
+                                accesses.any(|a| a.location == location && a.kind.conflicts_with(kind))
+                            }
+                            None => self.may_access(later, steps(later), location, kind),
+                        })
+                    })
+            });
+            todo.extend(earlier.chain(self.creator(later)).map(|thread| (thread, None)));
+        }
+        cone
+    }
+
+    /// Says whether the thread may make an access after its first `steps` steps that conflicts with one of this kind.
+    fn may_access(&self, thread: ThreadId, steps: u32, location: Location, kind: AccessKind) -> bool {
+        let accesses = self
+            .threads
+            .get(thread.index())
+            .and_then(|known| known.accesses.get(&location));
+        accesses.is_some_and(|accesses| accesses.all.after(steps).any(|other| other.conflicts_with(kind)))
+    }
+}

@@ -1,0 +1,172 @@
+//! What the executable's symbols and debug information say of an address.
+
+use crate::memory::executable::Executable;
+use crate::memory::statics::{FOREIGN_CRATES, Mapped};
+use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian};
+use object::read::elf::ElfFile64;
+use object::{NativeEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
+use std::ops::Range;
+use std::path::Path;
+
+type Lines = addr2line::Context<EndianSlice<'static, LittleEndian>>;
+
+/// The symbols of the running executable.
+pub(super) struct Symbols {
+    bias: usize,
+    code: Vec<Range<usize>>,
+    /// Functions and statics by their addresses in the file, ascending.
+    known: Vec<(Range<usize>, &'static str)>,
+    lines: Option<Lines>,
+}
+
+impl Symbols {
+    /// Reads the executable; what cannot be read is not known.
+    pub(super) fn of_executable() -> Symbols {
+        let executable = Executable::running();
+        let segments = executable
+            .segments(libc::PT_LOAD)
+            .filter(|header| header.p_flags & libc::PF_X != 0);
+        let code = segments.map(|header| {
+            let start = executable.bias + header.p_vaddr as usize;
+            start..start + header.p_memsz as usize
+        });
+        let mut symbols = Symbols {
+            bias: executable.bias,
+            code: code.collect(),
+            known: Vec::new(),
+            lines: None,
+        };
+        let Ok(mapped) = Mapped::open("/proc/self/exe") else {
+            return symbols;
+        };
+        // Kept as long as the process: it is read once, for people.
+        let bytes: &'static [u8] = Box::leak(Box::new(mapped)).bytes();
+        let Ok(file) = ElfFile64::<NativeEndian>::parse(bytes) else {
+            return symbols;
+        };
+        for symbol in file.symbols() {
+            let (address, size) = (symbol.address() as usize, symbol.size() as usize);
+            if size > 0
+                && matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data)
+                && let Ok(name) = symbol.name()
+            {
+                symbols.known.push((address..address + size, name));
+            }
+        }
+        symbols.known.sort_by_key(|(range, _)| range.start);
+        let section = |name: &str| file.section_by_name(name).and_then(|section| section.data().ok());
+        let dwarf = Dwarf::load(|id| Ok(EndianSlice::new(section(id.name()).unwrap_or_default(), LittleEndian)));
+        symbols.lines = dwarf
+            .and_then(addr2line::Context::from_dwarf)
+            .map_err(|_: addr2line::gimli::Error| ())
+            .ok();
+        symbols
+    }
+
+    /// The item at the address, and how far into it the address is.
+    pub(super) fn item(&self, address: usize) -> Option<(String, usize)> {
+        let address = address.checked_sub(self.bias)?;
+        let after = self.known.partition_point(|(range, _)| range.start <= address);
+        let (range, name) = self.known[..after]
+            .iter()
+            .rev()
+            .find(|(range, _)| range.contains(&address))?;
+        Some((demangled(name), address - range.start))
+    }
+
+    /// Says whether a call returns to the address.
+    pub(super) fn is_return_address(&self, address: usize) -> bool {
+        /// The call instructions that compilers use: how long they are, and their first two bytes under a mask.
+        const CALLS: &[(usize, [u8; 2], [u8; 2])] = &[
+            (5, [0xFF, 0], [0xE8, 0]),
+            (2, [0xFF, 0xF8], [0xFF, 0xD0]),
+            (2, [0xFF, 0xF8], [0xFF, 0x10]),
+            (3, [0xFF, 0xF8], [0xFF, 0x50]),
+            (4, [0xFF, 0xFF], [0xFF, 0x54]),
+            (6, [0xFF, 0xF8], [0xFF, 0x90]),
+            (6, [0xFF, 0xFF], [0xFF, 0x15]),
+            (7, [0xFF, 0xFF], [0xFF, 0x94]),
+        ];
+        let Some(code) = self.code.iter().find(|code| code.contains(&address)) else {
+            return false;
+        };
+        // SAFETY: reads the executable's code, which is mapped for as long as the process lives.
+        let byte = |at: usize| unsafe { *(at as *const u8) };
+        CALLS.iter().any(|&(len, mask, first)| {
+            let matches = |i: usize| byte(address - len + i) & mask[i] == first[i];
+            address - code.start >= len && matches(0) && matches(1)
+        })
+    }
+
+    /// The function that a call at this return address was made from, preferably one of the explored program, with its
+    /// source line.
+    pub(super) fn caller(&self, address: usize) -> Option<Caller> {
+        let at = address.checked_sub(self.bias)?.checked_sub(1)?;
+        let mut last = None;
+        if let Some(lines) = &self.lines
+            && let Ok(mut frames) = lines.find_frames(at as u64).skip_all_loads()
+        {
+            while let Ok(Some(frame)) = frames.next() {
+                let Some(function) = frame.function.as_ref().and_then(|f| f.raw_name().ok()) else {
+                    continue;
+                };
+                let line = frame
+                    .location
+                    .and_then(|place| Some(format!("{}:{}", place.file?, place.line?)));
+                let caller = Caller::new(&function, line);
+                if caller.of_program {
+                    return Some(caller);
+                }
+                last = Some(caller);
+            }
+        }
+        last.or_else(|| Some(Caller::new(&self.item(self.bias + at)?.0, None)))
+    }
+}
+
+/// A function that makes a call.
+pub(super) struct Caller {
+    name: String,
+    line: Option<String>,
+    /// It belongs to the explored program, not to the standard library or the checker.
+    pub of_program: bool,
+}
+
+impl Caller {
+    fn new(function: &str, line: Option<String>) -> Caller {
+        let name = demangled(function);
+        let start = name.trim_start_matches(['<', '&', '(']);
+        // Without its generic arguments. What is no path then has no linkage name: only its file tells whose it is.
+        let path = start.split('<').next().unwrap_or(start);
+        let is_path = path.contains("::") && path.chars().all(|c| c.is_alphanumeric() || "_:{}#".contains(c));
+        let of_crate = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with("::"));
+        let of_program = match is_path {
+            true => !FOREIGN_CRATES.iter().any(|name| of_crate(name)),
+            false => line.as_deref().is_some_and(|file| !is_foreign_file(file)),
+        };
+        Caller { name, line, of_program }
+    }
+}
+
+/// Says whether a source file is one of the standard library or of the checker.
+fn is_foreign_file(file: &str) -> bool {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let ours = ["scheduler", "explorer", "shim-std"].map(|folder| here.with_file_name(folder));
+    file.starts_with("/rustc/")
+        || file.contains("/library/")
+        || ours.iter().any(|folder| Path::new(file).starts_with(folder))
+}
+
+impl std::fmt::Display for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        match &self.line {
+            Some(line) => write!(f, " ({line})"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn demangled(name: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(name))
+}

@@ -1,0 +1,90 @@
+//! Objects of the small programs: the least that a facade of std needs.
+#![allow(dead_code, missing_docs, reason = "each test uses some of them")]
+
+use dpor_explorer::Guard;
+use dpor_scheduler::{AccessKind, Condition, Operation, OperationKind, Word};
+use dpor_scheduler::{access, access_of, location, note, perform, point, release, thread};
+use std::rc::Rc;
+
+pub struct Register(Word);
+
+impl Register {
+    pub fn new() -> Rc<Register> {
+        Rc::new(Register(Word::new(0)))
+    }
+
+    #[track_caller]
+    pub fn load(&self) -> i64 {
+        point(OperationKind::Load, location(self), AccessKind::Read);
+        access(location(self), AccessKind::Read);
+        self.0.get()
+    }
+
+    #[track_caller]
+    pub fn store(&self, value: i64) {
+        point(OperationKind::Store, location(self), AccessKind::Write);
+        access(location(self), AccessKind::Write);
+        note(|| format!("{} → {value}", self.0.get()));
+        self.0.set(value);
+    }
+}
+
+/// A lock without data.
+pub struct Lock(Word);
+
+impl Lock {
+    pub fn new() -> Rc<Lock> {
+        Rc::new(Lock(Word::new(0)))
+    }
+
+    #[track_caller]
+    pub fn lock(&self) {
+        let accesses = [access_of(location(self), AccessKind::Write)];
+        let guards = [Guard::when(Condition::Equals(self.0.variable(), 0))];
+        perform(
+            &Operation::guarded(OperationKind::Lock, location(self), &accesses, &guards),
+            |_| {
+                access(location(self), AccessKind::Write);
+                self.0.set(1);
+            },
+        );
+    }
+
+    #[track_caller]
+    pub fn unlock(&self) {
+        release(OperationKind::Unlock, location(self), || {
+            access(location(self), AccessKind::Write);
+            self.0.set(0);
+        });
+    }
+}
+
+pub struct Handle(Rc<Word>);
+
+pub fn spawn(body: impl FnOnce() + 'static) -> Handle {
+    let exit = Rc::new(Word::new(0));
+    let done = Rc::clone(&exit);
+    let run = move || {
+        body();
+        release(OperationKind::Exit, location(&*done), || {
+            access(location(&*done), AccessKind::Write);
+            done.set(1);
+        });
+    };
+    thread::spawn(Box::new(run), None, None);
+    Handle(exit)
+}
+
+impl Handle {
+    #[track_caller]
+    pub fn join(self) {
+        let accesses = [access_of(location(&*self.0), AccessKind::Read)];
+        let guards = [Guard::when(Condition::Equals(self.0.variable(), 1))];
+        perform(
+            &Operation::guarded(OperationKind::Join, location(&*self.0), &accesses, &guards),
+            |_| {
+                access(location(&*self.0), AccessKind::Read);
+            },
+        );
+    }
+}

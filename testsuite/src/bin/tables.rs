@@ -1,0 +1,104 @@
+//! Prints the tables of CAV 2017, published and measured.
+
+use dpor_testsuite::papers::{Format, Limit, MeasuredRow, STRATEGIES, Table, explore_rust, explore_toy, print, tables};
+use std::process::ExitCode;
+use std::time::Duration;
+
+const USAGE: &str = "\
+usage: tables [OPTIONS]
+
+Prints the published figures beside those of the toy programs and of the Rust tests: complete executions (>N: the
+exploration was cut after N), executions given up asleep (blocked) or in a known state (pruned), states visited,
+milliseconds, and how many times fewer executions there were than under `source`.
+
+  --table ID       only this one of: section3, 1, 2, variants
+  --fast           leave out the programs that take minutes; --max-time 5 unless given
+  --max-time SECS  give up an exploration after this time [default: 120, as in the paper]
+  --markdown       as Markdown
+  --help           this text
+";
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(None) => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(Some(error)) => {
+            eprint!("{error}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    for table in tables() {
+        if options.table.as_ref().is_none_or(|id| *id == table.id) {
+            show(table, &options);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The command line.
+struct Options {
+    table: Option<String>,
+    fast: bool,
+    limit: Limit,
+    format: Format,
+}
+
+impl Options {
+    /// Reads the arguments; `Err(None)` if only help is wanted.
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Option<String>> {
+        let (mut table, mut seconds) = (None, None);
+        let (mut fast, mut format) = (false, Format::Text);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("{argument}: a value is missing"));
+            match argument.as_str() {
+                "--table" => table = Some(value()?),
+                "--max-time" => {
+                    let number = value()?.parse();
+                    seconds = Some(number.map_err(|_| "--max-time: not a number of seconds".to_owned())?);
+                }
+                "--fast" => fast = true,
+                "--markdown" => format = Format::Markdown,
+                "--help" => return Err(None),
+                _ => return Err(Some(format!("unknown option: {argument}"))),
+            }
+        }
+        if let Some(id) = &table
+            && tables().iter().all(|table| table.id != id)
+        {
+            return Err(Some(format!("there is no table {id}")));
+        }
+        let seconds = seconds.unwrap_or(if fast { 5 } else { 120 });
+        Ok(Options {
+            table,
+            fast,
+            limit: Limit(Duration::from_secs(seconds)),
+            format,
+        })
+    }
+}
+
+/// Measures a table and prints it.
+fn show(mut table: Table, options: &Options) {
+    if options.fast {
+        table.rows.retain(|row| !row.slow);
+    }
+    let tests: Vec<_> = table.rows.iter().map(|row| row.test.as_str()).collect();
+    let rust = STRATEGIES.map(|strategy| explore_rust(table.target, &tests, strategy, options.limit));
+    let measured = |row: _| MeasuredRow {
+        row,
+        toy: row
+            .toy
+            .as_ref()
+            .map(|toy| STRATEGIES.map(|strategy| explore_toy(toy, strategy, options.limit))),
+        rust: std::array::from_fn(|i| rust[i][&row.test]),
+    };
+    let rows: Vec<_> = table.rows.iter().map(measured).collect();
+    let heading = match options.format {
+        Format::Text => "",
+        Format::Markdown => "### ",
+    };
+    println!("{heading}{}\n\n{}", table.title, print(&rows, options.format));
+}

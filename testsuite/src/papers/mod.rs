@@ -1,0 +1,12 @@
+//! The tables of Albert et al., *Context-Sensitive Dynamic Partial Order Reduction* (CAV 2017), measured again.
+//!
+//! `cargo run --release -p dpor-testsuite --bin tables` prints them. Each program is an ordinary test of the package
+//! `papers`, explored by `cargo dpor test`; some are toy programs as well.
+
+mod measure;
+mod print;
+mod tables;
+
+pub use measure::{Limit, Measured, explore_rust, explore_toy};
+pub use print::{Format, MeasuredRow, print};
+pub use tables::{Figures, Row, STRATEGIES, Table, tables};
