@@ -250,7 +250,7 @@ impl<S: System> Explorer<S> {
             verify_states: false,
             states: Vec::new(),
             depth: 0,
-            trace: Trace::new(),
+            trace: Trace::following_waits(matches!(strategy, Strategy::Context(_))),
             statistics: Statistics::default(),
             first_failure: None,
             started: Instant::now(),

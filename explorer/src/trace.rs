@@ -87,6 +87,8 @@ pub struct Trace {
     threads: Vec<ThreadHistory>,
     accesses: KeyMap<Location, Vec<AccessAt>>,
     changes: KeyMap<Variable, Vec<Change>>,
+    /// Whether to note what threads have waited for.
+    follows_waits: bool,
 }
 
 /// A change of a variable.
@@ -101,6 +103,14 @@ impl Trace {
     /// The empty execution.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The empty execution, for one who will ask what threads have waited for.
+    pub(crate) fn following_waits(follows_waits: bool) -> Self {
+        Trace {
+            follows_waits,
+            ..Self::default()
+        }
     }
 
     /// The events in the order in which they ran.
@@ -180,7 +190,9 @@ impl Trace {
             });
         }
         self.threads[thread.index()].events.push(at);
-        self.note_waits(at);
+        if self.follows_waits {
+            self.note_waits(at);
+        }
         for i in 0..self.events[at].step.spawned.len() {
             let child = self.events[at].step.spawned[i];
             self.history(child);
@@ -251,6 +263,7 @@ impl Trace {
 
     /// What the thread's next step comes after in any execution, because the thread has waited for it.
     pub(crate) fn waited(&self, thread: ThreadId) -> &VectorClock {
+        debug_assert!(self.follows_waits);
         static NOTHING: VectorClock = VectorClock::new();
         let history = self.threads.get(thread.index());
         history

@@ -392,11 +392,11 @@ impl Program {
             // They hold for a suspended thread only.
             runtime.threads[top.index()].registers = std::ptr::null();
             runtime.switch_tls(Some(top));
-            // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a coroutine.
-            let result = unsafe { switch::resume(&mut runtime.threads[top.index()].coroutine) };
+            let coroutine = &raw mut *runtime.threads[top.index()].coroutine;
+            // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a coroutine. It stays
+            // in its box while the list of threads grows.
+            let result = unsafe { switch::resume(coroutine, runtime.clean) };
             let runtime = Self::runtime();
-            // SAFETY: the same thread; the list of threads may have grown.
-            unsafe { switch::put_back(&mut runtime.threads[top.index()].coroutine) };
             match result {
                 CoroutineResult::Return(()) => {
                     runtime.threads[top.index()].alive = false;

@@ -200,6 +200,17 @@ pub(crate) fn on_model<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> R {
     in_checker(|| f(unsafe { &mut *runtime() }))
 }
 
+/// As [`on_model`], for work that allocates nothing: where states are not compared, it need not leave the stack.
+#[inline]
+pub(crate) fn on_model_in_place<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> R {
+    if of_model(|runtime| runtime.clean) {
+        on_model(f)
+    } else {
+        // SAFETY: as in `on_model`.
+        f(unsafe { &mut *runtime() })
+    }
+}
+
 /// Reads something of the runtime, from a model thread. What `f` returns must not depend on what was explored before, as
 /// the program's stack may keep it.
 #[inline]
@@ -241,8 +252,9 @@ fn note_access(access: Access) {
 
 #[inline]
 pub(crate) fn effect(effect: Effect) {
-    if on_model_thread() {
-        // Whether the step is run again is asked on the other stack, so that the program's own looks the same.
+    // Where states are compared, whether the step is run again is asked on the other stack, so that the program's own looks
+    // the same.
+    if on_model_thread() && !of_model(|runtime| !runtime.clean && runtime.repeating) {
         on_model(|runtime| {
             if runtime.repeating {
                 return;
@@ -321,8 +333,10 @@ pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() ->
     }
     let caller = Caller::caller();
     let none = of_model(|runtime| runtime.refinements.observed.is_empty());
-    let observed =
-        !none && on_model(|runtime| runtime.refinements.observe_all || runtime.refinements.observed.contains(&object));
+    let observed = !none
+        && on_model_in_place(|runtime| {
+            runtime.refinements.observe_all || runtime.refinements.observed.contains(&object)
+        });
     if observed {
         let accesses = [access_of(object, AccessKind::Write)];
         arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
@@ -353,7 +367,7 @@ pub fn observe(object: Location) {
 /// below it leave on the stack does not count as the thread's state.
 #[inline(never)]
 pub(crate) fn arrive(operation: &Operation<'_>, caller: &'static Caller<'static>, registers: &Registers) -> u32 {
-    let yielder = on_model(|runtime| {
+    let yielder = on_model_in_place(|runtime| {
         let record = &mut runtime.threads[runtime.current.index()];
         record.pending = std::ptr::from_ref(operation).cast();
         record.caller = Some(caller);
@@ -368,7 +382,7 @@ pub(crate) fn arrive(operation: &Operation<'_>, caller: &'static Caller<'static>
 
 /// Suspends the current model thread, which has left a request.
 pub(crate) fn suspend() {
-    let yielder = on_model(|runtime| runtime.threads[runtime.current.index()].yielder);
+    let yielder = on_model_in_place(|runtime| runtime.threads[runtime.current.index()].yielder);
     // SAFETY: the yielder belongs to the coroutine that we run on, and lives as long as it.
     unsafe { (*yielder).suspend(()) };
 }

@@ -6,7 +6,7 @@ use crate::memory::switch::ModelCoroutine;
 use crate::memory::tls::TlsImage;
 use crate::operation::{Operation, OperationKind, access_of, holds_now, values_now};
 use crate::panic::PanicRecord;
-use crate::runtime::{self, Request, Runtime, of_model, on_model};
+use crate::runtime::{self, Request, Runtime, of_model, on_model, on_model_in_place};
 use crate::spin::{Registers, Spin};
 use corosensei::{Coroutine, Yielder};
 use dpor_explorer::{Access, AccessKind, BitSet, Failure, Guard, Location, Pending, Status, Stop, ThreadId};
@@ -24,7 +24,8 @@ pub(crate) struct Record {
     pub children: Vec<ThreadId>,
     /// How many of them were created in this execution.
     pub spawned: u32,
-    pub coroutine: Option<ModelCoroutine>,
+    /// At an address that is the same in all executions.
+    pub coroutine: Box<Option<ModelCoroutine>>,
     pub yielder: *const Yielder<(), ()>,
     pub tls: Option<TlsImage>,
     pub alive: bool,
@@ -54,7 +55,7 @@ impl Record {
             nth,
             children: Vec::new(),
             spawned: 0,
-            coroutine: None,
+            coroutine: Box::new(None),
             yielder: ptr::null(),
             tls: None,
             alive: false,
@@ -246,8 +247,8 @@ pub(crate) fn create(
     }
     // Its captures stay on the new stack, so they are of words: padding would be of any value.
     let index = id.index();
-    record.coroutine = Some(Coroutine::with_stack(stack, move |yielder, ()| {
-        on_model(|runtime| runtime.threads[index].yielder = yielder);
+    *record.coroutine = Some(Coroutine::with_stack(stack, move |yielder, ()| {
+        on_model_in_place(|runtime| runtime.threads[index].yielder = yielder);
         body();
     }));
     // SAFETY: as above.

@@ -12,7 +12,8 @@ use super::stacks::ModelStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::arch::naked_asm;
 use std::cell::UnsafeCell;
-use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr;
 
 pub(crate) type ModelCoroutine = Coroutine<(), (), (), ModelStack>;
 
@@ -163,7 +164,7 @@ pub(crate) fn in_checker<R, F: FnOnce() -> R>(f: F) -> R {
 }
 
 struct Resumption {
-    coroutine: Option<ModelCoroutine>,
+    coroutine: *mut Option<ModelCoroutine>,
     result: MaybeUninit<CoroutineResult<(), ()>>,
 }
 
@@ -172,25 +173,27 @@ struct Shared(UnsafeCell<Resumption>);
 // SAFETY: only the model's thread of the operating system resumes coroutines, one at a time.
 unsafe impl Sync for Shared {}
 
-/// The coroutine that runs, at an address that is always the same, as it may get into a register that the coroutine saves.
+/// What is being resumed, at an address that is always the same, as it may get into a register that the coroutine saves.
 #[unsafe(link_section = ".dpor.data")]
 static RESUMED: Shared = Shared(UnsafeCell::new(Resumption {
-    coroutine: None,
+    coroutine: ptr::null_mut(),
     result: MaybeUninit::uninit(),
 }));
 
-/// Resumes a coroutine. While it runs, it is not in its place.
+/// Resumes a coroutine. `clean` says to leave nothing of the caller on the coroutine's stack, but for the coroutine's own address; to
+/// leave it out saves a little time.
 ///
 /// # Safety
 ///
 /// The region is reserved, the caller is the model's thread of the operating system but on no model thread's stack, and
-/// there is a coroutine.
+/// there is a coroutine, which stays where it is until it suspends.
 #[inline]
-pub(crate) unsafe fn resume(coroutine: &mut Option<ModelCoroutine>) -> CoroutineResult<(), ()> {
+pub(crate) unsafe fn resume(coroutine: *mut Option<ModelCoroutine>, clean: bool) -> CoroutineResult<(), ()> {
     extern "C" fn run(resumption: *mut u8) {
-        // SAFETY: called with the static above.
+        // SAFETY: called with the static above. The borrow ends before anything else is resumed.
         let resumption = unsafe { &mut *resumption.cast::<Resumption>() };
-        let Some(coroutine) = &mut resumption.coroutine else {
+        // SAFETY: the promise of the caller of `resume`.
+        let Some(coroutine) = (unsafe { &mut *resumption.coroutine }) else {
             unreachable!("a live thread has a coroutine")
         };
         resumption.result.write(coroutine.resume(()));
@@ -198,21 +201,14 @@ pub(crate) unsafe fn resume(coroutine: &mut Option<ModelCoroutine>) -> Coroutine
     let shared = RESUMED.0.get();
     // SAFETY: the caller's promise, by which nobody else uses the static; `run` writes the result.
     unsafe {
-        mem::swap(coroutine, &mut (*shared).coroutine);
-        call_on_resumer_stack(shared.cast(), run);
+        (*shared).coroutine = coroutine;
+        if clean {
+            call_on_resumer_stack(shared.cast(), run);
+        } else {
+            run(shared.cast());
+        }
         (*shared).result.assume_init_read()
     }
-}
-
-/// Puts the coroutine back that was resumed last.
-///
-/// # Safety
-///
-/// It was resumed with the same place, and as for [`resume`].
-#[inline]
-pub(crate) unsafe fn put_back(coroutine: &mut Option<ModelCoroutine>) {
-    // SAFETY: the caller's promise.
-    unsafe { mem::swap(coroutine, &mut (*RESUMED.0.get()).coroutine) };
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ fn visit_thread(
         // Over all executions.
         children: _,
         spawned,
-        // The coroutine is its stack, whose base it keeps at a fixed place.
+        // The coroutine is its stack, whose base it keeps at a fixed place, as it is kept itself.
         coroutine: _,
         yielder: _,
         tls,
