@@ -25,6 +25,10 @@ const EXTERNS: [(&str, &str); 4] = [
 /// facades, must not pass for the facades' own.
 const PROFILE: &str = "\n[profile.facade]\ninherits = \"release\"\ncodegen-units = 13\ndebug = \"line-tables-only\"\nstrip = \"none\"\npanic = \"unwind\"\n";
 
+/// The flags of the build. Unstable features are for the crate that needs them, and for no other.
+const FLAGS: &str = "--cfg=dpor_facade";
+const UNSTABLE: &str = "shim_std";
+
 /// Built facades.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facades {
@@ -103,7 +107,15 @@ fn home() -> Result<PathBuf, Error> {
 
 fn content_hash(toolchain: &Toolchain) -> String {
     let mut hasher = DefaultHasher::new();
-    (SOURCES, PROFILE, env!("CARGO_PKG_VERSION"), &toolchain.version).hash(&mut hasher);
+    (
+        SOURCES,
+        PROFILE,
+        FLAGS,
+        UNSTABLE,
+        env!("CARGO_PKG_VERSION"),
+        &toolchain.version,
+    )
+        .hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
@@ -171,8 +183,8 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Result<Facad
     );
     command
         .env("RUSTC", &toolchain.rustc)
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_ENCODED_RUSTFLAGS", "");
+        .env("RUSTC_BOOTSTRAP", UNSTABLE)
+        .env("CARGO_ENCODED_RUSTFLAGS", FLAGS);
     let failed = |what: String, output: &[u8]| Error::Facades {
         what,
         output: String::from_utf8_lossy(output).into_owned(),

@@ -17,6 +17,7 @@ mod native;
 pub mod operation;
 pub mod options;
 pub mod output;
+pub mod ownership;
 pub mod panic;
 mod platform;
 pub mod program;
@@ -33,7 +34,8 @@ pub use operation::{Operation, OperationKind, access_of, awaiting, location, sub
 pub use options::Options;
 pub use program::{Crash, Program, SetupError};
 pub use runtime::{
-    access, access_awaiting, fail, note, observe, on_model_thread, options, perform, point, release, unsupported,
+    access, access_awaiting, fail, note, observe, observe_each, on_model_thread, options, perform, point, release,
+    unsupported,
 };
 pub use state::{Difference, StateImage};
 pub use word::Word;

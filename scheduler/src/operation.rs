@@ -19,6 +19,11 @@ pub fn sub_location(object: Location, part: u64) -> Location {
     Location(object.0 ^ (part.wrapping_add(1) << 48))
 }
 
+/// The number of the part that the location is of, plus 1; 0 for a whole object.
+pub(crate) fn part_of(location: Location) -> u64 {
+    location.0 >> 48
+}
+
 macro_rules! operation_kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
         /// What kind of operation it is; for reports, and to notice that a program has changed.
@@ -97,6 +102,16 @@ operation_kinds! {
     FutexWake = "futex-wake",
     Detach = "detach",
     ScopeExit = "scope-exit",
+    ArcClone = "clone-arc",
+    ArcDrop = "drop-arc",
+    ArcCount = "count-arcs",
+    ArcUnique = "is-unique",
+    ArcUnwrap = "unwrap-arc",
+    ArcInit = "init-arc",
+    WeakClone = "clone-weak",
+    WeakDrop = "drop-weak",
+    WeakCount = "count-weaks",
+    Upgrade = "upgrade",
 }
 
 impl fmt::Display for OperationKind {

@@ -537,6 +537,7 @@ impl System for Program {
         interpose::forget_files();
         runtime.output.clear();
         runtime.times.clear();
+        runtime.shares.clear();
         runtime.clock_started = false;
         runtime.steps = 0;
         runtime.watched = false;

@@ -11,9 +11,10 @@ use crate::memory::{
     switch::{Plain, in_checker},
     tls::{TlsBlock, TlsImage},
 };
-use crate::operation::{Operation, OperationKind, access_of, awaiting};
+use crate::operation::{Operation, OperationKind, access_of, awaiting, part_of};
 use crate::options::Options;
 use crate::output::Output;
+use crate::ownership::{self, Shares};
 use crate::spin::Registers;
 use crate::state::ExactStates;
 use crate::thread::Record;
@@ -43,8 +44,8 @@ pub(crate) struct Refinements {
     pub observed: KeySet<Location>,
     /// The same, in the order in which it was learnt.
     pub observed_in_order: Vec<Location>,
-    /// All locations count as observed.
-    pub observe_all: bool,
+    /// The kinds of locations of which all count as observed: objects, and parts of objects by number.
+    pub observed_kinds: KeySet<u64>,
     /// Places of the program that a thread came back to without having changed anything.
     pub loops: KeySet<u64>,
     /// States of threads are compared.
@@ -54,14 +55,25 @@ pub(crate) struct Refinements {
 impl Refinements {
     /// Takes releases of the location as scheduling points. Says whether that is new.
     pub fn observe(&mut self, object: Location) -> bool {
-        /// After so many locations, all count as observed: their addresses may depend on the interleaving.
+        /// After so many locations of a kind, all count as observed: their addresses may depend on the interleaving.
         const MANY: usize = 64;
-        if self.observe_all || !self.observed.insert(object) {
+        if self.is_observed(object) {
             return false;
         }
+        self.observed.insert(object);
         self.observed_in_order.push(object);
-        self.observe_all = self.observed_in_order.len() > MANY;
+        let kind = part_of(object);
+        if self.observed.iter().filter(|&&other| part_of(other) == kind).count() > MANY {
+            self.observed_kinds.insert(kind);
+        }
         true
+    }
+
+    /// Whether releases of the location are scheduling points.
+    #[inline]
+    pub fn is_observed(&self, object: Location) -> bool {
+        self.observed.contains(&object)
+            || !self.observed_kinds.is_empty() && self.observed_kinds.contains(&part_of(object))
     }
 }
 
@@ -91,6 +103,7 @@ pub(crate) struct Runtime {
     pub output: Vec<Output>,
     pub clock_started: bool,
     pub times: KeyMap<Location, Duration>,
+    pub shares: Shares,
     pub main_result: Option<Result<(), dpor_explorer::Failure>>,
     pub trace: Option<crate::report::StepTrace>,
     pub user_hook: Option<crate::panic::Hook>,
@@ -240,6 +253,7 @@ pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
 #[inline]
 fn note_access(access: Access) {
     if on_model_thread() {
+        ownership::visible();
         let Access { location, kind, .. } = access;
         on_model(|runtime| {
             runtime.step.footprint.insert(access);
@@ -333,10 +347,7 @@ pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() ->
     }
     let caller = Caller::caller();
     let none = of_model(|runtime| runtime.refinements.observed.is_empty());
-    let observed = !none
-        && on_model_in_place(|runtime| {
-            runtime.refinements.observe_all || runtime.refinements.observed.contains(&object)
-        });
+    let observed = !none && on_model_in_place(|runtime| runtime.refinements.is_observed(object));
     if observed {
         let accesses = [access_of(object, AccessKind::Write)];
         arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
@@ -355,7 +366,17 @@ pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() ->
 ///
 /// The first time for a location, exploration starts again with releases of it as scheduling points.
 pub fn observe(object: Location) {
-    let new = on_model_thread() && on_model(|runtime| runtime.refinements.observe(object));
+    observe_each(&[object]);
+}
+
+/// As [`observe`], for several locations.
+pub fn observe_each(objects: &[Location]) {
+    let new = on_model_thread()
+        && on_model(|runtime| {
+            objects
+                .iter()
+                .fold(false, |new, &object| runtime.refinements.observe(object) | new)
+        });
     if new {
         stop(Stop::Refine);
     }
@@ -367,6 +388,7 @@ pub fn observe(object: Location) {
 /// below it leave on the stack does not count as the thread's state.
 #[inline(never)]
 pub(crate) fn arrive(operation: &Operation<'_>, caller: &'static Caller<'static>, registers: &Registers) -> u32 {
+    ownership::visible();
     let yielder = on_model_in_place(|runtime| {
         let record = &mut runtime.threads[runtime.current.index()];
         record.pending = std::ptr::from_ref(operation).cast();

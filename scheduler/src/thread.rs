@@ -5,6 +5,7 @@ use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::memory::switch::ModelCoroutine;
 use crate::memory::tls::TlsImage;
 use crate::operation::{Operation, OperationKind, access_of, holds_now, values_now};
+use crate::ownership;
 use crate::panic::PanicRecord;
 use crate::runtime::{self, Request, Runtime, of_model, on_model, on_model_in_place};
 use crate::spin::{Registers, Spin};
@@ -278,6 +279,7 @@ pub(crate) fn create(
 pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size: Option<usize>) -> ThreadId {
     assert!(runtime::on_model_thread(), "only a model thread creates model threads");
     let caller = Caller::caller();
+    ownership::visible();
     let child = on_model(|runtime| {
         let parent = runtime.current;
         let record = &mut runtime.threads[parent.index()];
@@ -292,6 +294,7 @@ pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size
         let created = create(runtime, id, body, name, stack_size, &base, Some(caller));
         runtime.base_tls = Some(base);
         runtime.threads[id.index()].time = time;
+        runtime.shares.spawned(parent, id);
         runtime.step.spawned.push(id);
         runtime.request = Some(match created {
             Ok(()) => Request::Spawn(id),
@@ -312,6 +315,7 @@ pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size
 /// Off model threads.
 pub fn current() -> ThreadId {
     assert!(runtime::on_model_thread(), "only a model thread has an id");
+    ownership::visible();
     of_model(|runtime| runtime.current)
 }
 
@@ -321,6 +325,7 @@ pub fn current() -> ThreadId {
 /// Off model threads.
 pub fn local_root() -> *mut *mut u8 {
     assert!(runtime::on_model_thread(), "only a model thread has a root");
+    ownership::visible();
     let record = region::record(region::stack_thread(region::stack_pointer()));
     // SAFETY: a model thread runs, so the region is reserved.
     unsafe { &raw mut (*record).local_root }

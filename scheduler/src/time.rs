@@ -4,6 +4,7 @@
 //! timeouts and by asking. It takes over the time of what it touches, like a Lamport clock: so no thread sees an
 //! `Instant` from its future, and equivalent executions have equal times.
 
+use crate::ownership;
 use crate::runtime::{Runtime, on_model, on_model_thread};
 use dpor_explorer::{AccessKind, Location};
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub fn now() -> Duration {
     if !on_model_thread() {
         return Duration::ZERO;
     }
+    ownership::visible();
     let [seconds, nanoseconds] = on_model(|runtime| {
         runtime.clock_started = true;
         let record = &mut runtime.threads[runtime.current.index()];
@@ -33,6 +35,7 @@ pub fn now() -> Duration {
 /// Lets time pass for the current model thread.
 pub fn advance(duration: Duration) {
     if on_model_thread() {
+        ownership::visible();
         on_model(|runtime| {
             runtime.clock_started = true;
             let record = &mut runtime.threads[runtime.current.index()];

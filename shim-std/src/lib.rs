@@ -14,7 +14,23 @@
 //! | [`thread`] | `spawn`, `Builder`, `scope`, `park`, `sleep`, `thread_local!`, … |
 //! | [`time`] | `Instant`, `SystemTime` |
 //! | [`hint`], [`mod@panic`], [`process`] | `spin_loop`; the panic hook; `exit` and `abort` |
+//! | [`task`], [`sync`] | for the facades, that is under `cfg(dpor_facade)`: `Arc`, `Weak`, `Wake`, which need unstable features. Otherwise they are std's |
 //! | macros | [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`dbg!`], [`thread_local!`] |
+
+#![cfg_attr(
+    dpor_facade,
+    feature(
+        clone_to_uninit,
+        coerce_unsized,
+        dispatch_from_dyn,
+        dropck_eyepatch,
+        layout_for_ptr,
+        legacy_receiver_trait,
+        pin_coerce_unsized_trait,
+        set_ptr_value,
+        unsize
+    )
+)]
 
 pub mod hint;
 pub mod panic;
@@ -22,6 +38,7 @@ pub mod panic;
 pub mod print;
 pub mod process;
 pub mod sync;
+pub mod task;
 pub mod thread;
 pub mod time;
 

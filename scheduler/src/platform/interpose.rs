@@ -11,6 +11,7 @@
 
 use crate::memory::arena::in_program;
 use crate::memory::region;
+use crate::ownership;
 use libc::{c_int, c_long, c_uint, c_void, clockid_t, pthread_attr_t, pthread_t, size_t, ssize_t, timespec};
 use std::arch::asm;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -340,6 +341,7 @@ noted_functions! {
 /// how often the thread has drawn before.
 fn draw() -> Option<u64> {
     if in_program() {
+        ownership::visible();
         let thread = region::stack_thread(region::stack_pointer());
         // SAFETY: a model thread runs, so the region is reserved and its record is not used by anyone else.
         let draws = unsafe { &mut (*region::record(thread)).draws };

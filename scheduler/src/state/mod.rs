@@ -78,6 +78,7 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         output: _,
         clock_started,
         times,
+        shares,
         main_result,
         // For reports.
         trace: _,
@@ -143,6 +144,8 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
             visitor.number(owner, "time of the location", time);
         }
     }
+
+    shares.numbers(|name, number| visitor.number(owner, name, number));
 
     match main_result {
         None => visitor.number(owner, "main thread's result", 0),

@@ -6,6 +6,8 @@
 pub mod atomic;
 pub mod mpsc;
 
+#[cfg(dpor_facade)]
+mod arc;
 mod barrier;
 mod condvar;
 mod lazy_lock;
@@ -24,4 +26,9 @@ pub use once::ONCE_INIT;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
+pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+#[cfg(dpor_facade)]
+pub use arc::{Arc, Weak};
+#[cfg(not(dpor_facade))]
+pub use std::sync::{Arc, Weak};

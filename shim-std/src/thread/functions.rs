@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::current::current;
 use super::join::JoinHandle;
-use dpor_scheduler::{OperationKind, on_model_thread, spin, time};
+use dpor_scheduler::{OperationKind, on_model_thread, ownership, spin, time};
 use std::io;
 use std::num::NonZero;
 use std::thread as real;
@@ -40,6 +40,7 @@ pub fn yield_now() {
 #[inline]
 #[must_use]
 pub fn panicking() -> bool {
+    ownership::visible();
     real::panicking()
 }
 

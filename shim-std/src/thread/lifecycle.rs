@@ -6,7 +6,7 @@ use super::handle::{Thread, ThreadId};
 use super::scoped::ScopeData;
 use dpor_scheduler::{
     AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access, access_awaiting, access_of, awaiting,
-    location, observe, on_model_thread, perform, point, release,
+    location, observe, on_model_thread, ownership, perform, point, release,
 };
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -116,6 +116,7 @@ where
             scope.thread_finished();
         }
         finish_thread();
+        ownership::leave(location(own_thread.exited()));
         announce(own_thread.exited());
     };
     if let Some(scope) = &scope {
@@ -203,6 +204,7 @@ impl<T> JoinInner<'_, T> {
                     access_awaiting(here, AccessKind::Read, Awaits::AllWrites);
                 },
             );
+            ownership::waited_for(here);
         }
         let packet = self.packet.take();
         // The thread has dropped its share of the packet.

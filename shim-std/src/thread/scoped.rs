@@ -6,7 +6,7 @@ use super::handle::Thread;
 use super::lifecycle::JoinInner;
 use dpor_scheduler::{
     AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting, awaiting,
-    location, perform, release,
+    location, ownership, perform, release,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -52,6 +52,7 @@ impl ScopeData {
     }
 
     pub(super) fn thread_finished(&self) {
+        ownership::leave(self.location());
         self.count(-1);
     }
 
@@ -70,6 +71,7 @@ impl ScopeData {
                 access_awaiting(self.location(), AccessKind::Read, Awaits::AllWrites);
             },
         );
+        ownership::waited_for(self.location());
     }
 }
 

@@ -41,6 +41,9 @@ pub mod sync {
         RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult,
     };
 
+    #[cfg(dpor_facade)]
+    pub use ::shim_std::sync::{Arc, Weak};
+
     /// As `std::sync::atomic`.
     pub mod atomic {
         pub use ::real_std::sync::atomic::*;
@@ -58,6 +61,13 @@ pub mod sync {
             IntoIter, Iter, Receiver, Sender, SyncSender, TryIter, channel, sync_channel,
         };
     }
+}
+
+/// As `std::task`.
+#[cfg(dpor_facade)]
+pub mod task {
+    pub use ::real_std::task::*;
+    pub use ::shim_std::task::Wake;
 }
 
 /// As `std::thread`.

@@ -1,0 +1,310 @@
+//! Shared ownership: which thread runs the destructor of what several threads let go of.
+//!
+//! Drops of shares commute, so the order in which threads drop theirs is not explored, and one of them is the last in the
+//! executions that are. That is all there is to see as long as the destructor only frees memory: whoever runs it, the
+//! state is the same once all shares are gone, and nobody could look in between. It is not if the destructor does
+//! something that depends on its thread or that others can order: an operation, a question for the thread, the
+//! time, or random bytes, a panic.
+//!
+//! So while a destructor runs that another thread could have run, as shown by this very execution (it has dropped a share,
+//! and no spawn and no join orders that before the last drop), the first such thing ends the execution: exploration starts again with
+//! drops of this object as scheduling points. It is enough to judge each execution by itself. Of two executions that differ
+//! in the order of drops only, both destructors start from the same memory and do the same things up to the first that is
+//! visible, where each of them is noticed; and whoever is ordered before the last drop by a spawn or a join is so in all
+//! executions that are equivalent to this one.
+
+use crate::operation::{Operation, OperationKind};
+use crate::runtime::{Refinements, Runtime, access, arrive, observe_each, of_model, on_model, on_model_thread, stop};
+use crate::spin::Registers;
+use dpor_explorer::{Access, Location, Stop, ThreadId};
+use std::collections::BTreeMap;
+use std::panic::Location as Caller;
+
+/// Of each thread, by index, how many of its epochs are known to be over. A thread's own entry is its present epoch.
+type Clock = Vec<u32>;
+
+/// What the current execution has shown of shared objects, and of the order of threads by spawns and joins.
+#[derive(Default, Debug)]
+pub(crate) struct Shares {
+    /// Objects that are alive and have lost shares: to which threads, in which of their epochs.
+    dropped: BTreeMap<Location, BTreeMap<ThreadId, u32>>,
+    /// What each thread comes after.
+    clocks: Vec<Clock>,
+    /// What comes after whoever waits for these locations.
+    left: BTreeMap<Location, Clock>,
+    /// The objects whose destructors the current thread runs, and another could.
+    destroying: Vec<Location>,
+}
+
+fn merge(into: &mut Clock, other: &[u32]) {
+    if into.len() < other.len() {
+        into.resize(other.len(), 0);
+    }
+    for (known, &other) in into.iter_mut().zip(other) {
+        *known = (*known).max(other);
+    }
+}
+
+impl Shares {
+    /// Forgets the execution.
+    pub fn clear(&mut self) {
+        self.dropped.clear();
+        self.clocks.clear();
+        self.left.clear();
+        self.destroying.clear();
+    }
+
+    fn clock(&mut self, thread: ThreadId) -> &mut Clock {
+        if self.clocks.len() <= thread.index() {
+            self.clocks.resize_with(thread.index() + 1, Clock::new);
+        }
+        let clock = &mut self.clocks[thread.index()];
+        if clock.len() <= thread.index() {
+            clock.resize(thread.index() + 1, 0);
+        }
+        clock
+    }
+
+    /// Ends an epoch of the thread: the clock of what comes after all that it did so far.
+    fn end_epoch(&mut self, thread: ThreadId) -> Clock {
+        let clock = self.clock(thread);
+        clock[thread.index()] += 1;
+        clock.clone()
+    }
+
+    /// Notes that a thread has created another one.
+    pub fn spawned(&mut self, parent: ThreadId, child: ThreadId) {
+        let after = self.end_epoch(parent);
+        merge(self.clock(child), &after);
+    }
+
+    fn leave(&mut self, thread: ThreadId, at: Location) {
+        let after = self.end_epoch(thread);
+        merge(self.left.entry(at).or_default(), &after);
+    }
+
+    fn wait(&mut self, thread: ThreadId, at: Location) {
+        if let Some(after) = self.left.get(&at).cloned() {
+            merge(self.clock(thread), &after);
+        }
+    }
+
+    fn drop_share(&mut self, thread: ThreadId, object: Location) {
+        let epoch = self.clock(thread)[thread.index()];
+        self.dropped.entry(object).or_default().insert(thread, epoch);
+    }
+
+    /// The thread has dropped the last share. Says whether another one could have.
+    fn drop_last(&mut self, thread: ThreadId, object: Location) -> bool {
+        let Some(dropped) = self.dropped.remove(&object) else {
+            return false;
+        };
+        let clock = self.clock(thread);
+        let before = |other: ThreadId, epoch: u32| clock.get(other.index()).is_some_and(|&over| epoch < over);
+        dropped
+            .into_iter()
+            .any(|(other, epoch)| other != thread && !before(other, epoch))
+    }
+
+    /// Says whether the current thread runs a destructor that another could.
+    #[inline]
+    pub fn in_doubt(&self) -> bool {
+        !self.destroying.is_empty()
+    }
+
+    /// Takes the drops of what is being destroyed as scheduling points. Says whether that is new.
+    pub fn refine(&self, refinements: &mut Refinements) -> bool {
+        self.destroying
+            .iter()
+            .fold(false, |new, &object| refinements.observe(object) | new)
+    }
+
+    /// What decides later which destructors are in doubt, as part of the program's state.
+    pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
+        let Shares {
+            dropped,
+            clocks,
+            left,
+            // Empty between steps: a destructor in doubt does not come to a scheduling point.
+            destroying: _,
+        } = self;
+        add("objects that lost shares", dropped.len() as u64);
+        for (object, threads) in dropped {
+            add("lost shares", object.0);
+            add("threads that dropped shares", threads.len() as u64);
+            for (thread, &epoch) in threads {
+                add("dropped a share", u64::from(thread.0) << 32 | u64::from(epoch));
+            }
+        }
+        let mut clock = |clock: &Clock| {
+            add("length of a clock", clock.len() as u64);
+            clock.iter().for_each(|&epoch| add("epochs over", u64::from(epoch)));
+        };
+        clocks.iter().for_each(&mut clock);
+        left.values().for_each(&mut clock);
+        left.keys().for_each(|location| add("left at", location.0));
+    }
+}
+
+/// A scheduling point before something that belongs to the step before as long as nobody [`observe`](crate::observe)s one of
+/// these locations. Notes the accesses to those that are observed. Nothing off model threads.
+#[track_caller]
+#[inline]
+pub fn point_if_observed<const N: usize>(kind: OperationKind, accesses: [Access; N]) {
+    if on_model_thread() && of_model(|runtime| !runtime.refinements.observed.is_empty()) {
+        observed_point(kind, &accesses, Caller::caller());
+    }
+}
+
+#[inline(never)]
+fn observed_point(kind: OperationKind, accesses: &[Access], caller: &'static Caller<'static>) {
+    let observed = |access: &Access| on_model(|runtime| runtime.refinements.is_observed(access.location));
+    // One that is not observed may be between two that are; nobody minds.
+    let Some(first) = accesses.iter().position(observed) else {
+        return;
+    };
+    let last = accesses.iter().rposition(observed).unwrap_or(first);
+    let touched = &accesses[first..=last];
+    arrive(
+        &Operation::always(kind, touched[0].location, touched),
+        caller,
+        &Registers::save(),
+    );
+    for touched in touched {
+        access(touched.location, touched.kind);
+    }
+}
+
+/// A scheduling point before an operation that sees what others do to the `observed` locations; nothing off model threads. As by
+/// [`observe_each`], exploration starts again if one of them is new.
+#[track_caller]
+#[inline]
+pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[Access]) {
+    if on_model_thread() {
+        observe_each(observed);
+        let operation = Operation::always(kind, observed[0], accesses);
+        arrive(&operation, Caller::caller(), &Registers::save());
+    }
+}
+
+/// Notes that the current thread has dropped a share of an object, but not the last one.
+#[inline]
+pub fn dropped(object: Location) {
+    if on_model_thread() {
+        on_model(|runtime| {
+            if !runtime.refinements.is_observed(object) {
+                runtime.shares.drop_share(runtime.current, object);
+            }
+        });
+    }
+}
+
+/// Tells that the destructor begins of an object whose last share the current thread has dropped. If it says that another thread
+/// could have been the last, the caller tells when it [`ends`](destroyed).
+#[inline]
+#[must_use]
+pub fn destroys(object: Location) -> bool {
+    on_model_thread()
+        && of_model(|runtime| !runtime.shares.dropped.is_empty())
+        && on_model(|runtime| {
+            let Runtime {
+                shares,
+                refinements,
+                current,
+                ..
+            } = runtime;
+            let in_doubt = shares.drop_last(*current, object) && !refinements.is_observed(object);
+            if in_doubt {
+                shares.destroying.push(object);
+            }
+            in_doubt
+        })
+}
+
+/// Tells that the destructor has ended that was announced last by [`destroys`].
+pub fn destroyed() {
+    on_model(|runtime| {
+        runtime.shares.destroying.pop();
+    });
+}
+
+/// Says that what the current thread does now depends on which thread it is, or can be ordered against others.
+#[inline]
+pub fn visible() {
+    if on_model_thread() && of_model(|runtime| runtime.shares.in_doubt()) {
+        let new = on_model(|runtime| runtime.shares.refine(&mut runtime.refinements));
+        if new {
+            stop(Stop::Refine);
+        }
+    }
+}
+
+/// Says that all that the current thread has done comes before what a thread does that has [waited](waited_for) for this.
+pub fn leave(at: Location) {
+    if on_model_thread() {
+        on_model(|runtime| runtime.shares.leave(runtime.current, at));
+    }
+}
+
+/// Says that the current thread comes after all those that have [left](leave) something here so far.
+pub fn waited_for(at: Location) {
+    if on_model_thread() {
+        on_model(|runtime| runtime.shares.wait(runtime.current, at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAIN: ThreadId = ThreadId::MAIN;
+    const A: ThreadId = ThreadId(1);
+    const B: ThreadId = ThreadId(2);
+    const OBJECT: Location = Location(8);
+    const EXIT: Location = Location(16);
+
+    fn two_threads() -> Shares {
+        let mut shares = Shares::default();
+        shares.spawned(MAIN, A);
+        shares.spawned(MAIN, B);
+        shares
+    }
+
+    #[test]
+    fn unordered_drops_are_in_doubt() {
+        let mut shares = two_threads();
+        shares.drop_share(A, OBJECT);
+        assert!(shares.drop_last(B, OBJECT));
+        assert!(!shares.drop_last(B, OBJECT), "forgotten with the object");
+    }
+
+    #[test]
+    fn ones_own_drops_are_not() {
+        let mut shares = two_threads();
+        shares.drop_share(A, OBJECT);
+        assert!(!shares.drop_last(A, OBJECT));
+    }
+
+    #[test]
+    fn a_drop_before_the_spawn_comes_first_and_one_after_it_does_not() {
+        let mut shares = Shares::default();
+        shares.drop_share(MAIN, OBJECT);
+        shares.spawned(MAIN, A);
+        assert!(!shares.drop_last(A, OBJECT));
+        shares.drop_share(MAIN, OBJECT);
+        assert!(shares.drop_last(A, OBJECT));
+    }
+
+    #[test]
+    fn a_thread_comes_after_those_it_has_waited_for_and_whom_they_have() {
+        let mut shares = two_threads();
+        shares.drop_share(A, OBJECT);
+        shares.leave(A, EXIT);
+        shares.wait(B, EXIT);
+        shares.leave(B, OBJECT);
+        shares.wait(MAIN, OBJECT);
+        assert!(!shares.drop_last(MAIN, OBJECT));
+        shares.drop_share(A, OBJECT);
+        assert!(shares.drop_last(MAIN, OBJECT), "after it had left");
+    }
+}

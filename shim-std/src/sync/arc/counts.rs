@@ -1,0 +1,340 @@
+//! The counts of an `Arc`, and their operations: all that threads can see of each other in one.
+//!
+//! Parts of an object are locations of their own:
+//!
+//! * its *life*: whether shares are left. Written by drops and by whoever takes the value; updated by `upgrade`, which commutes with
+//!   other upgrades; read by whoever asks whether its share is the only one. Clones do not touch it: a clone is made from a share that
+//!   is there, and for as long as that is there, the object is alive and no other share is the only one.
+//! * the *number of shares*: updated by clones, drops and upgrades, and read by `strong_count`.
+//! * the *claims of weak pointers*: whether there are any, which `get_mut` and `make_mut` ask. Updated by drops of `Weak`; new
+//!   ones are made from a share or from a weak pointer, either of which is answer enough.
+//! * the *number of weak pointers*: updated by their clones and drops, and read by `weak_count`.
+//!
+//! Nothing of this is a scheduling point unless the location is [observed](dpor_scheduler::observe), which it is as soon as
+//! some thread reaches an operation whose result depends on it. Then exploration starts again, and the operations that change the
+//! location are points. Which locations an operation touches does not depend on what it reads: an `upgrade` that fails still counts as
+//! an update of the number of shares.
+
+use dpor_scheduler::{
+    Access, AccessKind, Location, OperationKind, access, access_of, location, note, ownership, sub_location,
+};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicUsize, fence};
+
+const LIFE: u64 = 0xFF00;
+const SHARES: u64 = 0xFF01;
+const CLAIMS: u64 = 0xFF02;
+const WEAKS: u64 = 0xFF03;
+
+/// More than this is taken for an overflow.
+const MOST: usize = isize::MAX as usize;
+
+/// Held in the count of weak pointers while a share is looked at that may be the only one.
+const LOCKED: usize = usize::MAX;
+
+/// What `make_mut` finds.
+pub(super) enum Uniqueness {
+    /// There are other shares.
+    Shared,
+    /// The share was the only one, but weak pointers are left. It has been given up: the value is the caller's.
+    Taken,
+    /// Nobody else has the object.
+    Unique,
+}
+
+/// The counts. The shares together hold one weak pointer, which goes when the value has gone.
+#[repr(C)]
+pub(super) struct Counts {
+    strong: AtomicUsize,
+    weak: AtomicUsize,
+}
+
+/// A scheduling point before an operation that depends on the locations that it reads.
+#[track_caller]
+#[inline]
+fn look<const N: usize>(kind: OperationKind, observed: &[Location], accesses: [Access; N]) {
+    ownership::observing_point(kind, observed, &accesses);
+}
+
+fn checked(count: usize) {
+    if count > MOST {
+        crate::process::abort();
+    }
+}
+
+impl Counts {
+    /// Those of an object with so many shares, and with their weak pointer.
+    pub(super) const fn new(strong: usize) -> Counts {
+        Counts {
+            strong: AtomicUsize::new(strong),
+            weak: AtomicUsize::new(1),
+        }
+    }
+
+    fn part(&self, part: u64) -> Location {
+        sub_location(location(self), part)
+    }
+
+    pub(super) fn life(&self) -> Location {
+        self.part(LIFE)
+    }
+
+    /// Adds a share to the caller's.
+    #[track_caller]
+    #[inline]
+    pub(super) fn share(&self) {
+        ownership::point_if_observed(
+            OperationKind::ArcClone,
+            [access_of(self.part(SHARES), AccessKind::Update)],
+        );
+        checked(self.strong.fetch_add(1, Relaxed));
+    }
+
+    /// Drops a share. Says whether it was the last; then the caller destroys the value.
+    #[track_caller]
+    #[inline]
+    pub(super) fn unshare(&self, needs_drop: bool) -> bool {
+        ownership::point_if_observed(
+            OperationKind::ArcDrop,
+            [
+                access_of(self.life(), AccessKind::Write),
+                access_of(self.part(SHARES), AccessKind::Update),
+            ],
+        );
+        if self.strong.fetch_sub(1, Release) == 1 {
+            fence(Acquire);
+            return true;
+        }
+        if needs_drop {
+            ownership::dropped(self.life());
+        }
+        false
+    }
+
+    /// Adds the first share.
+    #[track_caller]
+    pub(super) fn init(&self) {
+        ownership::point_if_observed(
+            OperationKind::ArcInit,
+            [
+                access_of(self.life(), AccessKind::Write),
+                access_of(self.part(SHARES), AccessKind::Update),
+            ],
+        );
+        self.strong.store(1, Release);
+    }
+
+    /// Adds a share if there are any.
+    #[track_caller]
+    pub(super) fn upgrade(&self) -> bool {
+        let (life, shares) = (self.life(), self.part(SHARES));
+        let accesses = [
+            access_of(life, AccessKind::Update),
+            access_of(shares, AccessKind::Update),
+        ];
+        look(OperationKind::Upgrade, &[life], accesses);
+        let old = self.strong.fetch_update(Acquire, Relaxed, |strong| {
+            assert!(strong <= MOST, "Arc counter overflow");
+            (strong != 0).then(|| strong + 1)
+        });
+        access(shares, AccessKind::Update);
+        if old.is_ok() {
+            access(life, AccessKind::Update);
+        } else {
+            access(life, AccessKind::Read);
+            note(|| "no share is left".to_string());
+        }
+        old.is_ok()
+    }
+
+    /// Notes that the only share goes, whose value is the caller's from now on.
+    fn taken(&self) {
+        fence(Acquire);
+        access(self.life(), AccessKind::Write);
+        access(self.part(SHARES), AccessKind::Update);
+    }
+
+    /// Notes that there are other shares.
+    fn refused(&self) {
+        access(self.life(), AccessKind::Read);
+        access(self.part(SHARES), AccessKind::Update);
+        note(|| "there are other shares".to_string());
+    }
+
+    /// Gives up the caller's share if it is the only one. Then the value is the caller's.
+    #[track_caller]
+    pub(super) fn take(&self) -> bool {
+        let life = self.life();
+        let accesses = [
+            access_of(life, AccessKind::Write),
+            access_of(self.part(SHARES), AccessKind::Update),
+        ];
+        look(OperationKind::ArcUnwrap, &[life], accesses);
+        let taken = self.strong.compare_exchange(1, 0, Relaxed, Relaxed).is_ok();
+        if taken {
+            self.taken();
+        } else {
+            self.refused();
+        }
+        taken
+    }
+
+    /// Gives up the caller's share. If it was the only one, the value is the caller's.
+    #[track_caller]
+    pub(super) fn take_or_drop(&self) -> bool {
+        let life = self.life();
+        let accesses = [
+            access_of(life, AccessKind::Write),
+            access_of(self.part(SHARES), AccessKind::Update),
+        ];
+        look(OperationKind::ArcUnwrap, &[life], accesses);
+        let last = self.strong.fetch_sub(1, Release) == 1;
+        self.taken();
+        last
+    }
+
+    /// Whether the caller's share is the only one, and there is no weak pointer.
+    #[track_caller]
+    pub(super) fn is_unique(&self) -> bool {
+        let (life, claims) = (self.life(), self.part(CLAIMS));
+        let accesses = [access_of(life, AccessKind::Read), access_of(claims, AccessKind::Read)];
+        look(OperationKind::ArcUnique, &[life, claims], accesses);
+        access(life, AccessKind::Read);
+        access(claims, AccessKind::Read);
+        // The count is held, so that no weak pointer is made of a share that is gone when the shares are counted.
+        let locked = self.weak.compare_exchange(1, LOCKED, Acquire, Relaxed).is_ok();
+        let unique = locked && self.strong.load(Acquire) == 1;
+        if locked {
+            self.weak.store(1, Release);
+        }
+        note(|| unique.to_string());
+        unique
+    }
+
+    /// Whether nobody else has the object, for someone who makes it so.
+    #[track_caller]
+    pub(super) fn make_unique(&self) -> Uniqueness {
+        let (life, claims) = (self.life(), self.part(CLAIMS));
+        let accesses = [
+            access_of(life, AccessKind::Write),
+            access_of(claims, AccessKind::Read),
+            access_of(self.part(SHARES), AccessKind::Update),
+        ];
+        look(OperationKind::ArcUnique, &[life, claims], accesses);
+        access(claims, AccessKind::Read);
+        if self.strong.compare_exchange(1, 0, Acquire, Relaxed).is_err() {
+            self.refused();
+            return Uniqueness::Shared;
+        }
+        self.taken();
+        if self.weak.load(Relaxed) != 1 {
+            return Uniqueness::Taken;
+        }
+        self.strong.store(1, Release);
+        Uniqueness::Unique
+    }
+
+    /// The number of shares.
+    #[track_caller]
+    pub(super) fn shares(&self) -> usize {
+        let shares = self.part(SHARES);
+        look(
+            OperationKind::ArcCount,
+            &[shares],
+            [access_of(shares, AccessKind::Read)],
+        );
+        access(shares, AccessKind::Read);
+        let number = self.strong.load(Relaxed);
+        note(|| number.to_string());
+        number
+    }
+
+    /// The number of weak pointers, as long as there are shares.
+    #[track_caller]
+    pub(super) fn weaks(&self) -> usize {
+        let weaks = self.part(WEAKS);
+        look(OperationKind::WeakCount, &[weaks], [access_of(weaks, AccessKind::Read)]);
+        access(weaks, AccessKind::Read);
+        let number = match self.weak.load(Relaxed) {
+            LOCKED => 0,
+            number => number - 1,
+        };
+        note(|| number.to_string());
+        number
+    }
+
+    /// The number of weak pointers, for one of them; 0 if no share is left.
+    #[track_caller]
+    pub(super) fn weaks_of_weak(&self) -> usize {
+        let (life, weaks) = (self.life(), self.part(WEAKS));
+        let accesses = [access_of(life, AccessKind::Read), access_of(weaks, AccessKind::Read)];
+        look(OperationKind::WeakCount, &[life, weaks], accesses);
+        access(life, AccessKind::Read);
+        access(weaks, AccessKind::Read);
+        let number = self.weak.load(Acquire);
+        let number = if self.strong.load(Relaxed) == 0 { 0 } else { number - 1 };
+        note(|| number.to_string());
+        number
+    }
+
+    /// Adds a weak pointer to a share.
+    #[track_caller]
+    #[inline]
+    pub(super) fn downgrade(&self) {
+        self.weak_point();
+        let mut old = self.weak.load(Relaxed);
+        loop {
+            if old == LOCKED {
+                std::hint::spin_loop();
+                old = self.weak.load(Relaxed);
+                continue;
+            }
+            checked(old);
+            match self.weak.compare_exchange_weak(old, old + 1, Acquire, Relaxed) {
+                Ok(_) => return,
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    /// Adds a weak pointer to another one.
+    #[track_caller]
+    #[inline]
+    pub(super) fn clone_weak(&self) {
+        self.weak_point();
+        checked(self.weak.fetch_add(1, Relaxed));
+    }
+
+    #[track_caller]
+    #[inline]
+    fn weak_point(&self) {
+        ownership::point_if_observed(
+            OperationKind::WeakClone,
+            [access_of(self.part(WEAKS), AccessKind::Update)],
+        );
+    }
+
+    /// Drops a weak pointer. Says whether it was the last; then the caller frees the memory.
+    #[track_caller]
+    #[inline]
+    pub(super) fn drop_weak(&self) -> bool {
+        ownership::point_if_observed(
+            OperationKind::WeakDrop,
+            [
+                access_of(self.part(CLAIMS), AccessKind::Update),
+                access_of(self.part(WEAKS), AccessKind::Update),
+            ],
+        );
+        self.drop_weak_of_shares()
+    }
+
+    /// Drops the weak pointer of the shares, which nobody can count.
+    #[inline]
+    pub(super) fn drop_weak_of_shares(&self) -> bool {
+        let last = self.weak.fetch_sub(1, Release) == 1;
+        if last {
+            fence(Acquire);
+        }
+        last
+    }
+}
