@@ -37,6 +37,8 @@ pub struct Build {
     pub binaries: Vec<Binary>,
     /// The folder to which the compiler's paths of workspace files are relative.
     pub workspace_root: PathBuf,
+    /// Where everything is built.
+    pub folder: PathBuf,
 }
 
 /// Compiles the tests against the facades.
@@ -49,6 +51,7 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades) -> Resu
         .target_dir
         .clone()
         .unwrap_or_else(|| metadata.target_directory.clone().into_std_path_buf());
+    let folder = base.join("dpor");
     let mut command = Command::new(&toolchain.cargo);
     command
         .args([
@@ -60,7 +63,7 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades) -> Resu
             &toolchain.host,
         ])
         .arg("--target-dir")
-        .arg(base.join("dpor"))
+        .arg(&folder)
         .args(args.selection())
         .args(args.network())
         .args(["--color", args.color.name()]);
@@ -95,6 +98,7 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades) -> Resu
     Ok(Build {
         binaries,
         workspace_root: metadata.workspace_root.into_std_path_buf(),
+        folder,
     })
 }
 

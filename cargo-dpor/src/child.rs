@@ -1,6 +1,6 @@
 //! One test in a process of its own.
 //!
-//! The process is the test's binary, asked for this one test, with a [`Config`] in its environment. What it says on
+//! The process is the test's binary, asked for this one test, with a [`Config`] in a file that it inherits. What it says on
 //! the pipe is followed here; what it cannot say any more, because it has died or hangs, is made out from its
 //! exit status and from the schedule that it shares.
 
@@ -14,9 +14,10 @@ use crate::error::Error;
 use channel::Channel;
 use dpor_protocol::{
     Config, Counts, FailureReport, Limits, Message, Mode, OutputStream, PairReport, SharedSchedule, SourceLocation,
-    StepReport, ThreadReport, VERSION, Verdict,
+    StepReport, ThreadReport, Verdict,
 };
 use std::io::{BufRead, BufReader, Read, Seek};
+use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -128,7 +129,6 @@ impl Process {
     fn start(test: &Test, order: &Order) -> Result<Process, Error> {
         let (channel, writer) = Channel::open().map_err(Error::io("cannot make a channel to a test process"))?;
         let config = Config {
-            version: VERSION,
             test: test.id(),
             mode: order.mode.clone(),
             strategy: order.strategy.clone(),
@@ -140,6 +140,8 @@ impl Process {
             pipe: writer.number(),
             map: channel.map_number(),
         };
+        let config_file =
+            channel::file_with(&config.to_text()).map_err(Error::io("cannot write a test process's orders"))?;
         let stderr = tempfile::tempfile().map_err(Error::io("cannot make a temporary file"))?;
         let stderr_copy = stderr.try_clone().map_err(Error::io("cannot use a temporary file"))?;
         let mut command = Command::new(&test.binary.path);
@@ -153,7 +155,7 @@ impl Process {
             ])
             .current_dir(&test.binary.folder)
             .envs(test.binary.environment.iter().map(|(name, value)| (name, value)))
-            .env(dpor_protocol::ENV, config.to_json())
+            .env(dpor_protocol::ENV, config_file.as_raw_fd().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr_copy);
@@ -161,7 +163,10 @@ impl Process {
             // A backtrace for each panic of each execution takes longer than the execution.
             command.env("RUST_BACKTRACE", "0");
         }
-        channel::inherit(&mut command, [writer.number(), channel.map_number()]);
+        channel::inherit(
+            &mut command,
+            [writer.number(), channel.map_number(), config_file.as_raw_fd()],
+        );
         let program = test.binary.path.display().to_string();
         let child = command.spawn().map_err(Error::io(format!("cannot start {program}")))?;
         let lines = read_lines(writer.into_reader());

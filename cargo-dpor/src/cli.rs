@@ -41,7 +41,7 @@ pub struct TestArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct ReplayArgs {
-    /// The seed that a failure printed
+    /// The seed that a failure printed, or the file that has it
     pub seed: String,
     /// Say that there is no progress when a step takes longer than this
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = duration)]

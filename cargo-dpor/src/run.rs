@@ -1,5 +1,7 @@
 //! The commands.
 
+mod seeds;
+
 use crate::build::{self, Build, Test, list, named, of_seed, select};
 use crate::child::{self, Order, Outcome};
 use crate::cli::{CargoArgs, Color, Command, DiffStatesArgs, ExploreArgs, ListArgs, ModelArgs, ReplayArgs, TestArgs};
@@ -11,6 +13,7 @@ use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Counts, Limits, Mode, Seed, Verdict};
 use std::collections::VecDeque;
 use std::io::Write;
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -56,7 +59,7 @@ fn test(args: &TestArgs) -> Result<Exit, Error> {
         ..Summary::default()
     };
     let started = Instant::now();
-    explore_all(&tests, &order, args, &mut reporter, &mut summary)?;
+    explore_all(&tests, &build.folder, &order, args, &mut reporter, &mut summary)?;
     summary.not_run = tests.len() - summary.complete - summary.failed - summary.incomplete;
     summary.time = started.elapsed();
     reporter.event(Event::RunFinished { summary: &summary });
@@ -74,10 +77,11 @@ fn exit(summary: &Summary) -> Exit {
 
 fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
     // Before anything is built: a damaged seed is the user's first concern.
-    let seed = Seed::decode(&args.seed)?;
+    let text = seeds::read(&args.seed);
+    let seed = Seed::decode(&text)?;
     let (mut reporter, build) = prepare(&args.cargo)?;
     let test = of_seed(list(&build.binaries)?, &seed)?;
-    let text = args.seed.trim();
+    let text = text.trim();
     let order = Order {
         mode: Mode::Replay { seed: text.into() },
         strategy: seed.strategy.clone(),
@@ -96,7 +100,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
     let outcome = child::run(&test, &order, &mut |_| {})?;
     reporter.event(Event::Replayed {
         test: &test,
-        seed: text,
+        seed: args.seed.trim(),
         outcome: &outcome,
     });
     Ok(replay_exit(&outcome))
@@ -118,7 +122,8 @@ fn diff_states(args: &DiffStatesArgs) -> Result<Exit, Error> {
     // The one that runs both orders of every conflict at once.
     let strategy = Strategy::Context(Context::CDPOR1);
     let order = model_order(&args.model, Mode::DiffStates { pair: args.pair }, strategy);
-    let outcome = child::run(&test, &order, &mut |_| {})?;
+    let mut outcome = child::run(&test, &order, &mut |_| {})?;
+    seeds::keep(&mut outcome, &build.folder)?;
     let again = outcome.seed.as_ref().map(|seed| again(seed, &test, &args.cargo));
     reporter.event(Event::Compared {
         test: &test,
@@ -226,6 +231,7 @@ enum News {
 /// Explores tests on as many threads as the user wants. Each takes the next test; the reporter stays on this one.
 fn explore_all(
     tests: &[Test],
+    folder: &Path,
     order: &Order,
     args: &TestArgs,
     reporter: &mut dyn Reporter,
@@ -241,7 +247,7 @@ fn explore_all(
             let next = &next;
             scope.spawn(move || {
                 while let Some(index) = next() {
-                    let result = explore(&tests[index], index, order, args, &sender);
+                    let result = explore(&tests[index], index, folder, order, args, &sender);
                     // The receiver lives until all senders are gone.
                     let _ = sender.send(News::Finished(index, Box::new(result)));
                 }
@@ -285,6 +291,7 @@ fn explore_all(
 fn explore(
     test: &Test,
     index: usize,
+    folder: &Path,
     order: &Order,
     args: &TestArgs,
     news: &Sender<News>,
@@ -299,7 +306,8 @@ fn explore(
         again: None,
     };
     if let Some(seed) = result.outcome.seed.clone() {
-        result.again = Some(again(&seed, test, &args.cargo));
+        seeds::keep(&mut result.outcome, folder)?;
+        result.again = result.outcome.seed.as_ref().map(|seed| again(seed, test, &args.cargo));
         tell(News::Replaying(index));
         let order = Order {
             mode: Mode::Replay { seed },

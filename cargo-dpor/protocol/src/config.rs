@@ -3,11 +3,10 @@
 use crate::VERSION;
 use serde::{Deserialize, Serialize};
 
-/// The order to a test process, in the environment variable [`crate::ENV`] as JSON.
+/// The order to a test process, in the file whose descriptor the environment variable [`crate::ENV`] names. A variable could not
+/// hold it: the seed of a long schedule exceeds what the system allows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {
-    /// [`VERSION`] of the process that wrote this.
-    pub version: u32,
     /// The name under which seeds know the test. It is more than the name within the binary, so that a
     /// seed finds its test in a workspace.
     pub test: String,
@@ -16,7 +15,6 @@ pub struct Config {
     /// The name of the strategy, `source` for example.
     pub strategy: String,
     /// The seed of the `random` strategy.
-    #[serde(default)]
     pub random_seed: u64,
     /// When to give up.
     pub limits: Limits,
@@ -25,7 +23,6 @@ pub struct Config {
     /// `compare_exchange_weak` may fail although the value was the expected one.
     pub spurious_cas: bool,
     /// States are kept whole, and all that the strategy takes for granted about them is checked.
-    #[serde(default)]
     pub exact_states: bool,
     /// The inherited file descriptor that takes messages.
     pub pipe: i32,
@@ -35,7 +32,6 @@ pub struct Config {
 
 /// What a test process is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "mode", rename_all = "snake_case")]
 pub enum Mode {
     /// Explore all schedules.
     Explore,
@@ -65,29 +61,41 @@ pub struct Limits {
 }
 
 impl Config {
+    /// The configuration that `cargo dpor` has left for this process; none if something else has started it.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub fn inherited() -> Option<Result<Config, String>> {
+        let number = std::env::var(crate::ENV).ok()?;
+        let text = std::fs::read_to_string(format!("/proc/self/fd/{number}"));
+        Some(match text {
+            Ok(text) => Config::from_text(&text),
+            Err(error) => Err(format!(
+                "the configuration in descriptor {number} cannot be read: {error}"
+            )),
+        })
+    }
+
     /// Reads a configuration.
     ///
     /// # Errors
-    /// A sentence that says what is wrong: no JSON of this shape, or another [`VERSION`].
-    pub fn from_json(text: &str) -> Result<Config, String> {
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let Version { version } =
-            serde_json::from_str(text).map_err(|e| format!("the configuration in {} is malformed: {e}", crate::ENV))?;
+    /// A sentence that says what is wrong: no text of this form, or another [`VERSION`].
+    pub fn from_text(text: &str) -> Result<Config, String> {
+        let malformed = || "the configuration is malformed".to_string();
+        let (version, config) = text.split_once(' ').ok_or_else(malformed)?;
+        let version: u32 = version.parse().map_err(|_| malformed())?;
         if version != VERSION {
             return Err(format!(
-                "the configuration in {} has version {version}, but this test was built for version {VERSION}",
-                crate::ENV
+                "the configuration has version {version}, but this test was built for version {VERSION}"
             ));
         }
-        serde_json::from_str(text).map_err(|e| format!("the configuration in {} is malformed: {e}", crate::ENV))
+        ron::from_str(config).map_err(|error| format!("{}: {error}", malformed()))
     }
 
-    /// Writes the configuration as [`Config::from_json`] reads it.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("a configuration has only string keys")
+    /// Writes the configuration as [`Config::from_text`] reads it: the version, a space, and the rest in RON.
+    pub fn to_text(&self) -> String {
+        let config = ron::to_string(self).expect("a configuration has a form in RON");
+        format!("{VERSION} {config}")
     }
 }
 
@@ -97,7 +105,6 @@ mod tests {
 
     fn config() -> Config {
         Config {
-            version: VERSION,
             test: "demo/lib/demo tests::a".into(),
             mode: Mode::Replay { seed: "dpor1-x".into() },
             strategy: "source".into(),
@@ -118,27 +125,23 @@ mod tests {
 
     #[test]
     fn survives_the_journey() {
-        assert_eq!(Config::from_json(&config().to_json()), Ok(config()));
+        assert_eq!(Config::from_text(&config().to_text()), Ok(config()));
         let other = Config {
             mode: Mode::DiffStates { pair: 2 },
             ..config()
         };
-        assert_eq!(Config::from_json(&other.to_json()), Ok(other));
+        assert_eq!(Config::from_text(&other.to_text()), Ok(other));
     }
 
     #[test]
     fn another_version_is_named() {
-        let text = Config {
-            version: 99,
-            ..config()
+        let text = config().to_text();
+        let (_, rest) = text.split_once(' ').unwrap();
+        let error = Config::from_text(&format!("99 {rest}")).unwrap_err();
+        assert!(error.contains("version 99"), "{error}");
+        assert!(Config::from_text("99 nonsense").unwrap_err().contains("version 99"));
+        for nonsense in ["nonsense", "", &format!("{VERSION} nonsense"), rest] {
+            assert!(Config::from_text(nonsense).unwrap_err().contains("malformed"));
         }
-        .to_json();
-        assert!(Config::from_json(&text).unwrap_err().contains("version 99"));
-        assert!(
-            Config::from_json("{\"version\":99}")
-                .unwrap_err()
-                .contains("version 99")
-        );
-        assert!(Config::from_json("nonsense").unwrap_err().contains("malformed"));
     }
 }

@@ -1,10 +1,14 @@
 //! What `cargo dpor` and a test process under it say to each other.
 //!
-//! `cargo dpor` starts one process for each test and hands it a [`Config`] in the environment variable
-//! [`ENV`]. The process answers with [`Message`]s, one JSON object a line, on a pipe of which it
+//! `cargo dpor` starts one process for each test and hands it a [`Config`] in a file that it inherits, whose descriptor the
+//! environment variable [`ENV`] names. The process answers with [`Message`]s, one a line, on a pipe of which it
 //! inherits the writing end, and writes the schedule of the current execution to a [`SharedSchedule`],
 //! a mapping that both have of one anonymous file: a process that dies has left its schedule there. A
 //! schedule in printable form is a [`Seed`].
+//!
+//! Configurations and messages are written in RON. This crate is part of the facades, so each `impl` in its dependencies is
+//! seen by every crate that is compiled against them. Those of `serde_json`, such as `PartialEq<Value> for i16`, break code
+//! that leaves an integer's type to inference.
 
 mod config;
 mod message;
@@ -23,5 +27,5 @@ pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
 /// a version of their own.
 pub const VERSION: u32 = 1;
 
-/// The environment variable that carries the [`Config`].
+/// The environment variable that carries the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

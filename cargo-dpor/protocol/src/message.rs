@@ -6,7 +6,6 @@ use std::fmt;
 
 /// One line on the pipe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Message {
     /// The test's body is about to run under the model. The first message.
     Started {
@@ -58,7 +57,6 @@ pub enum Message {
 
 /// How an exploration or a replay ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// All schedules were explored and none failed; of a replay: the one schedule did not fail.
     Complete,
@@ -80,7 +78,6 @@ impl fmt::Display for Verdict {
 
 /// Counters of an exploration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Counts {
     /// Executions that ran to their end.
     pub complete: u64,
@@ -148,7 +145,6 @@ impl From<&std::panic::Location<'_>> for SourceLocation {
 
 /// Where a program printed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub enum OutputStream {
     /// Standard output.
     Out,
@@ -236,10 +232,8 @@ pub struct FailureReport {
     /// Where it happened.
     pub location: Option<SourceLocation>,
     /// Every thread that waits, for deadlocks and the like.
-    #[serde(default)]
     pub blocked: Vec<BlockedThread>,
     /// What the failing execution printed.
-    #[serde(default)]
     pub output: String,
 }
 
@@ -257,7 +251,6 @@ pub struct BlockedThread {
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
     /// Who has what it waits for.
-    #[serde(default)]
     pub held_by: Vec<Holder>,
 }
 
@@ -362,21 +355,10 @@ impl fmt::Display for MessageError {
 impl std::error::Error for MessageError {}
 
 impl Message {
-    /// The message as a line of JSON, with its end of line.
+    /// The message as a line, with its end of line: the version, a space, and the rest in RON.
     pub fn to_line(&self) -> String {
-        #[derive(Serialize)]
-        struct Line<'a> {
-            v: u32,
-            #[serde(flatten)]
-            message: &'a Message,
-        }
-        let mut line = serde_json::to_string(&Line {
-            v: VERSION,
-            message: self,
-        })
-        .expect("a message has string keys only");
-        line.push('\n');
-        line
+        let message = ron::to_string(self).expect("a message has a form in RON");
+        format!("{VERSION} {message}\n")
     }
 
     /// Reads a line.
@@ -384,16 +366,13 @@ impl Message {
     /// # Errors
     /// [`MessageError`] if it is none, or of another version.
     pub fn from_line(line: &str) -> Result<Message, MessageError> {
-        #[derive(Deserialize)]
-        struct Version {
-            v: u32,
+        let malformed = || MessageError::Malformed(format!("`{}`", line.chars().take(60).collect::<String>()));
+        let (version, message) = line.split_once(' ').ok_or_else(malformed)?;
+        let version: u32 = version.parse().map_err(|_| malformed())?;
+        if version != VERSION {
+            return Err(MessageError::OtherVersion(version));
         }
-        let malformed = |e: serde_json::Error| MessageError::Malformed(e.to_string());
-        let Version { v } = serde_json::from_str(line).map_err(malformed)?;
-        if v != VERSION {
-            return Err(MessageError::OtherVersion(v));
-        }
-        serde_json::from_str(line).map_err(malformed)
+        ron::from_str(message).map_err(|error| MessageError::Malformed(error.to_string()))
     }
 }
 
@@ -402,16 +381,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_versioned_object() {
+    fn a_message_is_one_versioned_line() {
         let message = Message::Output {
             stream: OutputStream::Err,
             text: "a\nb\u{1f980}".into(),
         };
         let line = message.to_line();
-        assert_eq!(
-            line,
-            "{\"v\":1,\"type\":\"output\",\"stream\":\"err\",\"text\":\"a\\nb\u{1f980}\"}\n"
-        );
+        assert_eq!(line, "1 Output(stream:Err,text:\"a\\nb\u{1f980}\")\n");
         assert_eq!(Message::from_line(&line), Ok(message));
     }
 
@@ -539,16 +515,14 @@ mod tests {
     #[test]
     fn other_versions_and_noise_are_told_apart() {
         assert_eq!(
-            Message::from_line("{\"v\":2,\"type\":\"new\"}"),
+            Message::from_line("2 New(text:\"a\")"),
             Err(MessageError::OtherVersion(2))
         );
-        assert!(matches!(
-            Message::from_line("running 1 test"),
-            Err(MessageError::Malformed(_))
-        ));
-        assert!(matches!(
-            Message::from_line("{\"v\":1,\"type\":\"new\"}"),
-            Err(MessageError::Malformed(_))
-        ));
+        for noise in ["running 1 test", "", "1", "1 New(text:\"a\")"] {
+            assert!(
+                matches!(Message::from_line(noise), Err(MessageError::Malformed(_))),
+                "{noise}"
+            );
+        }
     }
 }

@@ -1,9 +1,10 @@
-//! What a test process inherits: the writing end of a pipe, and the file of the shared schedule.
+//! What a test process inherits: the writing end of a pipe, the file of the shared schedule, and one with its orders.
 
 use dpor_protocol::SharedSchedule;
 use memmap2::{MmapOptions, MmapRaw};
+use std::ffi::CStr;
 use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -24,7 +25,7 @@ impl Channel {
     /// Makes a fresh shared schedule and a pipe. No process inherits them by itself.
     pub fn open() -> io::Result<(Channel, Pipe)> {
         let (reader, writer) = io::pipe()?;
-        let file = anonymous_file()?;
+        let file = anonymous_file(c"cargo-dpor schedule")?;
         file.set_len(SharedSchedule::size() as u64)?;
         let map = MmapOptions::new().len(SharedSchedule::size()).map_raw(&file)?;
         // SAFETY: the mapping is page-aligned, of this size, zeroed as a new file is, and lives as long as the
@@ -54,9 +55,16 @@ impl Pipe {
     }
 }
 
-fn anonymous_file() -> io::Result<File> {
+/// A file that holds this text.
+pub fn file_with(text: &str) -> io::Result<File> {
+    let mut file = anonymous_file(c"cargo-dpor orders")?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
+}
+
+fn anonymous_file(name: &CStr) -> io::Result<File> {
     // SAFETY: the name is a C string; the call has no other precondition.
-    let number = unsafe { libc::memfd_create(c"cargo-dpor schedule".as_ptr(), libc::MFD_CLOEXEC) };
+    let number = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
     if number < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -66,7 +74,7 @@ fn anonymous_file() -> io::Result<File> {
 
 /// Lets the process that `command` starts have these descriptors, and end with this one. Processes that other threads
 /// start meanwhile do not get them.
-pub fn inherit(command: &mut Command, descriptors: [RawFd; 2]) {
+pub fn inherit(command: &mut Command, descriptors: [RawFd; 3]) {
     let parent = std::process::id();
     // SAFETY: between fork and exec only async-signal-safe functions may be called; these are system calls, and
     // making an `io::Error` of a number does not allocate.

@@ -28,8 +28,8 @@ const NO_CONVERSATION: i32 = 71;
 static MAP: OnceLock<&'static SharedSchedule> = OnceLock::new();
 
 /// Does what the configuration asks for, and ends the process.
-pub(crate) fn serve(config: &str, test: &str, place: &std::panic::Location<'_>, body: Body) -> ! {
-    let config = Config::from_json(config).unwrap_or_else(|error| give_up(&error));
+pub(crate) fn serve(config: Result<Config, String>, test: &str, place: &std::panic::Location<'_>, body: Body) -> ! {
+    let config = config.unwrap_or_else(|error| give_up(&error));
     let map = attach(config.map).unwrap_or_else(|error| give_up(&error));
     // SAFETY: the parent handed the descriptor to us for this purpose.
     let pipe = unsafe { File::from_raw_fd(config.pipe) };

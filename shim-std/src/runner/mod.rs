@@ -9,7 +9,7 @@ mod journal;
 
 use body::Body;
 use dpor_explorer::{Context, Explorer, Limits, Report, Statistics, Strategy, System, Verdict};
-use dpor_protocol::{Creation, Seed, SeedStep, test_hash};
+use dpor_protocol::{Config, Creation, Seed, SeedStep, test_hash};
 use dpor_scheduler::{OperationKind, Options, Program};
 use std::fmt;
 use std::process::Termination;
@@ -302,8 +302,8 @@ pub fn run_test<T: Termination + 'static>(
         return test();
     }
     let body = Body::new(name.rsplit("::").next().unwrap_or(name).to_owned(), should_panic, test);
-    if let Ok(config) = std::env::var(dpor_protocol::ENV) {
-        child::serve(&config, name, place, body);
+    if let Some(config) = Config::inherited() {
+        child::serve(config, name, place, body);
     }
     match (Model {
         name: name.to_owned(),
