@@ -17,9 +17,6 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// The kind of the failure of an execution that reached the bound on its length although it was fair.
-pub const NO_TERMINATION: &str = "no-termination";
-
 /// Bounds on an exploration. Reaching one makes the verdict [`Verdict::Incomplete`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -29,7 +26,7 @@ pub struct Limits {
     pub steps: Option<u64>,
     /// At most this long.
     pub time: Option<Duration>,
-    /// At most this many steps in one execution; a longer one is cut, or is a failure if it was fair.
+    /// At most this many steps in one execution; a longer one is cut, or ends the exploration if it was fair.
     pub depth: u32,
 }
 
@@ -200,6 +197,9 @@ pub enum Fault {
     /// A sleeping sequence stays although a dependent step ran.
     LooseSequences,
 }
+
+/// The clock is read after each so many steps of an execution, since a long one may take minutes.
+const LONG: usize = 256;
 
 /// The races of an operation, latest event first, and what must be left out of each reversal.
 type Races = SmallVec<[(EventIndex, Removed); 4]>;
@@ -377,12 +377,15 @@ impl<S: System> Explorer<S> {
             return Some(format!("the limit of {limit} steps was reached"));
         }
         // Reading the clock costs as much as a short execution.
-        if statistics.executions().is_multiple_of(16)
-            && let Some(limit) = self.limits.time.filter(|&limit| self.started.elapsed() >= limit)
-        {
-            return Some(format!("the time limit of {limit:?} was reached"));
+        if statistics.executions().is_multiple_of(16) {
+            return self.out_of_time();
         }
         None
+    }
+
+    fn out_of_time(&self) -> Option<String> {
+        let limit = self.limits.time.filter(|&limit| self.started.elapsed() >= limit)?;
+        Some(format!("the time limit of {limit:?} was reached"))
     }
 
     /// Runs one execution to its end: first the transitions of the states on the stack, then new ones.
@@ -485,7 +488,13 @@ impl<S: System> Explorer<S> {
                     return Ok(end);
                 }
                 if self.trace.len() >= self.limits.depth as usize {
-                    return Ok(self.too_long());
+                    return self.too_long();
+                }
+                if self.trace.len().is_multiple_of(LONG)
+                    && self.depth > 0
+                    && let Some(reason) = self.out_of_time()
+                {
+                    return Err(Next::Done(self.incomplete(reason)));
                 }
                 let state = &mut self.states[self.depth];
                 state.current = self.rules.pick(state);
@@ -613,13 +622,13 @@ impl<S: System> Explorer<S> {
     }
 
     /// Judges an execution that has reached the bound on its length. If its second half was fair (every
-    /// thread that was enabled in it ran in it, twice over), the program does not end by itself: that is a
-    /// failure. Otherwise a fair scheduler might have ended it.
-    fn too_long(&self) -> End {
+    /// thread that was enabled in it ran in it, twice over), the program is a long one, or does not end by itself: others of
+    /// its executions would be as long, so that the exploration ends here. Otherwise a fair scheduler might have ended it.
+    fn too_long(&mut self) -> Result<End, Next> {
         let len = self.trace.len();
         // Threads that the main thread has left behind may run as long as they like.
         if self.system.threads().first() == Some(&Status::Finished) {
-            return End::Cut;
+            return Ok(End::Cut);
         }
         let windows = [len / 2..len * 3 / 4, len * 3 / 4..len];
         let fair = windows.into_iter().all(|window| {
@@ -632,16 +641,14 @@ impl<S: System> Explorer<S> {
                 .all(|state| state.enabled.iter().all(|(thread, _)| ran.contains(thread.0)))
         });
         if !fair {
-            return End::Cut;
+            return Ok(End::Cut);
         }
-        let message = format!(
-            "the execution did not end within {len} steps, although every thread that could run did run; if that is \
-             no endless loop, raise the bound (--max-depth)"
+        let reason = format!(
+            "an execution did not end within {len} steps, although every thread that could run did run: the test is a \
+             long one (--max-depth), or it does not end"
         );
-        End::Failed(Failure {
-            kind: NO_TERMINATION,
-            message,
-        })
+        self.statistics.cut += 1;
+        Err(Next::Done(self.incomplete(reason)))
     }
 
     /// Finds the races of the step that has just run, or of a pending operation.

@@ -319,3 +319,32 @@ fn what_is_out_of_sight_is_told() {
     let outcome = Model::new().strategy(Strategy::Source).explore(test);
     assert_eq!(outcome.note, None, "nobody wanted to compare states");
 }
+
+fn counts_for_ever() {
+    let x = AtomicUsize::new(0);
+    loop {
+        x.fetch_add(1, SeqCst);
+    }
+}
+
+fn reason(outcome: &Outcome) -> &str {
+    match &outcome.report.verdict {
+        Verdict::Incomplete { reason } => reason,
+        verdict => panic!("{verdict:?}"),
+    }
+}
+
+#[test]
+fn a_long_execution_is_no_failure() {
+    let outcome = Model::new().max_depth(1_000).explore(counts_for_ever);
+    assert!(reason(&outcome).contains("did not end within 1000 steps"), "{outcome}");
+}
+
+#[test]
+fn time_is_up_within_an_execution() {
+    let outcome = Model::new()
+        .max_time(Duration::from_millis(200))
+        .max_depth(u32::MAX)
+        .explore(counts_for_ever);
+    assert!(reason(&outcome).contains("time limit"), "{outcome}");
+}

@@ -48,7 +48,7 @@ fn fail_loop_that_yields() {
 }
 
 #[test]
-fn fail_loop_that_counts() {
+fn long_loop_that_counts() {
     let x = AtomicUsize::new(0);
     loop {
         x.fetch_add(1, SeqCst);
