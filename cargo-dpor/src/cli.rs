@@ -81,7 +81,7 @@ pub struct SelectArgs {
     /// Only tests whose name contains one of these
     #[arg(value_name = "FILTERS")]
     pub filters: Vec<String>,
-    /// Filters are whole names
+    /// Filters are whole names, those of --skip too
     #[arg(long)]
     pub exact: bool,
     /// Only ignored tests

@@ -8,6 +8,8 @@ pub mod mazurkiewicz;
 pub mod oracle;
 pub mod papers;
 pub mod programs;
+pub mod report;
 pub mod rust_programs;
 pub mod tool;
 pub mod toy;
+pub mod wild;

@@ -12,6 +12,7 @@
 //!
 //! For example: `SUITES_EXHAUSTIVE=100000 cargo test -p dpor-testsuite --test suites -- --nocapture`.
 
+use dpor_testsuite::report::{Met, Table, failures, listed, results};
 use dpor_testsuite::tool;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,36 +67,6 @@ struct Expected {
     option: Option<String>,
     #[serde(rename = "with_option")]
     with_option: Option<String>,
-}
-
-/// Tests by target and name.
-type Table<T> = BTreeMap<(String, String), T>;
-
-/// What the tool said of a test.
-#[derive(Debug, Default)]
-struct Met {
-    verdict: String,
-    /// Complete executions.
-    executions: u64,
-    /// All executions: also those that were blocked or pruned.
-    begun: u64,
-    /// Comparisons of states, and how many of the states were equal.
-    compared: u64,
-    equal: u64,
-    seconds: f64,
-    failure: Failure,
-}
-
-/// What the tool said of a failure.
-#[derive(Debug, Default)]
-struct Failure {
-    kind: Option<String>,
-    seed: Option<String>,
-    /// The arguments of `cargo` that replay it.
-    again: Vec<String>,
-    warning: Option<String>,
-    /// All that was printed of it, but for the seed: what happened, and the schedule.
-    text: String,
 }
 
 /// Flags that bound each test.
@@ -476,105 +447,6 @@ fn scratch() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suites");
     fs::create_dir_all(&folder).expect("the target folder is writable");
     folder
-}
-
-/// `package::file name` or `package name` as target and name.
-fn key(target: &str, name: &str) -> (String, String) {
-    let target = match target.split_once("::") {
-        Some((package, file)) => format!("{package}.{file}"),
-        None => format!("{target}.lib"),
-    };
-    (target, name.to_string())
-}
-
-/// A line of `cargo dpor list`.
-fn listed(line: &str) -> Option<(String, String)> {
-    match line.split_whitespace().collect::<Vec<_>>()[..] {
-        [target, name] => Some(key(target, name)),
-        _ => None,
-    }
-}
-
-/// What came of each test, out of what `cargo dpor test` printed.
-fn results(text: &str) -> Table<Met> {
-    let mut failures = failures(text);
-    let mut table = Table::new();
-    for line in text.lines() {
-        let words: Vec<_> = line.split_whitespace().collect();
-        let [
-            verdict @ ("complete" | "failed" | "incomplete"),
-            target,
-            name,
-            counts @ ..,
-        ] = &words[..]
-        else {
-            continue;
-        };
-        let count = |label| count(counts, label);
-        let Some(executions) = count("executions") else {
-            continue;
-        };
-        let or_none = |label| count(label).unwrap_or(0);
-        let seconds = counts.last().and_then(|time| time.strip_suffix('s')?.parse().ok());
-        let test = key(target, name);
-        let met = Met {
-            verdict: verdict.to_string(),
-            executions,
-            begun: executions + or_none("blocked") + or_none("pruned"),
-            compared: or_none("compared"),
-            equal: or_none("equal"),
-            seconds: seconds.unwrap_or_else(|| panic!("no time in: {line}")),
-            failure: failures.remove(&test).unwrap_or_default(),
-        };
-        assert!(table.insert(test, met).is_none(), "twice the same test: {line}");
-    }
-    table
-}
-
-/// The number before a label.
-fn count(words: &[&str], label: &str) -> Option<u64> {
-    words
-        .windows(2)
-        .filter(|pair| pair[1] == label)
-        .find_map(|pair| pair[0].parse().ok())
-}
-
-/// The failures that were printed.
-fn failures(text: &str) -> Table<Failure> {
-    let mut table = Table::new();
-    let mut test = None;
-    for line in text.lines() {
-        if let Some((target, name)) = line.strip_prefix("failure: ").and_then(|rest| rest.split_once(' ')) {
-            test = Some(key(target, name));
-            table.insert(key(target, name), Failure::default());
-            continue;
-        }
-        let (Some(name), Some(line)) = (&test, line.strip_prefix("  ")) else {
-            continue;
-        };
-        let failure: &mut Failure = table.get_mut(name).expect("it was inserted before");
-        match line.split_once(": ") {
-            // The first line of a failure says what it is.
-            Some((kind, _)) if failure.kind.is_none() && !line.starts_with(' ') => {
-                failure.kind = Some(kind.to_string());
-            }
-            Some(("seed", seed)) => {
-                failure.seed = Some(seed.to_string());
-                continue;
-            }
-            // The last line of a failure.
-            Some(("again", again)) => {
-                failure.again = again.split_whitespace().skip(1).map(str::to_string).collect();
-                test = None;
-                continue;
-            }
-            Some(("warning", warning)) => failure.warning = Some(warning.to_string()),
-            _ => {}
-        }
-        failure.text.push_str(line);
-        failure.text.push('\n');
-    }
-    table
 }
 
 /// What is not as expected.

@@ -208,7 +208,13 @@ mod tests {
             skip: vec!["more".into()],
             ..SelectArgs::default()
         };
-        assert_eq!(selected(all).len(), 2);
+        assert_eq!(selected(all.clone()).len(), 2);
+        let whole = SelectArgs {
+            exact: true,
+            skip: vec!["tests::one".into()],
+            ..all
+        };
+        assert_eq!(selected(whole), ["p/lib/p tests::one_more"]);
     }
 
     #[test]

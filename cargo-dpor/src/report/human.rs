@@ -138,8 +138,8 @@ impl<W: Write> Human<W> {
         );
         if self.amount == Amount::Verbose {
             line.push_str(&format!(
-                "  {:>8} states  {:>5} checks  {:>8} equal of {} compared",
-                counts.states, counts.checks, counts.equal, counts.compared
+                "  {:>3} threads  {:>8} states  {:>5} checks  {:>8} equal of {} compared",
+                counts.threads, counts.states, counts.checks, counts.equal, counts.compared
             ));
         }
         line.push_str(&format!("  {:>8}", time(outcome.time)));

@@ -1,0 +1,22 @@
+//! Crates from crates.io, as they are, with their own tests under `cargo dpor test`.
+//!
+//! [`Table`] is `testsuite/wild/crates.toml`: which crates, which of their tests, and what is changed from outside. [`Source`]
+//! fetches their sources with Cargo and puts a copy, with these changes, under `tmp/wild` of the target folder. [`Run`] is what the
+//! tool said of the tests of one crate, and [`page`] shows it all.
+
+mod page;
+mod run;
+mod source;
+mod table;
+
+pub use page::{page, summary};
+pub use run::{Bounds, Class, Run, Tested};
+pub use source::{Source, fetch};
+pub use table::{Change, Crate, Table};
+
+use std::path::PathBuf;
+
+/// Where copies, logs and results are kept.
+pub fn folder() -> PathBuf {
+    crate::tool::target_folder().join("tmp").join("wild")
+}

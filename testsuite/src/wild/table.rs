@@ -1,0 +1,106 @@
+//! `crates.toml`: which crates, which of their tests, and what is changed from outside.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// `testsuite/wild/crates.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Changes that fit the tests of many crates.
+    pub small: Vec<Change>,
+    /// The crates, in the order in which they run.
+    #[serde(rename = "crate")]
+    pub crates: Vec<Crate>,
+}
+
+/// A crate, and what is done to its tests.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Crate {
+    /// Its name on crates.io.
+    pub name: String,
+    /// Its exact version.
+    pub version: String,
+    /// Whether its tests are part of the suites that must pass: all that [`Crate::open`] and [`Crate::failures`] do not name
+    /// are complete.
+    #[serde(default)]
+    pub fast: bool,
+    /// Features to switch on.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// Cargo's flags that choose targets.
+    #[serde(default = "all_targets")]
+    pub targets: Vec<String>,
+    /// Flags for the compiler, such as a `cfg` that the crate knows.
+    #[serde(default)]
+    pub rustflags: Vec<String>,
+    /// Where [`Table::small`] is applied: files or folders.
+    #[serde(default)]
+    pub small: Vec<String>,
+    /// Changes of the copy.
+    #[serde(default, rename = "change")]
+    pub changes: Vec<Change>,
+    /// Tests that are not run, and why not. A test is named with its target, `lib::tests::a` or `mpsc::b`.
+    #[serde(default)]
+    pub skip: BTreeMap<String, String>,
+    /// Tests that are not run because they expect a sleeping thread to wake after others have done their part.
+    #[serde(default)]
+    pub timed: Vec<String>,
+    /// Tests that fail, and why.
+    #[serde(default)]
+    pub failures: BTreeMap<String, String>,
+    /// Tests that are known to be incomplete, and why, if there is more to say than the tool does.
+    #[serde(default)]
+    pub open: BTreeMap<String, String>,
+    /// What else is to be said.
+    pub note: Option<String>,
+}
+
+/// A change of the copied sources: parameters that are too large to explore.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// A file, or a folder with all that is in it, in the crate.
+    #[serde(default)]
+    pub path: String,
+    /// A regular expression. It must match.
+    pub pattern: String,
+    /// What is put in its place; `$1` and so on are its groups.
+    pub with: String,
+}
+
+fn all_targets() -> Vec<String> {
+    ["--lib", "--test", "*"].map(String::from).into()
+}
+
+impl Table {
+    /// The checked-in table.
+    ///
+    /// # Panics
+    /// If it is not well formed.
+    pub fn read() -> Table {
+        let text = include_str!("../../wild/crates.toml");
+        toml::from_str(text).unwrap_or_else(|error| panic!("crates.toml: {error}"))
+    }
+}
+
+impl Crate {
+    /// The name with the version.
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.name, self.version)
+    }
+
+    /// Why the test is not run.
+    pub fn skipped(&self, test: &str) -> Option<&str> {
+        let timed = self.timed.iter().any(|name| name == test);
+        let reason = timed.then_some("threads are ordered by sleeping, which promises no order");
+        reason.or(self.skip.get(test).map(String::as_str))
+    }
+
+    /// The names under which tests are listed that may not exist.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        let tables = [&self.skip, &self.failures, &self.open];
+        tables.into_iter().flat_map(BTreeMap::keys).chain(&self.timed)
+    }
+}
