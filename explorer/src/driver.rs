@@ -622,8 +622,9 @@ impl<S: System> Explorer<S> {
     }
 
     /// Judges an execution that has reached the bound on its length. If its second half was fair (every
-    /// thread that was enabled in it ran in it, twice over), the program is a long one, or does not end by itself: others of
-    /// its executions would be as long, so that the exploration ends here. Otherwise a fair scheduler might have ended it.
+    /// thread that was enabled in it ran in it, twice over, and took each alternative that it had), the program is a long one, or
+    /// does not end by itself: others of its executions would be as long, so that the exploration ends here. Otherwise a
+    /// fair scheduler might have ended it.
     fn too_long(&mut self) -> Result<End, Next> {
         let len = self.trace.len();
         // Threads that the main thread has left behind may run as long as they like.
@@ -632,13 +633,18 @@ impl<S: System> Explorer<S> {
         }
         let windows = [len / 2..len * 3 / 4, len * 3 / 4..len];
         let fair = windows.into_iter().all(|window| {
-            let ran: BitSet = self.trace.events()[window.clone()]
+            let (states, events) = (&self.states[window.clone()], &self.trace.events()[window]);
+            let ran: BitSet = events.iter().map(|e| e.thread().0).collect();
+            let operation = |event: &Event, alternative: u32| (event.step().signature, alternative);
+            let taken: KeySet<_> = events
                 .iter()
-                .map(|e| e.thread().0)
+                .map(|e| operation(e, e.transition().alternative))
                 .collect();
-            self.states[window]
-                .iter()
-                .all(|state| state.enabled.iter().all(|(thread, _)| ran.contains(thread.0)))
+            states.iter().zip(events).all(|(state, event)| {
+                let mut alternatives = state.alternatives(event.thread()).into_iter().flat_map(BitSet::iter);
+                state.enabled.iter().all(|(thread, _)| ran.contains(thread.0))
+                    && alternatives.all(|alternative| taken.contains(&operation(event, alternative)))
+            })
         });
         if !fair {
             return Ok(End::Cut);

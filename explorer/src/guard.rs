@@ -81,9 +81,9 @@ pub struct Guard {
 impl Guard {
     /// The guard of an operation that never blocks.
     #[inline]
-    pub fn always() -> Self {
+    pub const fn always() -> Self {
         Guard {
-            clauses: SmallVec::new(),
+            clauses: SmallVec::new_const(),
         }
     }
 

@@ -30,7 +30,7 @@ pub mod time;
 mod word;
 
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
-pub use operation::{Operation, OperationKind, access_of, awaiting, location, sub_location};
+pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
 pub use options::Options;
 pub use program::{Crash, Program, SetupError};
 pub use runtime::{

@@ -112,6 +112,7 @@ operation_kinds! {
     WeakDrop = "drop-weak",
     WeakCount = "count-weaks",
     Upgrade = "upgrade",
+    Choose = "choose",
 }
 
 impl fmt::Display for OperationKind {
@@ -134,6 +135,22 @@ pub struct Operation<'a> {
     pub alternatives: &'a [Guard],
     /// The alternative that is a timeout, and how long it takes off model threads.
     pub timeout: Option<(u32, Duration)>,
+}
+
+/// The most alternatives that [`Operation::choice`] takes.
+pub const MOST_CHOICES: usize = 1024;
+
+/// The guards of alternatives that are always enabled.
+static ALWAYS: [Guard; MOST_CHOICES] = [const { Guard::always() }; MOST_CHOICES];
+
+impl Operation<'static> {
+    /// An operation that touches nothing and has so many alternatives, all of which are always enabled.
+    ///
+    /// # Panics
+    /// If there are more than [`MOST_CHOICES`].
+    pub fn choice(alternatives: usize) -> Self {
+        Operation::guarded(OperationKind::Choose, Location(0), &[], &ALWAYS[..alternatives])
+    }
 }
 
 impl<'a> Operation<'a> {

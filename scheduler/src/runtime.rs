@@ -100,6 +100,8 @@ pub(crate) struct Runtime {
     pub watched: bool,
     /// The other threads' stacks at the start of the step, if the thread that makes it is watched.
     pub others: Option<u128>,
+    /// The thread that makes the step is watched, and has more than one alternative.
+    pub choosing: bool,
     pub output: Vec<Output>,
     pub clock_started: bool,
     pub times: KeyMap<Location, Duration>,

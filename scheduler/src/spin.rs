@@ -99,6 +99,8 @@ struct Anchor {
     saw_clock: bool,
     /// It wrote to another thread's stack since.
     meddled: bool,
+    /// After the step with which it left, it took one of several alternatives; with another, it might not have come back.
+    chose: bool,
 }
 
 /// What a thread waits for that would only repeat itself.
@@ -237,6 +239,7 @@ pub fn hint(kind: OperationKind) {
 pub(crate) fn begins(runtime: &mut Runtime, thread: ThreadId) {
     let watched = !runtime.threads[thread.index()].spin.anchors.is_empty();
     runtime.others = watched.then(|| others_hash(runtime, thread));
+    runtime.choosing = watched && runtime.threads[thread.index()].has_choice();
 }
 
 /// Tells the detector of a step: whose, and what it touched.
@@ -257,6 +260,8 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
         for anchor in &mut spin.anchors {
             if anchor.own_steps == 0 {
                 anchor.left_by = runtime.chosen;
+            } else {
+                anchor.chose |= runtime.choosing;
             }
             anchor.own_steps += 1;
             anchor.wrote |= wrote;
@@ -343,7 +348,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         } else {
             !anchor.disturbed && !anchor.meddled
         };
-        if idle && !anchor.saw_clock && anchor.hash == hash {
+        if idle && !anchor.saw_clock && !anchor.chose && anchor.hash == hash {
             taken = anchor.taken;
             taken.insert(anchor.left_by);
             spin.awaiting = Some(Awaiting {
@@ -370,6 +375,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         disturbed: false,
         saw_clock: false,
         meddled: false,
+        chose: false,
     });
     runtime.watched = true;
     false

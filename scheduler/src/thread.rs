@@ -137,11 +137,22 @@ impl Record {
         }
     }
 
-    /// The guards of the pending operation's alternatives, with what a spinning thread waits for.
+    /// Says whether more than one alternative of the pending operation is enabled.
+    pub fn has_choice(&self) -> bool {
+        let alternatives = self.operation().alternatives.iter().zip(0u32..);
+        let mut enabled = alternatives.filter(|&(guard, i)| !self.spin.holds_back(i) && holds_now(guard));
+        enabled.nth(1).is_some()
+    }
+
+    /// The guards of the pending operation's alternatives, with what a spinning thread waits for. None if all of them are
+    /// always enabled.
     pub fn guards(&self) -> SmallVec<[Guard; 1]> {
         let operation = self.operation();
         let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.locations.is_empty()) else {
-            return operation.alternatives.iter().cloned().collect();
+            return match operation.alternatives.iter().all(Guard::is_always) {
+                true => SmallVec::new(),
+                false => operation.alternatives.iter().cloned().collect(),
+            };
         };
         let always = [Guard::always()];
         let alternatives = if operation.alternatives.is_empty() {

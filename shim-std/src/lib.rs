@@ -32,6 +32,7 @@
     )
 )]
 
+mod choose;
 pub mod hint;
 pub mod panic;
 #[doc(hidden)]
@@ -48,6 +49,7 @@ pub use std as __std;
 
 mod runner;
 
+pub use choose::{Nondet, choose, choose_from, nondet};
 pub use dpor_explorer::{Check, Context, Statistics, Strategy};
 pub use runner::{Model, Outcome, model};
 

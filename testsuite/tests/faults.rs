@@ -138,3 +138,15 @@ fn sleeping_sequences_that_are_kept() {
     const EAGER: &[Context] = CONTEXTS.split_at(4).0;
     contexts_caught_within("LooseSequences", settings, EAGER, 500);
 }
+
+/// As far as the choices of values go.
+#[test]
+fn choices_that_are_not_explored() {
+    let settings = Settings {
+        contexts: &[],
+        fault: Some(Fault::IgnoreAlternatives),
+        ..Settings::new(LIMIT)
+    };
+    let mismatch = caught_within("IgnoreAlternatives", &settings, 20, generate::choosing_programs(LIMIT));
+    assert_eq!(mismatch.strategy, Exploration::Source, "only source is faulty");
+}

@@ -106,9 +106,13 @@ fn setting(name: &str, default: u64) -> u64 {
     })
 }
 
-/// Half of them from each generator.
+/// From all generators.
 fn programs() -> impl Strategy<Value = Program> {
-    prop_oneof![generate::programs(LIMIT), generate::commuting_programs(LIMIT)]
+    prop_oneof![
+        2 => generate::programs(LIMIT),
+        2 => generate::commuting_programs(LIMIT),
+        1 => generate::choosing_programs(LIMIT),
+    ]
 }
 
 fn run(seed: u64, worker: u64, cases: u32, totals: &Mutex<Totals>) -> Result<(), String> {

@@ -72,8 +72,9 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         refinements,
         // Says whether any thread's spin detector has entries.
         watched: _,
-        // Holds within a step only.
+        // Both hold within a step only.
         others: _,
+        choosing: _,
         // Nothing that the program reads.
         output: _,
         clock_started,

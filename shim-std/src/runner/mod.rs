@@ -311,7 +311,7 @@ pub fn run_test<T: Termination + 'static>(
     })
     .run(body)
     {
-        Ok(outcome) if outcome.report.verdict == Verdict::Complete => test(),
+        Ok(outcome) if outcome.report.verdict == Verdict::Complete => crate::choose::with_first_values(test),
         Ok(outcome) => panic!("{outcome}"),
         Err(error) => panic!("{error}"),
     }

@@ -44,6 +44,7 @@ const BRANCHING: u8 = 10;
 const ASSERTING: u8 = 11;
 const SPINNING: u8 = 12;
 const SECTION: u8 = 13;
+const CHOOSING: u8 = 14;
 
 /// At most this many operations in a program.
 const MOST_OPERATIONS: usize = 12;
@@ -54,6 +55,20 @@ type Gene = (u8, u8, u8, u8);
 /// Programs of up to 12 operations in 2 to 4 threads whose interleavings, if nothing blocked, would be
 /// about `most` at most; most programs have far fewer.
 pub fn programs(most: u64) -> impl Strategy<Value = Program> {
+    programs_with(&[], most)
+}
+
+/// As [`programs`] and [`commuting_programs`], of threads that choose values.
+pub fn choosing_programs(most: u64) -> impl Strategy<Value = Program> {
+    prop_oneof![
+        2 => programs_with(&[CHOOSING], most),
+        1 => chains(most, 2..=4, [Just(CHOICE), Just(CHOICE)], false),
+        1 => chains(most, 2..=4, (0..COMMUTING).prop_map(|kind| [kind, CHOICE]), false),
+    ]
+}
+
+/// Programs with pieces of these kinds besides those of some groups.
+fn programs_with(kinds: &'static [u8], most: u64) -> impl Strategy<Value = Program> {
     let gene = (any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>());
     let threads = vec(vec(gene, 1..=4), 2..=4);
     let palette = vec(0..GROUPS.len(), 1..=3);
@@ -67,7 +82,8 @@ pub fn programs(most: u64) -> impl Strategy<Value = Program> {
     );
     (threads, palette, rest).prop_map(
         move |(threads, palette, (child, sizes, failures_stop, interleavings))| {
-            let palette = palette.iter().flat_map(|&group| GROUPS[group]).copied().collect();
+            let groups = palette.iter().flat_map(|&group| GROUPS[group]);
+            let palette = groups.chain(kinds).copied().collect();
             let mut builder = Builder {
                 palette,
                 points: Vec::new(),
@@ -250,6 +266,8 @@ const SIGNALLING: Range<u8> = 1..6;
 
 /// The number of kinds of commuting steps.
 const COMMUTING: u8 = 20;
+/// The kind that makes choices, for [`choosing_programs`].
+const CHOICE: u8 = COMMUTING;
 
 struct Chains {
     palette: [u8; 2],
@@ -423,6 +441,24 @@ impl Chains {
                 2 => code.extend([Lock(0), NotifyAll(0), Unlock(0)]),
                 _ => code.push(NotifyOne(0)),
             },
+            CHOICE => {
+                code.push(Choose { count: 2, into: 3 });
+                let chosen = SkipUnless {
+                    register: 3,
+                    test: Test::Equal(1),
+                    count: 1,
+                };
+                match b % 4 {
+                    0 => {}
+                    1 => code.extend([chosen, add]),
+                    2 => code.extend([chosen, self.signal()]),
+                    _ => code.push(Store {
+                        variable: 0,
+                        value: Operand::Register(3),
+                    }),
+                }
+                code.push(forget);
+            }
             // The first one writes, the others do not.
             _ => {
                 let new = Operand::Constant(value);
@@ -700,6 +736,26 @@ impl Builder {
                 }
                 code.push(Atomic(parts.len()));
                 code.append(&mut parts);
+            }
+            CHOOSING => {
+                let count = 2 + u32::from(c & 1);
+                code.push(Choose { count, into: register });
+                let mut then = Vec::new();
+                match c >> 1 & 3 {
+                    0 => then.push(Store {
+                        variable: object,
+                        value: Operand::Register(register),
+                    }),
+                    1 if depth < 2 => self.piece((b >> 2, c, a, b), depth + 1, &mut then),
+                    1 | 2 => self.simple(b, c, &mut then),
+                    _ => {}
+                }
+                code.push(SkipUnless {
+                    register,
+                    test: Test::NotEqual(i64::from(c >> 3 & 1)),
+                    count: then.len(),
+                });
+                code.append(&mut then);
             }
             _ => match b & 1 {
                 0 => code.push(SpinUntil {

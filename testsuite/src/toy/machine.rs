@@ -343,6 +343,7 @@ impl Toy {
                 let woken = self.state.waiters[condvar].clone();
                 self.notify(condvar, &woken, step);
             }
+            Instruction::Choose { into, .. } => self.set(id, into, i64::from(alternative)),
             Instruction::Join(child) => step.footprint.insert(Access {
                 location: names::exit(self.state.thread(id).children[child]),
                 kind: Read,

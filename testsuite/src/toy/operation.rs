@@ -138,7 +138,10 @@ impl Toy {
                 *guards = smallvec![Guard::when(Condition::Equals(guarded(exit), 1))];
             }
             Instruction::ReadWriteUnlock(lock) => footprint.add(names::rwlock(lock), Write),
-            Instruction::SkipUnless { .. } | Instruction::Assert { .. } | Instruction::Compute { .. } => {}
+            Instruction::SkipUnless { .. }
+            | Instruction::Assert { .. }
+            | Instruction::Compute { .. }
+            | Instruction::Choose { .. } => {}
             Instruction::Spawn(_) | Instruction::Atomic(_) => unreachable!("a thread does not stop at {instruction}"),
         }
     }
@@ -182,6 +185,7 @@ impl Toy {
             }
             Instruction::NotifyOne(condvar) => (0..(state.waiters[condvar].len() as u32).max(1)).collect(),
             Instruction::CompareExchange { weak: true, .. } => [0, 1].into_iter().collect(),
+            Instruction::Choose { count, .. } => (0..count).collect(),
             Instruction::Join(child) => only(state.thread(thread.children[child]).ended()),
             Instruction::SpinUntil { variable, .. } => match thread.phase {
                 Phase::Spinning(version) => only(self.versions[variable] != version),

@@ -181,6 +181,13 @@ pub enum Instruction {
         /// What is added.
         value: Operand,
     },
+    /// `into` is any number below `count`: each is an alternative. Touches nothing.
+    Choose {
+        /// How many alternatives there are.
+        count: u32,
+        /// Receives the number.
+        into: Register,
+    },
     /// Makes one step of the next instructions, at most so many. Only the first of them may block; none may have
     /// alternatives, wait for a notification, spin, or create or join a thread. If they are about several locations, the
     /// step's footprint has all that they may touch, whatever they leave out.
@@ -259,7 +266,8 @@ impl Program {
                     need(&mut program.mutexes, mutex);
                 }
                 NotifyOne(c) | NotifyAll(c) => need(&mut program.condvars, c),
-                Spawn(_) | Join(_) | SkipUnless { .. } | Assert { .. } | Compute { .. } | Atomic(_) => {}
+                Spawn(_) | Join(_) | SkipUnless { .. } | Assert { .. } | Compute { .. } | Choose { .. } | Atomic(_) => {
+                }
             }
         }
         program.semaphores = vec![1; semaphores];
@@ -290,7 +298,7 @@ impl Program {
             Send { channel, .. } => first || self.channels[channel].is_none(),
             Lock(_) | ReadLock(_) | WriteLock(_) | Acquire(_) | Receive { .. } => first,
             CompareExchange { .. } | SpinUntil { .. } | Wait { .. } | NotifyOne(_) => false,
-            Spawn(_) | Join(_) | Atomic(_) => false,
+            Spawn(_) | Join(_) | Choose { .. } | Atomic(_) => false,
         }
     }
 
@@ -399,6 +407,7 @@ impl fmt::Display for Instruction {
             SkipUnless { register, test, count } => write!(f, "unless r{register} {test} skip {count}"),
             Assert { register, test } => write!(f, "assert r{register} {test}"),
             Compute { into, factor, value } => write!(f, "r{into} = {factor} * r{into} + {value}"),
+            Choose { count, into } => write!(f, "r{into} = choose({count})"),
             Atomic(count) => write!(f, "atomic {count}"),
         }
     }
