@@ -577,7 +577,7 @@ fn who_upgrades_holds_off_the_destructor() {
             assert_eq!(DESTROYED.load(SeqCst), 0);
             drop(share);
         }
-        assert!(weak.upgrade().is_none() || DESTROYED.load(SeqCst) == 0);
+        assert!(weak.upgrade().is_none_or(|_share| DESTROYED.load(SeqCst) == 0));
     });
     drop(arc);
     child.join().unwrap();
