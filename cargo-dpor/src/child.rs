@@ -13,8 +13,8 @@ use crate::build::Test;
 use crate::error::Error;
 use channel::Channel;
 use dpor_protocol::{
-    Config, Counts, FailureReport, Limits, Message, Mode, OutputStream, PairReport, SharedSchedule, SourceLocation,
-    StepReport, ThreadReport, Verdict,
+    Config, Counts, FailureReport, LabelReport, Limits, Message, Mode, OutputStream, PairReport, SharedSchedule,
+    SourceLocation, StepReport, ThreadReport, Verdict,
 };
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::fd::AsRawFd;
@@ -52,6 +52,8 @@ pub struct Outcome {
     pub account: Account,
     /// Two orders that lead to different states, if they were asked for.
     pub pair: Option<PairReport>,
+    /// The labels that the test has reached, or was to reach.
+    pub labels: Vec<LabelReport>,
     /// From start to end of the process.
     pub time: Duration,
 }
@@ -85,6 +87,7 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     };
     outcome.account = state.account;
     outcome.pair = state.pair;
+    outcome.labels = state.labels;
     outcome.time = started.elapsed();
     Ok(outcome)
 }
@@ -110,6 +113,7 @@ struct State {
     counts: Counts,
     account: Account,
     pair: Option<PairReport>,
+    labels: Vec<LabelReport>,
     finished: Option<Outcome>,
 }
 
@@ -303,6 +307,7 @@ impl State {
             }
             Message::Output { stream, text } => self.account.output.push((stream, text)),
             Message::Pair(pair) => self.pair = Some(pair),
+            Message::Labels { labels } => self.labels = labels,
             Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
             Message::Finished {
                 verdict,
@@ -322,6 +327,7 @@ impl State {
                     seed,
                     account: Account::default(),
                     pair: None,
+                    labels: Vec::new(),
                     time: Duration::ZERO,
                 });
             }

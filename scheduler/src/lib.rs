@@ -12,6 +12,7 @@
 //! do not depend on the interleaving. What depends on the platform is in the folders `memory` and `platform`.
 
 mod failure;
+pub mod label;
 mod memory;
 mod native;
 pub mod operation;

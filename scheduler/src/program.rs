@@ -1,6 +1,7 @@
 //! The explored program as a [`System`].
 
 use crate::failure;
+use crate::label::Label;
 use crate::memory::arena::{self, HeapFault};
 use crate::memory::region;
 use crate::memory::stacks;
@@ -294,6 +295,18 @@ impl Program {
         &Self::runtime().output
     }
 
+    /// Counts the labels that the current execution has reached as those of a complete one.
+    pub fn count_labels(&mut self) {
+        Self::runtime().labels.complete();
+    }
+
+    /// The labels that were reached or required in any execution, the current one included.
+    pub fn labels(&mut self) -> Vec<Label> {
+        let labels = &mut Self::runtime().labels;
+        labels.end();
+        labels.all()
+    }
+
     /// The creation path of every thread id, in order of ids: the creator, and that it is its n-th child.
     pub fn thread_table(&self) -> Vec<(ThreadId, u32)> {
         Self::runtime()
@@ -510,6 +523,9 @@ impl Program {
         if runtime.trace.is_some() {
             report_step(runtime, thread, kind, object, source);
         }
+        if let Err(Stop::Refine) = result {
+            runtime.labels.start_again();
+        }
         result?;
         match &runtime.main_result {
             Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
@@ -536,6 +552,7 @@ impl System for Program {
         runtime.allocations.clear();
         interpose::forget_files();
         runtime.output.clear();
+        runtime.labels.end();
         runtime.times.clear();
         runtime.shares.clear();
         runtime.clock_started = false;

@@ -103,6 +103,7 @@ pub(crate) struct Runtime {
     /// The thread that makes the step is watched, and has more than one alternative.
     pub choosing: bool,
     pub output: Vec<Output>,
+    pub labels: crate::label::Labels,
     pub clock_started: bool,
     pub times: KeyMap<Location, Duration>,
     pub shares: Shares,

@@ -34,6 +34,8 @@
 
 mod choose;
 pub mod hint;
+#[doc(hidden)]
+pub mod labels;
 pub mod panic;
 #[doc(hidden)]
 pub mod print;
@@ -51,7 +53,7 @@ mod runner;
 
 pub use choose::{Nondet, choose, choose_from, nondet};
 pub use dpor_explorer::{Check, Context, Statistics, Strategy};
-pub use runner::{Model, Outcome, model};
+pub use runner::{Model, Outcome, Reached, model};
 
 /// What the attributes of the facades expand to.
 #[doc(hidden)]

@@ -199,9 +199,9 @@ fn as_many_executions_as_values() {
         Strategy::Exhaustive,
         Strategy::Context(Context::CDPOR1),
     ] {
-        let outcome = Model::new()
-            .strategy(strategy)
-            .explore(|| two(|_| choose(0..4), |_| choose(0..3)));
+        let outcome = Model::new().strategy(strategy).explore(|| {
+            let _ = two(|_| choose(0..4), |_| choose(0..3));
+        });
         let statistics = outcome.report.statistics;
         match strategy {
             // The start, two steps and the end of a thread beside those of another.

@@ -38,6 +38,11 @@ pub enum Message {
     },
     /// Two orders of the same steps that lead to different states. Only if that is what was asked for.
     Pair(PairReport),
+    /// The labels that the test has reached, or was to reach. Only if there are any; `Finished` follows.
+    Labels {
+        /// All of them, in the order in which they were met.
+        labels: Vec<LabelReport>,
+    },
     /// The last message.
     Finished {
         /// How it ended.
@@ -216,6 +221,19 @@ pub struct DifferenceReport {
     pub second: Vec<u8>,
     /// What else can be said of them.
     pub hint: Option<String>,
+}
+
+/// A place that the test has marked, and in how many executions it was reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelReport {
+    /// The label.
+    pub label: String,
+    /// In how many complete executions.
+    pub complete: u64,
+    /// In how many executions, however they ended, those included that were thrown away or run for a comparison only.
+    pub all: u64,
+    /// Where the test demands that it is reached.
+    pub required: Option<SourceLocation>,
 }
 
 /// What failed.
@@ -432,6 +450,14 @@ mod tests {
                     hint: Some("only in the first state".into()),
                 }],
             }),
+            Message::Labels {
+                labels: vec![LabelReport {
+                    label: "lost".into(),
+                    complete: 3,
+                    all: 4,
+                    required: Some(place.clone()),
+                }],
+            },
             Message::Finished {
                 verdict: Verdict::Failed,
                 reason: None,

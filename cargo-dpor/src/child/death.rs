@@ -18,6 +18,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         seed: None,
         account: Account::default(),
         pair: None,
+        labels: vec![],
         time: Duration::ZERO,
     };
     // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died has

@@ -49,6 +49,13 @@ impl Failure<'_> {
                 put!(out, "  seed: {}", seed.cyan());
                 put!(out, "  again: {}", again.cyan());
             }
+            _ if shown
+                .failure
+                .as_ref()
+                .is_some_and(|failure| failure.kind == "never-reached") =>
+            {
+                put!(out, "  there is no seed: it is no single schedule that fails");
+            }
             _ => put!(
                 out,
                 "  there is no seed: the schedule is not known, or too long to be kept"

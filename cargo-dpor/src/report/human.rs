@@ -5,9 +5,10 @@ use crate::child::Outcome;
 use crate::cli::CargoArgs;
 use crate::report::failure::Failure;
 use crate::report::pair::Pair;
+use crate::report::source::short;
 use crate::report::steps::plural;
 use crate::report::{Event, Reporter, SourceTree, Summary, TestResult};
-use dpor_protocol::{Counts, Verdict};
+use dpor_protocol::{Counts, LabelReport, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use std::io::Write;
@@ -146,8 +147,29 @@ impl<W: Write> Human<W> {
         for text in outcome.reason.iter().chain(&outcome.note) {
             line.push_str(&format!("\n             {}", text.dimmed()));
         }
+        let width = outcome.labels.iter().map(|label| label.label.chars().count()).max();
+        for label in &outcome.labels {
+            let text = self.label(label, width.unwrap_or(0), counts.complete);
+            line.push_str(&format!("\n             {}", text.dimmed()));
+        }
         line.push('\n');
         line
+    }
+
+    /// In how many executions a label was reached.
+    fn label(&self, label: &LabelReport, width: usize, executions: u64) -> String {
+        let name = &label.label;
+        let mut text = match label.all {
+            0 => format!("label {name:<width$}  never reached"),
+            _ => format!(
+                "label {name:<width$}  reached in {} of {executions} executions, and in {} of all that were begun",
+                label.complete, label.all
+            ),
+        };
+        if let Some(required) = label.required.as_ref().filter(|_| self.amount == Amount::Verbose) {
+            text.push_str(&format!(", required at {}", short(required)));
+        }
+        text
     }
 
     fn run_finished(&mut self, summary: &Summary) {

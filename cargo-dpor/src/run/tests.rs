@@ -57,6 +57,7 @@ fn exit_codes_of_replays() {
             ..Account::default()
         },
         pair: None,
+        labels: vec![],
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
@@ -84,6 +85,7 @@ fn exit_codes_of_diff_states() {
             second: vec![],
             differences: vec![],
         }),
+        labels: vec![],
         time: Duration::ZERO,
     };
     for (verdict, compared, equal, found, exit) in [

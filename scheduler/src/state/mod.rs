@@ -77,6 +77,7 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         choosing: _,
         // Nothing that the program reads.
         output: _,
+        labels: _,
         clock_started,
         times,
         shares,

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::describe::{self, Objects};
 use super::journal::Journaled;
-use super::{difference, needs_states, out_of_sight, seed_of};
+use super::{coverage, difference, needs_states, out_of_sight, seed_of};
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Report, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
 };
@@ -137,7 +137,8 @@ struct Progress<'a> {
 }
 
 impl Observer<Journaled> for Progress<'_> {
-    fn execution(&mut self, system: &mut Journaled, _: &End, _: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+    fn execution(&mut self, system: &mut Journaled, end: &End, _: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+        coverage::count(&mut system.program, end);
         let &Statistics {
             complete,
             blocked,
@@ -231,9 +232,24 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
     });
     let system = explorer.system();
     let counts = counts(&report.statistics, system.threads().len(), report.statistics.time);
-    let note = out_of_sight(&system.program, strategy);
+    let labels = system.program.labels();
+    let note = coverage::both(
+        out_of_sight(&system.program, strategy),
+        coverage::note(&labels, &report.verdict),
+    );
+    let shortfall = coverage::shortfall(&labels, &report.verdict);
+    if !labels.is_empty() {
+        let labels = labels.into_iter().map(describe::label).collect();
+        parent.send(&Message::Labels { labels });
+    }
     let (verdict, reason, failure, seed) = match report.verdict {
-        Verdict::Complete => (dpor_protocol::Verdict::Complete, None, None, None),
+        Verdict::Complete => match shortfall {
+            Some(shortfall) => {
+                let failure = Some(Box::new(describe::shortfall(shortfall)));
+                (dpor_protocol::Verdict::Failed, None, failure, None)
+            }
+            None => (dpor_protocol::Verdict::Complete, None, None, None),
+        },
         Verdict::Incomplete { reason } => (dpor_protocol::Verdict::Incomplete, Some(reason), None, None),
         Verdict::Failed { failure, .. } => {
             // The mapping holds the kinds of operation as well. What ran last is the failing schedule, also if that was a

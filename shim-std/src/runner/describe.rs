@@ -1,7 +1,9 @@
 //! Turns what the scheduler tells into what the parent prints.
 
+use super::coverage::Shortfall;
 use dpor_explorer::Failure;
-use dpor_protocol::{BlockedThread, FailureReport, Holder, SourceLocation, StepReport};
+use dpor_protocol::{BlockedThread, FailureReport, Holder, LabelReport, SourceLocation, StepReport};
+use dpor_scheduler::label::Label;
 use dpor_scheduler::{Location, OperationKind, Program, ThreadId};
 
 /// Names for objects: their kind, and a number in order of first use.
@@ -94,6 +96,29 @@ pub(crate) fn next(program: &Program, thread: ThreadId, index: u64, switched: bo
         location: place(pending.and_then(|(_, source)| source)),
         detail: None,
         switched,
+    }
+}
+
+/// What is known of a label.
+pub(crate) fn label(label: Label) -> LabelReport {
+    LabelReport {
+        label: label.name,
+        complete: label.complete,
+        all: label.all,
+        required: place(label.required),
+    }
+}
+
+/// A failure that is of all executions together.
+pub(crate) fn shortfall(shortfall: Shortfall) -> FailureReport {
+    FailureReport {
+        kind: shortfall.failure.kind.to_owned(),
+        message: shortfall.failure.message,
+        thread: None,
+        thread_name: None,
+        location: place(Some(shortfall.required)),
+        blocked: Vec::new(),
+        output: String::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod body;
 mod child;
+mod coverage;
 mod describe;
 mod difference;
 mod journal;
@@ -10,6 +11,7 @@ mod journal;
 use body::Body;
 use dpor_explorer::{Context, Explorer, Limits, Report, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Config, Creation, Seed, SeedStep, test_hash};
+use dpor_scheduler::label::Label;
 use dpor_scheduler::{OperationKind, Options, Program};
 use std::fmt;
 use std::process::Termination;
@@ -170,8 +172,9 @@ impl Model {
         program.compare_states(needs_states(self.strategy));
         program.exact_states(self.exact_states);
         let mut explorer = Explorer::new(program, self.strategy, self.limits).verify_states(self.exact_states);
-        let report = explorer.run(&mut ());
+        let mut report = explorer.run(&mut coverage::Counting);
         let program = explorer.system();
+        let labels = program.labels();
         let seed = match &report.verdict {
             Verdict::Failed { schedule, .. } => {
                 let steps = recorded(program, schedule);
@@ -179,13 +182,23 @@ impl Model {
             }
             _ => None,
         };
-        let note = out_of_sight(program, self.strategy);
+        let note = coverage::both(
+            out_of_sight(program, self.strategy),
+            coverage::note(&labels, &report.verdict),
+        );
         let output = program.output().iter().map(|piece| piece.text.as_str()).collect();
+        if let Some(shortfall) = coverage::shortfall(&labels, &report.verdict) {
+            report.verdict = Verdict::Failed {
+                failure: shortfall.failure,
+                schedule: Vec::new(),
+            };
+        }
         Ok(Outcome {
             report,
             seed: seed.map(|seed| seed.encode()),
             output,
             note,
+            labels,
         })
     }
 }
@@ -201,6 +214,28 @@ pub struct Outcome {
     pub output: String,
     /// What else is to be said, in a line: why states were not compared, if they should have been.
     pub note: Option<String>,
+    labels: Vec<Label>,
+}
+
+/// In how many executions a label was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reached {
+    /// In how many of the complete ones.
+    pub complete: u64,
+    /// In how many in all, however they ended: also in such as were pruned, blocked, run for a comparison of states only, or
+    /// thrown away because exploration started again.
+    pub all: u64,
+}
+
+impl Outcome {
+    /// In how many executions the label was [reached](crate::reach!).
+    pub fn reached(&self, label: &str) -> Reached {
+        let found = self.labels.iter().find(|known| known.name == label);
+        found.map_or_else(Reached::default, |&Label { complete, all, .. }| Reached {
+            complete,
+            all,
+        })
+    }
 }
 
 impl fmt::Display for Outcome {

@@ -73,6 +73,7 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
         seed: Some("dpor1-AAAA".into()),
         account,
         pair: None,
+        labels: vec![],
         time: Duration::from_millis(1500),
     }
 }

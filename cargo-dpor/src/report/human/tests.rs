@@ -40,6 +40,7 @@ fn outcome(verdict: Verdict) -> Outcome {
         seed: None,
         account: Account::default(),
         pair: None,
+        labels: vec![],
         time: Duration::from_millis(70),
     }
 }

@@ -1,0 +1,92 @@
+//! Labels: places that the explored program passes, and in how many executions. Not part of its state.
+
+use crate::report::Source;
+use crate::runtime::{note, on_model, on_model_thread};
+use std::panic::Location as Caller;
+
+/// What is known of a label.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// Its name.
+    pub name: String,
+    /// In how many complete executions it was reached, of those that count.
+    pub complete: u64,
+    /// In how many executions it was reached, however these ended: also in those that were thrown away because
+    /// exploration started again.
+    pub all: u64,
+    /// Where the program has said that it must be reached.
+    pub required: Option<Source>,
+}
+
+#[derive(Default)]
+pub(crate) struct Labels(Vec<Entry>);
+
+struct Entry {
+    label: Label,
+    /// It was reached in the current execution.
+    now: bool,
+}
+
+impl Labels {
+    fn entry(&mut self, name: &str) -> &mut Entry {
+        let at = match self.0.iter().position(|entry| entry.label.name == name) {
+            Some(at) => at,
+            None => {
+                self.0.push(Entry {
+                    label: Label {
+                        name: name.to_owned(),
+                        complete: 0,
+                        all: 0,
+                        required: None,
+                    },
+                    now: false,
+                });
+                self.0.len() - 1
+            }
+        };
+        &mut self.0[at]
+    }
+
+    /// The current execution is complete.
+    pub fn complete(&mut self) {
+        for Entry { label, now } in &mut self.0 {
+            label.complete += u64::from(*now);
+        }
+    }
+
+    /// The current execution is over.
+    pub fn end(&mut self) {
+        for Entry { label, now } in &mut self.0 {
+            label.all += u64::from(std::mem::take(now));
+        }
+    }
+
+    /// Complete executions so far do not count, as exploration starts again.
+    pub fn start_again(&mut self) {
+        self.0.iter_mut().for_each(|entry| entry.label.complete = 0);
+    }
+
+    /// All labels, in the order in which they were met.
+    pub fn all(&self) -> Vec<Label> {
+        self.0.iter().map(|entry| entry.label.clone()).collect()
+    }
+}
+
+/// Says that the explored program has reached a label; nothing off model threads.
+pub fn reach(label: &str) {
+    if on_model_thread() {
+        on_model(|runtime| runtime.labels.entry(label).now = true);
+        note(|| format!("reached {label:?}"));
+    }
+}
+
+/// Says that some execution must reach a label; nothing off model threads.
+#[track_caller]
+pub fn require(label: &str) {
+    if on_model_thread() {
+        let caller = Caller::caller();
+        on_model(|runtime| {
+            runtime.labels.entry(label).label.required.get_or_insert(caller);
+        });
+    }
+}

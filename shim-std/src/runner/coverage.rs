@@ -1,0 +1,71 @@
+//! Labels: what is said of them when an exploration has ended.
+
+use dpor_explorer::{End, Failure, Observer, Statistics, Trace, Verdict};
+use dpor_scheduler::Program;
+use dpor_scheduler::label::Label;
+use std::ops::ControlFlow;
+
+/// The kind of the failure of a complete exploration in which a required label was not reached.
+const NEVER_REACHED: &str = "never-reached";
+
+/// Notes in the program's counts of labels how an execution has ended.
+pub(crate) fn count(program: &mut Program, end: &End) {
+    if matches!(end, End::Complete | End::Failed(_)) {
+        program.count_labels();
+    }
+}
+
+/// Counts labels.
+pub(crate) struct Counting;
+
+impl Observer<Program> for Counting {
+    fn execution(&mut self, program: &mut Program, end: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+        count(program, end);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Labels that were required, and not reached.
+fn missing(labels: &[Label]) -> impl Iterator<Item = (&Label, dpor_scheduler::report::Source)> {
+    let unreached = labels.iter().filter(|label| label.all == 0);
+    unreached.filter_map(|label| Some((label, label.required?)))
+}
+
+/// What is said of labels that were required and not reached, and where the first of them was required.
+pub(crate) struct Shortfall {
+    pub failure: Failure,
+    pub required: dpor_scheduler::report::Source,
+}
+
+/// The failure that unreached labels are, if the verdict is that nothing is left to explore.
+pub(crate) fn shortfall(labels: &[Label], verdict: &Verdict) -> Option<Shortfall> {
+    let (_, required) = missing(labels).next().filter(|_| *verdict == Verdict::Complete)?;
+    let line = |(label, place): (&Label, dpor_scheduler::report::Source)| {
+        format!(
+            "no execution reaches the label {:?}, as is required at {}:{}",
+            label.name,
+            place.file(),
+            place.line()
+        )
+    };
+    let failure = Failure {
+        kind: NEVER_REACHED,
+        message: missing(labels).map(line).collect::<Vec<_>>().join("\n"),
+    };
+    Some(Shortfall { failure, required })
+}
+
+/// What is to be said of unreached labels where something is left to explore.
+pub(crate) fn note(labels: &[Label], verdict: &Verdict) -> Option<String> {
+    let names: Vec<String> = missing(labels).map(|(label, _)| format!("{:?}", label.name)).collect();
+    let some = matches!(verdict, Verdict::Incomplete { .. }) && !names.is_empty();
+    some.then(|| format!("required labels that were not reached so far: {}", names.join(", ")))
+}
+
+/// Both notes, if there are any.
+pub(crate) fn both(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+        (first, second) => first.or(second),
+    }
+}
