@@ -31,6 +31,7 @@ pub struct Order {
     pub limits: Limits,
     pub spurious_wakeups: bool,
     pub spurious_cas: bool,
+    pub leaks: bool,
     pub exact_states: bool,
     /// How long a step may take.
     pub stall: Duration,
@@ -140,6 +141,7 @@ impl Process {
             limits: order.limits,
             spurious_wakeups: order.spurious_wakeups,
             spurious_cas: order.spurious_cas,
+            leaks: order.leaks,
             exact_states: order.exact_states,
             pipe: writer.number(),
             map: channel.map_number(),

@@ -111,6 +111,9 @@ pub struct ExploreArgs {
     pub seed: u64,
     #[command(flatten)]
     pub model: ModelArgs,
+    /// Fail a test that leaves memory behind which was not freed and is not reachable
+    #[arg(long)]
+    pub leaks: bool,
     /// Check the checker: keep states whole, compare them byte by byte, and expect each where it was met before
     #[arg(long)]
     pub exact_states: bool,

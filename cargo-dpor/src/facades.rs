@@ -17,7 +17,8 @@ const EXTERNS: [(&str, &str); 4] = [
     ("dpor_facade_std", "std"),
     ("dpor_facade_core", "core"),
     ("dpor_facade_alloc", "alloc"),
-    ("shim_std", "shim_std"),
+    // Another name than its own, so that a crate can depend on it as well (see its `lib.rs`).
+    ("shim_std", "dpor_shim"),
 ];
 
 /// The profile of the build. The number of codegen units is one that no one else uses: rustc identifies a crate by what

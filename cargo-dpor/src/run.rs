@@ -94,6 +94,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
         },
         spurious_wakeups: seed.spurious_wakeups,
         spurious_cas: seed.spurious_cas,
+        leaks: seed.leaks,
         exact_states: false,
         stall: args.stall,
     };
@@ -195,6 +196,7 @@ fn order(args: &ExploreArgs) -> Order {
     let random = matches!(args.strategy, Strategy::Random { .. }) && boundless;
     let mut order = model_order(&args.model, Mode::Explore, args.strategy);
     order.random_seed = args.seed;
+    order.leaks = args.leaks;
     order.exact_states = args.exact_states;
     if random {
         order.limits.executions = Some(RANDOM_EXECUTIONS);
@@ -215,6 +217,7 @@ fn model_order(args: &ModelArgs, mode: Mode, strategy: Strategy) -> Order {
         },
         spurious_wakeups: args.spurious_wakeups,
         spurious_cas: args.spurious_cas,
+        leaks: false,
         exact_states: false,
         stall: args.stall,
     }

@@ -50,10 +50,10 @@ fn record(info: &PanicHookInfo<'_>) {
         Some(hook) => {
             hook(info);
             // Unless the hook has set another one.
-            on_model(|runtime| match runtime.user_hook {
-                Some(_) => mem::forget(hook),
-                None => runtime.user_hook = Some(hook),
-            });
+            let replaced = on_model(|runtime| runtime.user_hook.is_some());
+            if !replaced {
+                on_model(|runtime| runtime.user_hook = Some(hook));
+            }
         }
         None => print_default(message, info),
     }
@@ -92,7 +92,8 @@ pub fn set_hook(hook: Hook) {
         panic::set_hook(hook);
         return;
     }
-    on_model(|runtime| mem::forget(runtime.user_hook.replace(hook)));
+    drop(take());
+    on_model(|runtime| runtime.user_hook = Some(hook));
 }
 
 /// `std::panic::take_hook` of the explored program. Off model threads the real one.

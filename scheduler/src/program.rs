@@ -16,7 +16,7 @@ use crate::platform::interpose;
 use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
 use crate::report::{BlockedReport, StepReport, StepTrace, ThreadReport};
 use crate::runtime::{self, Request, Runtime, runtime};
-use crate::state::{self, StateImage};
+use crate::state::{self, StateImage, leaks};
 use crate::thread::{self, Record};
 use crate::{panic, spin};
 use corosensei::CoroutineResult;
@@ -183,6 +183,17 @@ impl Program {
     /// [`System::fingerprint`] then panics if two different states have the same.
     pub fn exact_states(&mut self, exact: bool) {
         Self::runtime().exact = exact.then(Default::default);
+    }
+
+    /// Makes it a failure if an execution ends well, and has blocks on the heap that it can never free any more; or no longer.
+    pub fn find_leaks(&mut self, find: bool) {
+        Self::runtime().find_leaks = find;
+    }
+
+    /// Why leaks are not looked for (any more), if they should be: the program has memory that cannot be seen, in which there
+    /// may be references.
+    pub fn leaks_out_of_sight(&self) -> Option<String> {
+        self.state_out_of_sight().filter(|_| Self::runtime().find_leaks)
     }
 
     /// Why states are not compared (any more): what the program made that cannot be seen.
@@ -552,6 +563,7 @@ impl System for Program {
         runtime.allocations.clear();
         interpose::forget_files();
         runtime.output.clear();
+        runtime.held.clear();
         runtime.labels.end();
         runtime.times.clear();
         runtime.shares.clear();
@@ -613,8 +625,12 @@ impl System for Program {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        Self::runtime().switch_tls(None);
-        match &Self::runtime().main_result {
+        let runtime = Self::runtime();
+        runtime.switch_tls(None);
+        match &runtime.main_result {
+            Some(Ok(())) if runtime.find_leaks && runtime.out_of_sight.is_none() => {
+                leaks::find(runtime).map_or(Ok(()), Err)
+            }
             Some(result) => result.clone(),
             None => Err(stuck(&self.blocked())),
         }

@@ -108,6 +108,10 @@ pub(crate) struct Runtime {
     pub times: KeyMap<Location, Duration>,
     pub shares: Shares,
     pub main_result: Option<Result<(), dpor_explorer::Failure>>,
+    /// Blocks that the program can never free any more are failures.
+    pub find_leaks: bool,
+    /// Addresses of what the checker holds for the program in this execution.
+    pub held: Vec<usize>,
     pub trace: Option<crate::report::StepTrace>,
     pub user_hook: Option<crate::panic::Hook>,
     /// A loop that is noticed is watched from then on, instead of starting again.
@@ -303,6 +307,14 @@ pub fn options() -> Options {
         of_model(|runtime| runtime.options)
     } else {
         Options::default()
+    }
+}
+
+/// Says that what the explored program has allocated at an address is held by the checker, and no leak.
+pub fn hold<T: ?Sized>(block: *const T) {
+    if on_model_thread() {
+        let address = block.cast::<u8>().addr();
+        on_model(|runtime| runtime.held.push(address));
     }
 }
 

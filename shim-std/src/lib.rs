@@ -16,6 +16,13 @@
 //! | [`hint`], [`mod@panic`], [`process`] | `spin_loop`; the panic hook; `exit` and `abort` |
 //! | [`task`], [`sync`] | for the facades, that is under `cfg(dpor_facade)`: `Arc`, `Weak`, `Wake`, which need unstable features. Otherwise they are std's |
 //! | macros | [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`dbg!`], [`thread_local!`] |
+//!
+//! Two things that std does not have are asked of the checker: [`choose`] and [`nondet`] give values of which every one is
+//! explored, and [`reach!`] and [`must_reach!`] say which places of a test executions must come to.
+//!
+//! A crate can depend on this one and be tested by `cargo dpor test` as well as by `cargo test`. Under `cargo dpor` (`cfg(dpor)`)
+//! this crate is empty but for the names, which are those of the facade of std: the types are the same, and there is one
+//! scheduler in the process.
 
 #![cfg_attr(
     dpor_facade,
@@ -32,32 +39,51 @@
     )
 )]
 
+#[cfg(not(dpor))]
 mod choose;
+#[cfg(not(dpor))]
 pub mod hint;
+#[cfg(not(dpor))]
 #[doc(hidden)]
 pub mod labels;
+#[cfg(not(dpor))]
 pub mod panic;
+#[cfg(not(dpor))]
 #[doc(hidden)]
 pub mod print;
+#[cfg(not(dpor))]
 pub mod process;
+#[cfg(not(dpor))]
 pub mod sync;
+#[cfg(not(dpor))]
 pub mod task;
+#[cfg(not(dpor))]
 pub mod thread;
+#[cfg(not(dpor))]
 pub mod time;
 
+#[cfg(not(dpor))]
 /// The real std, for macros.
 #[doc(hidden)]
 pub use std as __std;
 
+#[cfg(not(dpor))]
 mod runner;
 
+#[cfg(not(dpor))]
 pub use choose::{Nondet, choose, choose_from, nondet};
+#[cfg(not(dpor))]
 pub use dpor_explorer::{Check, Context, Statistics, Strategy};
+#[cfg(not(dpor))]
 pub use runner::{Model, Outcome, Reached, model};
 
+#[cfg(not(dpor))]
 /// What the attributes of the facades expand to.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::runner::run_test;
     pub use core::prelude::v1::test;
 }
+
+#[cfg(dpor)]
+pub use std::__dpor_shim::*;

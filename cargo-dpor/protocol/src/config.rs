@@ -22,6 +22,9 @@ pub struct Config {
     pub spurious_wakeups: bool,
     /// `compare_exchange_weak` may fail although the value was the expected one.
     pub spurious_cas: bool,
+    /// Memory that was neither freed nor is reachable at the end of an execution is a failure.
+    #[serde(default)]
+    pub leaks: bool,
     /// States are kept whole, and all that the strategy takes for granted about them is checked.
     pub exact_states: bool,
     /// The inherited file descriptor that takes messages.
@@ -117,6 +120,7 @@ mod tests {
             },
             spurious_wakeups: true,
             spurious_cas: false,
+            leaks: true,
             exact_states: true,
             pipe: 5,
             map: 6,

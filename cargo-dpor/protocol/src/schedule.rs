@@ -300,6 +300,7 @@ impl Snapshot {
             strategy: strategy.into(),
             spurious_wakeups,
             spurious_cas,
+            leaks: false,
             threads: self.threads,
             refinements: self.refinements,
             steps: self.steps,

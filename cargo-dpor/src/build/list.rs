@@ -241,6 +241,7 @@ mod tests {
             strategy: "source".into(),
             spurious_wakeups: false,
             spurious_cas: false,
+            leaks: false,
             threads: vec![],
             refinements: vec![],
             steps: vec![],

@@ -196,6 +196,7 @@ fn order(mode: Mode) -> Order {
         },
         spurious_wakeups: false,
         spurious_cas: true,
+        leaks: false,
         exact_states: false,
         stall: Duration::from_millis(300),
     }
@@ -342,6 +343,7 @@ fn a_replay_is_accounted_for() {
         strategy: "source".into(),
         spurious_wakeups: false,
         spurious_cas: false,
+        leaks: false,
         threads: vec![],
         refinements: vec![],
         steps: vec![],

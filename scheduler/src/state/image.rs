@@ -454,11 +454,7 @@ impl Naming<'_> {
                 .ok()?;
             Some(image.allocations[found].1.clone())
         })?;
-        let symbols = self.symbols();
-        let mut callers = from.iter().filter_map(|&address| symbols.caller(address));
-        callers
-            .find(|caller| caller.of_program)
-            .map(|caller| caller.to_string())
+        self.symbols().of_program(&from)
     }
 
     fn statics(&mut self, part: &Part, address: usize) -> Piece {

@@ -11,6 +11,7 @@
 //! its own.
 
 mod image;
+pub(crate) mod leaks;
 mod symbols;
 
 pub use image::{Difference, StateImage};
@@ -82,6 +83,9 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         times,
         shares,
         main_result,
+        // What is looked for in the end, and what is known to be none.
+        find_leaks: _,
+        held: _,
         // For reports.
         trace: _,
         user_hook,

@@ -124,6 +124,16 @@ impl Symbols {
     }
 }
 
+impl Symbols {
+    /// The innermost function of the explored program among those that calls at these return addresses were made from.
+    pub(super) fn of_program(&self, from: &[usize]) -> Option<String> {
+        let mut callers = from.iter().filter_map(|&address| self.caller(address));
+        callers
+            .find(|caller| caller.of_program)
+            .map(|caller| caller.to_string())
+    }
+}
+
 /// A function that makes a call.
 pub(super) struct Caller {
     name: String,

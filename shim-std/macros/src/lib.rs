@@ -14,17 +14,17 @@ use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, Tok
 /// ```
 /// becomes
 /// ```text
-/// #[::shim_std::__private::test]
+/// #[::dpor_shim::__private::test]
 /// <attributes of the test> <signature of name> {
 ///     <other attributes> <signature of name> { body }
-///     ::shim_std::__private::run_test(
+///     ::dpor_shim::__private::run_test(
 ///         ::core::concat!(::core::module_path!(), "::", "name"),
 ///         <None | Some(None) | Some(Some("expected"))>, // from should_panic
 ///         name,
 ///     )
 /// }
 /// ```
-/// with `shim_std::__private` holding
+/// with `dpor_shim`, which is what crates built by `cargo dpor` know `shim_std` as, holding in `__private`
 /// ```text
 /// pub use ::core::prelude::v1::test;
 /// #[track_caller] // the location is the attribute's

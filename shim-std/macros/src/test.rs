@@ -23,7 +23,7 @@ const OUTSIDE: [&str; 14] = [
 ];
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let mut real = path(&["", "shim_std", "__private", "test"]);
+    let mut real = path(&["", "dpor_shim", "__private", "test"]);
     if !arguments.is_empty() {
         real.extend(group(Delimiter::Parenthesis, arguments));
     }
@@ -113,7 +113,7 @@ impl Function {
         let module_path = invocation("module_path", TokenStream::new());
         let full_name = invocation("concat", list([module_path, literal("::"), literal(bare_name)]));
         let arguments = list([full_name, self.should_panic, TokenTree::from(self.name).into()]);
-        let mut call = path(&["", "shim_std", "__private", "run_test"]);
+        let mut call = path(&["", "dpor_shim", "__private", "run_test"]);
         call.extend(group(Delimiter::Parenthesis, arguments));
         content.extend(call.into_iter().map(|mut token| {
             token.set_span(span);

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::describe::{self, Objects};
 use super::journal::Journaled;
-use super::{coverage, difference, needs_states, out_of_sight, seed_of};
+use super::{coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Report, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
 };
@@ -213,6 +213,7 @@ fn explorer(
     let mut program = Program::new(options, move || body.run()).map_err(|error| error.to_string())?;
     program.compare_states(needs_states(strategy));
     program.exact_states(config.exact_states);
+    program.find_leaks(config.leaks);
     let explorer =
         Explorer::new(Journaled::new(program, map), strategy, limits(config)).verify_states(config.exact_states);
     Ok((explorer, strategy, options))
@@ -242,7 +243,7 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         let labels = labels.into_iter().map(describe::label).collect();
         parent.send(&Message::Labels { labels });
     }
-    let (verdict, reason, failure, seed) = match report.verdict {
+    let (verdict, reason, failure, seed) = match unless_unseen(&system.program, report.verdict) {
         Verdict::Complete => match shortfall {
             Some(shortfall) => {
                 let failure = Some(Box::new(describe::shortfall(shortfall)));
@@ -255,7 +256,8 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
             // The mapping holds the kinds of operation as well. What ran last is the failing schedule, also if that was a
             // check of the explorer's.
             let steps = map.snapshot().steps;
-            let seed = seed_of(&system.program, &config.test, strategy, options, steps);
+            let leak = failure.kind == "leak";
+            let seed = seed_of(&system.program, &config.test, strategy, options, leak, steps);
             let failure = describe::failure(&system.program, &failure, &mut Objects::default());
             (
                 dpor_protocol::Verdict::Failed,
@@ -307,7 +309,8 @@ fn diff_states(config: &Config, number: u64, map: &'static SharedSchedule, body:
     }
     match verdict {
         Verdict::Failed { failure, .. } if failure.kind == "nondeterminism" => {
-            let seed = seed_of(&system.program, &config.test, strategy, options, map.snapshot().steps);
+            let steps = map.snapshot().steps;
+            let seed = seed_of(&system.program, &config.test, strategy, options, false, steps);
             let failure = describe::failure(&system.program, &failure, &mut Objects::default());
             finished(
                 dpor_protocol::Verdict::Failed,
@@ -383,6 +386,7 @@ fn follow_in(
 ) -> Result<dpor_protocol::FailureReport, Box<Astray>> {
     let mut objects = Objects::default();
     program.trace();
+    program.find_leaks(seed.leaks);
     program.intern_threads(&seed.threads.iter().map(|c| (c.parent, c.nth)).collect::<Vec<_>>());
     program.observe(
         &seed

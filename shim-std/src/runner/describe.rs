@@ -129,7 +129,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
         _ => Vec::new(),
     };
     let thread = match failure.kind {
-        "deadlock" | "livelock" => None,
+        "deadlock" | "livelock" | "leak" => None,
         "panic" | "error" | "no-panic" => Some(ThreadId::MAIN),
         _ => Some(program.last_thread()),
     };

@@ -14,7 +14,7 @@ use dpor_protocol::{Config, Creation, Seed, SeedStep, test_hash};
 use dpor_scheduler::label::Label;
 use dpor_scheduler::{OperationKind, Options, Program};
 use std::fmt;
-use std::process::Termination;
+use std::process::{ExitCode, Termination};
 use std::time::Duration;
 
 /// Explores every interleaving that matters of `test`, which may use what this crate offers in place of `std`.
@@ -31,6 +31,8 @@ use std::time::Duration;
 /// other (`--test-threads=1`), each in a process of its own (cargo-nextest), or let every one of them begin with `model`, which
 /// waits for its turn.
 ///
+/// Inside of a model, which a test under `cargo dpor test` is, `test` runs once, as part of the exploration that goes on.
+///
 /// # Panics
 /// If an execution fails, with the report of that execution and the seed that [`Model::replay`] takes; if the exploration
 /// is incomplete; and if this process cannot hold a model.
@@ -45,6 +47,7 @@ pub struct Model {
     strategy: Strategy,
     limits: Limits,
     options: Options,
+    leaks: bool,
     exact_states: bool,
 }
 
@@ -58,10 +61,11 @@ impl Model {
     /// The exploration that [`model`] makes: `context`, without limits.
     pub fn new() -> Model {
         Model {
-            name: std::thread::current().name().unwrap_or("model").to_owned(),
+            name: crate::thread::current().name().unwrap_or("model").to_owned(),
             strategy: Strategy::Context(Context::default()),
             limits: Limits::default(),
             options: Options::default(),
+            leaks: false,
             exact_states: false,
         }
     }
@@ -116,6 +120,14 @@ impl Model {
         self
     }
 
+    /// Makes it a failure, of kind `leak`, if an execution ends well but has memory that was neither freed nor is reachable: from
+    /// statics, or from the stack of a thread that waits for ever.
+    #[must_use]
+    pub fn leaks(mut self, leaks: bool) -> Model {
+        self.leaks = leaks;
+        self
+    }
+
     /// Checks the checker: keeps states whole, compares them byte by byte where their digests agree, and expects each to be
     /// the same where the same steps lead to it again.
     #[must_use]
@@ -126,9 +138,13 @@ impl Model {
 
     /// Explores, and says what can be said. About memory that outlives an execution, see [`model`].
     ///
+    /// Inside of a model, which a test under `cargo dpor test` is, there can be no second exploration: the verdict on the
+    /// test is then `incomplete`.
+    ///
     /// # Panics
     /// If this process cannot hold a model.
     pub fn explore<T: Termination>(&self, test: impl Fn() -> T + 'static) -> Outcome {
+        refuse_in_model("explore");
         let body = Body::new(self.name.clone(), None, test);
         match self.run(body) {
             Ok(outcome) => outcome,
@@ -138,9 +154,16 @@ impl Model {
 
     /// Explores, and demands that the result is [`Verdict::Complete`].
     ///
+    /// Inside of a model, `test` runs once, as part of the exploration that goes on; of the options, those of that exploration
+    /// hold.
+    ///
     /// # Panics
     /// If it is not, or if this process cannot hold a model.
     pub fn check<T: Termination>(&self, test: impl Fn() -> T + 'static) {
+        if dpor_scheduler::on_model_thread() {
+            assert!(test().report() == ExitCode::SUCCESS, "the test returned an error");
+            return;
+        }
         let outcome = self.explore(test);
         assert!(outcome.report.verdict == Verdict::Complete, "{outcome}");
     }
@@ -148,8 +171,9 @@ impl Model {
     /// Runs the schedule of a seed that a failed exploration of the same test has printed, and ends in the same failure.
     ///
     /// # Panics
-    /// With the failure; and if the seed is damaged or does not fit the test.
+    /// With the failure; and if the seed is damaged or does not fit the test. Inside of a model as [`Model::explore`].
     pub fn replay<T: Termination>(&self, seed: &str, test: impl Fn() -> T + 'static) {
+        refuse_in_model("replay");
         let seed: Seed = seed.parse().unwrap_or_else(|error| panic!("{error}"));
         if let Err(error) = seed.check_test(&self.name) {
             panic!("{error}");
@@ -171,17 +195,27 @@ impl Model {
         let mut program = Program::new(self.options, move || body.run())?;
         program.compare_states(needs_states(self.strategy));
         program.exact_states(self.exact_states);
+        program.find_leaks(self.leaks);
         let mut explorer = Explorer::new(program, self.strategy, self.limits).verify_states(self.exact_states);
         let mut report = explorer.run(&mut coverage::Counting);
         let program = explorer.system();
         let labels = program.labels();
-        let seed = match &report.verdict {
-            Verdict::Failed { schedule, .. } => {
+        let seed = match &mut report.verdict {
+            Verdict::Failed { failure, schedule } => {
+                let leak = failure.kind == "leak";
+                if leak {
+                    // So that it is known where blocks are allocated.
+                    program.trace();
+                }
                 let steps = recorded(program, schedule);
-                Some(seed_of(program, &self.name, self.strategy, self.options, steps))
+                if leak && let Err(traced) = program.finish() {
+                    *failure = traced;
+                }
+                Some(seed_of(program, &self.name, self.strategy, self.options, leak, steps))
             }
             _ => None,
         };
+        report.verdict = unless_unseen(program, report.verdict);
         let note = coverage::both(
             out_of_sight(program, self.strategy),
             coverage::note(&labels, &report.verdict),
@@ -270,9 +304,29 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// Ends an exploration within which another one is asked for.
+fn refuse_in_model(what: &str) {
+    if dpor_scheduler::on_model_thread() {
+        dpor_scheduler::unsupported(&format!(
+            "Model::{what} was called inside of a model, as every test is under `cargo dpor test`; `model` and `Model::check` \
+             can be"
+        ));
+    }
+}
+
 /// Says whether a strategy asks for fingerprints of states.
 fn needs_states(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::Context(_))
+}
+
+/// The verdict, if nothing more is to be said of leaks: where some cannot be seen, nobody knows whether there are any.
+fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
+    match program.leaks_out_of_sight() {
+        Some(what) if verdict == Verdict::Complete => Verdict::Incomplete {
+            reason: format!("leaks were not looked for: {what}"),
+        },
+        _ => verdict,
+    }
 }
 
 /// Says why states were not compared, if the strategy wanted them to be.
@@ -302,13 +356,21 @@ fn recorded(program: &mut Program, schedule: &[dpor_explorer::Transition]) -> Ve
     steps
 }
 
-fn seed_of(program: &Program, test: &str, strategy: Strategy, options: Options, steps: Vec<SeedStep>) -> Seed {
+fn seed_of(
+    program: &Program,
+    test: &str,
+    strategy: Strategy,
+    options: Options,
+    leaks: bool,
+    steps: Vec<SeedStep>,
+) -> Seed {
     let threads = program.thread_table();
     Seed {
         test: test_hash(test),
         strategy: strategy.to_string(),
         spurious_wakeups: options.spurious_wakeups,
         spurious_cas: options.spurious_cas,
+        leaks,
         threads: threads
             .iter()
             .skip(1)

@@ -29,6 +29,8 @@ pub struct Seed {
     pub spurious_wakeups: bool,
     /// The option of [`crate::Config`].
     pub spurious_cas: bool,
+    /// It is leaked memory with which the schedule ends as a failure.
+    pub leaks: bool,
     /// The creation paths of threads 1, 2, 3, …
     pub threads: Vec<Creation>,
     /// Locations whose releases are scheduling points.
@@ -175,7 +177,7 @@ impl Seed {
 
     fn write(&self, out: &mut Writer) {
         out.raw(&self.test.to_le_bytes());
-        out.number(u64::from(self.spurious_wakeups) | u64::from(self.spurious_cas) << 1);
+        out.number(u64::from(self.spurious_wakeups) | u64::from(self.spurious_cas) << 1 | u64::from(self.leaks) << 2);
         match STRATEGIES.iter().position(|&name| name == self.strategy) {
             Some(code) => out.number(code as u64),
             None => {
@@ -271,7 +273,7 @@ impl Seed {
                 Some(())
             },
         )?;
-        if rest.next().is_some() || options > 3 {
+        if rest.next().is_some() || options > 7 {
             return None;
         }
         Some(Seed {
@@ -279,6 +281,7 @@ impl Seed {
             strategy,
             spurious_wakeups: options & 1 != 0,
             spurious_cas: options & 2 != 0,
+            leaks: options & 4 != 0,
             threads,
             refinements,
             steps,

@@ -23,6 +23,7 @@ fn empty() -> Seed {
         strategy: "source".into(),
         spurious_wakeups: false,
         spurious_cas: false,
+        leaks: false,
         threads: vec![],
         refinements: vec![],
         steps: vec![],
@@ -35,6 +36,7 @@ fn rich() -> Seed {
         strategy: "random".into(),
         spurious_wakeups: true,
         spurious_cas: false,
+        leaks: false,
         threads: vec![
             creation(0, 0),
             creation(0, 1),
@@ -65,6 +67,7 @@ fn samples() -> Vec<Seed> {
         Seed {
             strategy: "späte".into(),
             spurious_cas: true,
+            leaks: true,
             ..rich()
         },
         long,

@@ -15,6 +15,17 @@ extern crate std as real_std;
 pub use ::real_std::*;
 pub use ::shim_std::{dbg, eprint, eprintln, print, println, thread_local};
 
+/// What std does not have, and a test can ask of the checker. For code under `#[cfg(dpor)]`.
+pub mod dpor {
+    pub use ::shim_std::{Nondet, choose, choose_from, must_reach, nondet, reach};
+}
+
+/// All of `shim_std`, for a dependency of that name.
+#[doc(hidden)]
+pub mod __dpor_shim {
+    pub use ::shim_std::*;
+}
+
 /// As `std::hint`.
 pub mod hint {
     pub use ::real_std::hint::*;
