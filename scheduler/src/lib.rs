@@ -35,7 +35,7 @@ pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting,
 pub use options::Options;
 pub use program::{Crash, Program, SetupError};
 pub use runtime::{
-    access, access_awaiting, fail, hold, note, observe, observe_each, on_model_thread, options, perform, point,
+    access, access_awaiting, fail, hold, note, observe, observe_each, on_model_thread, options, outside, perform, point,
     release, unsupported,
 };
 pub use state::{Difference, StateImage};

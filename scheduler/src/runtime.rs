@@ -239,6 +239,18 @@ pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Runtime) -> R) -> R {
     f(unsafe { &*runtime() })
 }
 
+/// Runs `f` on the checker's side: what it allocates outlives the execution, and what it frees was allocated so. This is how a
+/// model's closure adds to a collection that was made before; off model threads it is just a call.
+///
+/// `f` copies what it keeps: whatever was allocated by the model goes away with the execution. It must not use anything that is
+/// redefined for models, and what it finds is not part of the program's state: a strategy that compares states may leave out an
+/// execution that would have added something, so a set of the outcomes of whole executions asks for one that does not.
+///
+/// A panic in `f` ends the process.
+pub fn outside(f: impl FnOnce()) {
+    in_checker(f);
+}
+
 /// Says whether the caller runs on a model thread. Looks at the stack pointer only.
 #[inline]
 pub fn on_model_thread() -> bool {

@@ -75,6 +75,8 @@ pub use choose::{Nondet, choose, choose_from, nondet};
 #[cfg(not(dpor))]
 pub use dpor_explorer::{Check, Context, Statistics, Strategy};
 #[cfg(not(dpor))]
+pub use dpor_scheduler::outside;
+#[cfg(not(dpor))]
 pub use runner::{Model, Outcome, Reached, model};
 
 #[cfg(not(dpor))]

@@ -32,6 +32,27 @@ fn failure(test: impl Fn() + 'static) -> String {
 }
 
 #[test]
+fn collections_are_filled_outside() {
+    let seen: &'static std::sync::Mutex<Vec<Vec<usize>>> = Box::leak(Box::default());
+    Model::new().check(move || {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let threads = [0, 1, 2].map(|i| {
+            let order = order.clone();
+            thread::spawn(move || order.lock().unwrap().push(i))
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let order = order.lock().unwrap();
+        shim_std::outside(|| seen.lock().unwrap().push(order.clone()));
+    });
+    let mut seen = seen.lock().unwrap();
+    seen.sort();
+    let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    assert_eq!(*seen, all);
+}
+
+#[test]
 fn atomics_interleave() {
     let racing = |weak: bool| {
         move || {

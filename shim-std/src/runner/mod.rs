@@ -23,8 +23,8 @@ use std::time::Duration;
 /// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`.
 ///
 /// What `test` allocates lives in memory that is wiped after each execution. To carry something out of the executions, use
-/// memory that was there before and does not grow, such as an `Arc` of atomics of std; a collection that is made outside and
-/// filled inside would end up pointing to memory that is gone.
+/// memory that was there before and does not grow, such as an `Arc` of atomics of std, or fill a collection by way of
+/// [`outside`](crate::outside); one that is made outside and just filled inside would end up pointing to memory that is gone.
 ///
 /// Statics of the executable are part of the explored program, and get their first values back before each execution. While a
 /// model runs, no other thread of the process may use them (but std's): let the tests of such an executable run one after the
