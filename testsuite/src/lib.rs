@@ -7,6 +7,7 @@ pub mod enumerate;
 pub mod mazurkiewicz;
 pub mod oracle;
 pub mod papers;
+pub mod peer_suites;
 pub mod programs;
 pub mod report;
 pub mod rust_programs;

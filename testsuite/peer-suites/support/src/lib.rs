@@ -1,0 +1,51 @@
+//! What the stand-ins for loom and shuttle have in common.
+//!
+//! Both checkers take a panic of any thread for a failure of the execution, let threads that nobody joins run to their end,
+//! and take those that cannot for a deadlock. cargo-dpor follows std, where none of this is a failure, so it is added here.
+
+pub mod outside;
+pub mod threads;
+
+use dpor_explorer::Verdict;
+use shim_std::{Model, Outcome};
+
+/// The environment variable that names the strategy.
+pub const STRATEGY: &str = "PEER_SUITES_STRATEGY";
+
+/// What stands in front of each line that tells what an exploration was like.
+pub const MARK: &str = "peer-suites: ";
+
+/// An exploration without limits, by the strategy that the environment asks for, or else by the default one.
+///
+/// # Panics
+/// If there is no strategy of that name.
+pub fn model() -> Model {
+    match std::env::var(STRATEGY) {
+        Ok(name) => Model::new().strategy(name.parse().unwrap_or_else(|error| panic!("{error}"))),
+        Err(_) => Model::new(),
+    }
+}
+
+/// Explores `test`, and demands that all executions end well.
+///
+/// # Panics
+/// If one fails, and if the exploration is incomplete.
+pub fn check(model: &Model, test: impl Fn() + 'static) {
+    let outcome = explore(model, test);
+    assert!(outcome.report.verdict == Verdict::Complete, "{outcome}");
+}
+
+/// Explores `test`, and tells on the standard error what that was like.
+pub fn explore(model: &Model, test: impl Fn() + 'static) -> Outcome {
+    let outcome = model.explore(move || {
+        test();
+        threads::wait_for_all();
+    });
+    let verdict = match &outcome.report.verdict {
+        Verdict::Complete => "complete",
+        Verdict::Failed { failure, .. } => failure.kind,
+        Verdict::Incomplete { .. } => "incomplete",
+    };
+    eprintln!("{MARK}{verdict} {}", outcome.report.statistics.executions());
+    outcome
+}

@@ -1,0 +1,63 @@
+//! Threads whose panics are failures, and that are waited for.
+
+use dpor_scheduler::{
+    AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access, access_awaiting, awaiting, fail,
+    location, on_model_thread, perform, release,
+};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How many threads have not come to their end. A static: each execution begins with none.
+static RUNNING: Word = Word::new(0);
+
+fn count(change: i64) {
+    release(OperationKind::ScopeExit, location(&RUNNING), || {
+        RUNNING.set(RUNNING.get() + change);
+        access(location(&RUNNING), AccessKind::Update);
+    });
+}
+
+/// Waits for all threads whose functions were made by [`function`].
+#[track_caller]
+pub fn wait_for_all() {
+    let here = location(&RUNNING);
+    let accesses = [awaiting(here, AccessKind::Read, Awaits::AllWrites)];
+    let over = [Guard::when(Condition::Equals(RUNNING.variable(), 0))];
+    let operation = Operation::guarded(OperationKind::Join, here, &accesses, &over);
+    perform(&operation, |_| {
+        access_awaiting(here, AccessKind::Read, Awaits::AllWrites)
+    });
+}
+
+/// What `std::thread::spawn` is to run for a thread that runs `f`: a panic ends the execution as a failure.
+///
+/// # Safety
+/// Neither `f` nor what it returns needs to be `Send` on a model thread: all of those run on one thread of the operating
+/// system. Elsewhere the caller promises that it is.
+pub unsafe fn function<T>(f: impl FnOnce() -> T) -> impl FnOnce() -> Alone<T> + Send {
+    count(1);
+    let f = Alone(f);
+    move || {
+        let f = f;
+        match catch_unwind(AssertUnwindSafe(f.0)) {
+            Ok(result) => {
+                count(-1);
+                Alone(result)
+            }
+            Err(payload) if on_model_thread() => fail("panic", message(&*payload).to_owned()),
+            Err(payload) => std::panic::resume_unwind(payload),
+        }
+    }
+}
+
+/// A value that is moved to another thread though it may not be `Send`; see [`function`].
+pub struct Alone<T>(pub T);
+
+// SAFETY: made by `function` only, whose caller promises what is needed.
+unsafe impl<T> Send for Alone<T> {}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+}
