@@ -11,6 +11,7 @@ pub mod peer_suites;
 pub mod programs;
 pub mod report;
 pub mod rust_programs;
+pub mod surface;
 pub mod tool;
 pub mod toy;
 pub mod wild;
