@@ -86,7 +86,12 @@ pub fn require(label: &str) {
     if on_model_thread() {
         let caller = Caller::caller();
         on_model(|runtime| {
-            runtime.labels.entry(label).label.required.get_or_insert(caller);
+            runtime
+                .labels
+                .entry(label)
+                .label
+                .required
+                .get_or_insert_with(|| Source::from(caller));
         });
     }
 }

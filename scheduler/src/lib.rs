@@ -22,6 +22,7 @@ pub mod ownership;
 pub mod panic;
 mod platform;
 pub mod program;
+mod queue;
 pub mod report;
 mod runtime;
 pub mod spin;
@@ -35,8 +36,8 @@ pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting,
 pub use options::Options;
 pub use program::{Crash, Program, SetupError};
 pub use runtime::{
-    access, access_awaiting, fail, hold, note, observe, observe_each, on_model_thread, options, outside, perform, point,
-    release, unsupported,
+    access, access_awaiting, fail, hold, note, observe, observe_each, on_model_thread, options, outside, perform,
+    point, release, unsupported,
 };
 pub use state::{Difference, StateImage};
 pub use word::Word;

@@ -113,6 +113,12 @@ operation_kinds! {
     WeakCount = "count-weaks",
     Upgrade = "upgrade",
     Choose = "choose",
+    FutexWoken = "futex-woken",
+    FutexRequeue = "futex-requeue",
+    SemaphoreWait = "semaphore-wait",
+    SemaphoreTryWait = "semaphore-try-wait",
+    SemaphorePost = "semaphore-post",
+    SemaphoreQuery = "semaphore-query",
 }
 
 impl fmt::Display for OperationKind {

@@ -167,7 +167,7 @@ fn observed_point(kind: OperationKind, accesses: &[Access], caller: &'static Cal
     let touched = &accesses[first..=last];
     arrive(
         &Operation::always(kind, touched[0].location, touched),
-        caller,
+        Some(caller),
         &Registers::save(),
     );
     for touched in touched {
@@ -183,7 +183,7 @@ pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[A
     if on_model_thread() {
         observe_each(observed);
         let operation = Operation::always(kind, observed[0], accesses);
-        arrive(&operation, Caller::caller(), &Registers::save());
+        arrive(&operation, Some(Caller::caller()), &Registers::save());
     }
 }
 

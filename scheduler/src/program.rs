@@ -14,11 +14,11 @@ use crate::output::Output;
 use crate::panic::PanicRecord;
 use crate::platform::interpose;
 use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
-use crate::report::{BlockedReport, StepReport, StepTrace, ThreadReport};
+use crate::report::{BlockedReport, Source, StepReport, StepTrace, ThreadReport};
 use crate::runtime::{self, Request, Runtime, runtime};
 use crate::state::{self, StateImage, leaks};
 use crate::thread::{self, Record};
-use crate::{panic, spin};
+use crate::{panic, queue, spin};
 use corosensei::CoroutineResult;
 use dpor_explorer::{
     AccessKind, Checkpoint, Failure, Fingerprint, Location, Pending, Status, Step, Stop, System, ThreadId, Transition,
@@ -233,12 +233,10 @@ impl Program {
     }
 
     /// The kind and place of a thread's pending operation.
-    pub fn pending_operation(&self, thread: ThreadId) -> Option<(OperationKind, Option<&'static Caller<'static>>)> {
-        let record = Self::runtime()
-            .threads
-            .get(thread.index())
-            .filter(|record| record.alive)?;
-        Some((record.operation().kind, record.caller))
+    pub fn pending_operation(&self, thread: ThreadId) -> Option<(OperationKind, Option<Source>)> {
+        let runtime = Self::runtime();
+        let record = runtime.threads.get(thread.index()).filter(|record| record.alive)?;
+        Some((record.operation().kind, runtime.source(record)))
     }
 
     /// The threads that exist or have existed in this execution.
@@ -252,7 +250,7 @@ impl Program {
             id: ThreadId(i as u32),
             parent: record.parent,
             name: record.name.clone(),
-            source: record.created_at,
+            source: record.created_at.map(Source::from),
         };
         created.map(report).collect()
     }
@@ -293,7 +291,7 @@ impl Program {
                 name: record.display_name(),
                 kind: operation.kind,
                 object: operation.object,
-                source: record.caller,
+                source: runtime.source(record),
                 spinning: record.spin.awaiting().is_some(),
                 holder: runtime.trace.as_ref().and_then(|trace| trace.holder(operation.object)),
             }
@@ -509,13 +507,18 @@ impl Program {
         let runtime = Self::runtime();
         runtime.repeating = repeating;
         runtime.stale = true;
+        let source = runtime
+            .trace
+            .is_some()
+            .then(|| runtime.source(&runtime.threads[thread.index()]))
+            .flatten();
         let Runtime { threads, step: own, .. } = runtime;
         let record = &mut threads[thread.index()];
         record.moved = true;
         own.clear();
         own.signature = record.signature();
         let operation = record.operation();
-        let (kind, object, source) = (operation.kind, operation.object, record.caller);
+        let (kind, object) = (operation.kind, operation.object);
         if !operation.alternatives.is_empty() || record.spin.awaiting().is_some() {
             for access in record.enabling_accesses() {
                 own.footprint.add(access.location, access.kind);
@@ -562,6 +565,7 @@ impl System for Program {
         runtime.clean = runtime.comparing || runtime.refinements.hashing;
         runtime.allocations.clear();
         interpose::forget_files();
+        queue::forget_all();
         runtime.output.clear();
         runtime.held.clear();
         runtime.labels.end();
@@ -680,13 +684,13 @@ fn stuck(blocked: &[BlockedReport]) -> Failure {
             "\n  {} ({}) {waits} {}",
             thread.thread, thread.name, thread.kind
         );
-        if let Some(source) = thread.source {
-            let _ = write!(message, " {}:{}", source.file(), source.line());
+        if let Some(source) = &thread.source {
+            let _ = write!(message, " {source}");
         }
-        if let Some((holder, source)) = thread.holder {
+        if let Some((holder, source)) = &thread.holder {
             let _ = write!(message, ", held by {holder}");
             if let Some(source) = source {
-                let _ = write!(message, " since {}:{}", source.file(), source.line());
+                let _ = write!(message, " since {source}");
             }
         }
     }
@@ -704,13 +708,7 @@ fn panic_failure(record: &Record) -> Failure {
     Failure { kind: "panic", message }
 }
 
-fn report_step(
-    runtime: &mut Runtime,
-    thread: ThreadId,
-    kind: OperationKind,
-    object: Location,
-    source: Option<&'static Caller<'static>>,
-) {
+fn report_step(runtime: &mut Runtime, thread: ThreadId, kind: OperationKind, object: Location, source: Option<Source>) {
     use OperationKind as K;
     let touched = runtime
         .step
@@ -725,7 +723,7 @@ fn report_step(
     );
     let Some(trace) = &mut runtime.trace else { return };
     if acquires && changes {
-        trace.acquired(thread, object, source);
+        trace.acquired(thread, object, source.clone());
     }
     let detail = trace.take_notes();
     let spawned = runtime.step.spawned.to_vec();

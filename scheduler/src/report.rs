@@ -2,10 +2,36 @@
 
 use crate::operation::OperationKind;
 use dpor_explorer::{Location, ThreadId};
+use std::borrow::Cow;
+use std::fmt;
 use std::panic::Location as Caller;
 
 /// A place in the explored program's source.
-pub type Source = &'static Caller<'static>;
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The file, as the compiler was given it.
+    pub file: Cow<'static, str>,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1; 0 if it is not known.
+    pub column: u32,
+}
+
+impl From<&'static Caller<'static>> for Source {
+    fn from(caller: &'static Caller<'static>) -> Source {
+        Source {
+            file: Cow::Borrowed(caller.file()),
+            line: caller.line(),
+            column: caller.column(),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
 
 /// One step of a traced execution.
 #[derive(Clone, Debug)]
@@ -106,6 +132,6 @@ impl StepTrace {
         self.holders
             .iter()
             .find(|&&(o, _, _)| o == object)
-            .map(|&(_, thread, source)| (thread, source))
+            .map(|(_, thread, source)| (*thread, source.clone()))
     }
 }

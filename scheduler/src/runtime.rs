@@ -15,13 +15,14 @@ use crate::operation::{Operation, OperationKind, access_of, awaiting, part_of};
 use crate::options::Options;
 use crate::output::Output;
 use crate::ownership::{self, Shares};
+use crate::report::Source;
 use crate::spin::Registers;
-use crate::state::ExactStates;
+use crate::state::{ExactStates, Symbols};
 use crate::thread::Record;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{Access, AccessKind, Awaits, Effect, Failure, Location, Status, Step, Stop, ThreadId};
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::ffi::c_void;
 use std::panic::Location as Caller;
 use std::time::Duration;
@@ -132,6 +133,8 @@ pub(crate) struct Runtime {
     pub scratch: Cell<Vec<u8>>,
     /// In a traced execution, where the blocks of the heap were allocated: return addresses, innermost first.
     pub allocations: KeyMap<usize, Box<[usize]>>,
+    /// The executable's symbols, once something was looked up.
+    pub symbols: OnceCell<Symbols>,
     /// Fingerprints leave out the stacks.
     #[cfg(feature = "faults")]
     pub coarse: bool,
@@ -146,6 +149,25 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
+    /// Where in the source a thread's pending operation stands, as far as that is known.
+    pub fn source(&self, record: &Record) -> Option<Source> {
+        record.caller.map(Source::from).or_else(|| {
+            let (file, line) = self.frames(&record.callers).find_map(|caller| caller.line)?;
+            Some(Source {
+                file: file.into(),
+                line,
+                column: 0,
+            })
+        })
+    }
+
+    /// The functions of the explored program among the callers, innermost first.
+    fn frames(&self, callers: &[usize]) -> impl Iterator<Item = crate::state::Caller> {
+        let addresses = callers.iter();
+        let frames = addresses.flat_map(|&address| self.symbols.get_or_init(Symbols::of_executable).frames(address));
+        frames.filter(|caller| caller.of_program)
+    }
+
     /// Copies the thread-locals that are in place to where their owner keeps them.
     pub fn save_tls(&mut self) {
         let image = match self.tls_owner {
@@ -251,6 +273,11 @@ pub fn outside(f: impl FnOnce()) {
     in_checker(f);
 }
 
+/// Says whether the address is in the explored program's statics; not before there is a model.
+pub(crate) fn in_statics(address: usize) -> bool {
+    installed().is_some() && of_model(|runtime| runtime.statics.is_some_and(|statics| statics.contains(address)))
+}
+
 /// Says whether the caller runs on a model thread. Looks at the stack pointer only.
 #[inline]
 pub fn on_model_thread() -> bool {
@@ -342,11 +369,18 @@ pub fn hold<T: ?Sized>(block: *const T) {
 #[inline]
 pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
     if on_model_thread() {
-        let chosen = arrive(operation, Caller::caller(), &Registers::save());
+        let chosen = arrive(operation, Some(Caller::caller()), &Registers::save());
         apply(chosen)
     } else {
         crate::native::perform(operation, apply)
     }
+}
+
+/// [`perform`], on a model thread, for a function of the C library: who calls it does not say where.
+#[inline]
+pub(crate) fn perform_call<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+    let chosen = arrive(operation, None, &Registers::save());
+    apply(chosen)
 }
 
 /// A scheduling point before an operation that never blocks and touches one location; nothing off model
@@ -358,7 +392,7 @@ pub fn point(kind: OperationKind, object: Location, predicted: AccessKind) {
         let accesses = [access_of(object, predicted)];
         arrive(
             &Operation::always(kind, object, &accesses),
-            Caller::caller(),
+            Some(Caller::caller()),
             &Registers::save(),
         );
     }
@@ -372,7 +406,22 @@ pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() ->
     if !on_model_thread() {
         return crate::native::release(apply);
     }
-    let caller = Caller::caller();
+    release_from(kind, object, Some(Caller::caller()), apply)
+}
+
+/// [`release`], on a model thread, for a function of the C library.
+#[inline]
+pub(crate) fn release_call<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
+    release_from(kind, object, None, apply)
+}
+
+#[inline(always)]
+fn release_from<R>(
+    kind: OperationKind,
+    object: Location,
+    caller: Option<&'static Caller<'static>>,
+    apply: impl FnOnce() -> R,
+) -> R {
     let none = of_model(|runtime| runtime.refinements.observed.is_empty());
     let observed = !none && on_model_in_place(|runtime| runtime.refinements.is_observed(object));
     if observed {
@@ -414,12 +463,19 @@ pub fn observe_each(objects: &[Location]) {
 /// The caller saves its registers in the frame that asks for the operation, so that what this function and those
 /// below it leave on the stack does not count as the thread's state.
 #[inline(never)]
-pub(crate) fn arrive(operation: &Operation<'_>, caller: &'static Caller<'static>, registers: &Registers) -> u32 {
+pub(crate) fn arrive(
+    operation: &Operation<'_>,
+    caller: Option<&'static Caller<'static>>,
+    registers: &Registers,
+) -> u32 {
     ownership::visible();
+    if caller.is_none() && of_model(|runtime| runtime.trace.is_some()) {
+        on_model(|runtime| runtime.threads[runtime.current.index()].callers = backtrace());
+    }
     let yielder = on_model_in_place(|runtime| {
         let record = &mut runtime.threads[runtime.current.index()];
         record.pending = std::ptr::from_ref(operation).cast();
-        record.caller = Some(caller);
+        record.caller = caller;
         record.registers = registers;
         runtime.request = Some(Request::Point);
         record.yielder
@@ -438,6 +494,13 @@ pub(crate) fn suspend() {
 
 /// Notes where the explored program allocates a block.
 pub(crate) fn note_allocation(block: usize) {
+    on_model(|runtime| {
+        runtime.allocations.insert(block, backtrace());
+    });
+}
+
+/// Where the model thread stands that has called the checker: return addresses, innermost first.
+fn backtrace() -> Box<[usize]> {
     /// Callers further out are of no interest.
     const CALLERS: usize = 48;
     unsafe extern "C" {
@@ -452,12 +515,10 @@ pub(crate) fn note_allocation(block: usize) {
         // Not 0 ends the walk.
         i32::from(callers.len() == CALLERS)
     }
-    on_model(|runtime| {
-        let mut callers = Vec::with_capacity(CALLERS);
-        // SAFETY: the list outlives the walk, which goes from the checker's stack to that of the thread.
-        unsafe { _Unwind_Backtrace(frame, (&raw mut callers).cast()) };
-        runtime.allocations.insert(block, callers.into_boxed_slice());
-    });
+    let mut callers = Vec::with_capacity(CALLERS);
+    // SAFETY: the list outlives the walk, which goes from the checker's stack to that of the thread.
+    unsafe { _Unwind_Backtrace(frame, (&raw mut callers).cast()) };
+    callers.into_boxed_slice()
 }
 
 /// Notes that the explored program keeps something where it cannot be seen. From then on states are not compared.
@@ -509,7 +570,10 @@ pub fn unsupported(message: &str) -> ! {
         let after = record.caller.map_or_else(String::new, |caller| {
             format!(", after the operation at {}:{}", caller.file(), caller.line())
         });
-        let message = format!("{message} (thread {thread}, {}{after})", record.display_name());
+        let mut message = format!("{message} (thread {thread}, {}{after})", record.display_name());
+        for frame in runtime.frames(&backtrace()) {
+            message.push_str(&format!("\n  in {frame}"));
+        }
         Failure {
             kind: "unsupported",
             message,

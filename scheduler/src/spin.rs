@@ -25,6 +25,8 @@ use std::panic::Location as Caller;
 const PLACES: usize = 32;
 /// A place is watched after this many visits by a thread that does change something between them.
 const VISITS: u32 = 6;
+/// So many `spin_loop`s in a row are none that wait for something.
+const PAUSES: u32 = 64;
 /// A thread is watched at so many places at a time.
 const ANCHORS: usize = 8;
 
@@ -142,8 +144,8 @@ pub(crate) struct Spin {
     passed: SmallVec<[Passed; 4]>,
     anchors: SmallVec<[Anchor; 1]>,
     awaiting: Option<Awaiting>,
-    /// The place of the last `spin_loop` or `yield_now`, if no scheduling point came after it.
-    hint: Option<u64>,
+    /// The place of the last `spin_loop` or `yield_now` and how often it came in a row, if no scheduling point came after it.
+    hint: Option<(u64, u32)>,
 }
 
 impl Spin {
@@ -162,10 +164,14 @@ impl Spin {
             .is_some_and(|awaiting| !awaiting.changed && awaiting.concerns(alternative))
     }
 
-    /// Says whether a hint at this place comes right after one at the same place, with no scheduling point
+    /// Says whether a hint at this place comes right after so many at the same place, with no scheduling point
     /// between: then the hint itself must be one.
-    pub fn hinted_again(&mut self, site: u64) -> bool {
-        self.hint.replace(site) == Some(site)
+    pub fn hinted_again(&mut self, site: u64, allowed: u32) -> bool {
+        let before = self
+            .hint
+            .map_or(0, |(last, times)| if last == site { times } else { 0 });
+        self.hint = Some((site, before + 1));
+        before >= allowed
     }
 
     /// Notes that the thread asks for the time.
@@ -191,7 +197,8 @@ impl Spin {
             items.iter().for_each(|&item| add(name, item));
         };
         // Of a thread that has just been created; others lose it when their step ends.
-        list("place of a hint", &mut hint.iter().copied());
+        list("place of a hint", &mut hint.iter().map(|&(place, _)| place));
+        list("hints in a row", &mut hint.iter().map(|&(_, times)| u64::from(times)));
         list("waits", &mut awaiting.iter().map(|_| 1));
         if let Some(awaiting) = awaiting {
             let Awaiting {
@@ -225,10 +232,22 @@ pub fn hint(kind: OperationKind) {
         }
         return;
     }
-    let site = std::ptr::from_ref(caller).addr() as u64;
+    hint_from(kind, Some(caller));
+}
+
+/// [`hint`], on a model thread, for a function of the C library.
+pub(crate) fn hint_call(kind: OperationKind) {
+    hint_from(kind, None);
+}
+
+#[inline(always)]
+fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'static>>) {
+    // Pauses come in rows of a known length, which wait for nothing.
+    let allowed = if kind == OperationKind::SpinLoop { PAUSES } else { 1 };
+    let site = caller.map_or(0, |caller| std::ptr::from_ref(caller).addr() as u64);
     let again = on_model(|runtime| {
         let current = runtime.current;
-        runtime.threads[current.index()].spin.hinted_again(site)
+        runtime.threads[current.index()].spin.hinted_again(site, allowed)
     });
     if again {
         arrive(&Operation::always(kind, Location(0), &[]), caller, &Registers::save());

@@ -35,6 +35,8 @@ pub(crate) struct Record {
     /// The pending operation, on the thread's own stack.
     pub pending: *const Operation<'static>,
     pub caller: Option<&'static Caller<'static>>,
+    /// In a traced execution, the callers of an operation that does not say where it is called.
+    pub callers: Box<[usize]>,
     /// The suspended thread's registers, on its own stack; null before its first scheduling point.
     pub registers: *const Registers,
     pub name: Option<String>,
@@ -63,6 +65,7 @@ impl Record {
             moved: true,
             pending: ptr::null(),
             caller: None,
+            callers: Box::default(),
             registers: ptr::null(),
             name: None,
             created: false,

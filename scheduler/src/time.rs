@@ -44,6 +44,15 @@ pub fn advance(duration: Duration) {
     }
 }
 
+/// Lets time pass for the current model thread until it shows `at`, if that is to come.
+pub(crate) fn advance_to(at: Duration) {
+    on_model(|runtime| {
+        runtime.clock_started = true;
+        let record = &mut runtime.threads[runtime.current.index()];
+        record.time = record.time.max(at);
+    });
+}
+
 /// Carries time along happens-before.
 pub(crate) fn synchronise(runtime: &mut Runtime, location: Location, kind: AccessKind) {
     let record = &mut runtime.threads[runtime.current.index()];

@@ -49,6 +49,7 @@ mod tests {
                 note: None,
                 counts: Counts::default(),
                 failure: None,
+                labels: Vec::new(),
                 seed: Some(seed.clone()),
                 account: Account::default(),
                 pair: None,

@@ -96,6 +96,12 @@ impl Statics {
         self.ranges.iter().cloned()
     }
 
+    /// Whether the address is in one of them.
+    pub(crate) fn contains(&self, address: usize) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= address);
+        after > 0 && self.ranges[after - 1].contains(&address)
+    }
+
     /// How many bytes they have together.
     pub(crate) fn size(&self) -> usize {
         self.ranges.iter().map(|range| range.len()).sum()

@@ -15,9 +15,11 @@ pub(crate) mod leaks;
 mod symbols;
 
 pub use image::{Difference, StateImage};
+pub(crate) use symbols::{Caller, Symbols};
 
 use crate::memory::hash::StateHasher;
 use crate::memory::{arena, region};
+use crate::queue;
 use crate::runtime::Runtime;
 use crate::thread::Record;
 use dpor_explorer::keys::KeyMap;
@@ -106,6 +108,7 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         hashed: _,
         scratch: _,
         allocations: _,
+        symbols: _,
         #[cfg(feature = "faults")]
         coarse,
     } = runtime;
@@ -152,6 +155,12 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
     }
 
     shares.numbers(|name, number| visitor.number(owner, name, number));
+    // What the nodes hold is on their stacks, or in their queue's name.
+    visitor.number(owner, "waiting threads", queue::waiting().len() as u64);
+    for &(queue, node) in queue::waiting() {
+        visitor.number(owner, "queue of a waiting thread", queue as u64);
+        visitor.number(owner, "node of a waiting thread", node as u64);
+    }
 
     match main_result {
         None => visitor.number(owner, "main thread's result", 0),
@@ -212,6 +221,8 @@ fn visit_thread(
         pending,
         // In the site.
         caller: _,
+        // For reports.
+        callers: _,
         registers,
         name,
         created: _,

@@ -11,7 +11,7 @@ use std::path::Path;
 type Lines = addr2line::Context<EndianSlice<'static, LittleEndian>>;
 
 /// The symbols of the running executable.
-pub(super) struct Symbols {
+pub(crate) struct Symbols {
     bias: usize,
     code: Vec<Range<usize>>,
     /// Functions and statics by their addresses in the file, ascending.
@@ -21,7 +21,7 @@ pub(super) struct Symbols {
 
 impl Symbols {
     /// Reads the executable; what cannot be read is not known.
-    pub(super) fn of_executable() -> Symbols {
+    pub(crate) fn of_executable() -> Symbols {
         let executable = Executable::running();
         let segments = executable
             .segments(libc::PT_LOAD)
@@ -101,8 +101,20 @@ impl Symbols {
     /// The function that a call at this return address was made from, preferably one of the explored program, with its
     /// source line.
     pub(super) fn caller(&self, address: usize) -> Option<Caller> {
-        let at = address.checked_sub(self.bias)?.checked_sub(1)?;
-        let mut last = None;
+        let mut frames = self.frames(address);
+        let chosen = frames.iter().position(|caller| caller.of_program);
+        match chosen {
+            Some(chosen) => Some(frames.swap_remove(chosen)),
+            None => frames.pop(),
+        }
+    }
+
+    /// The functions that a call at this return address was made from, innermost first: more than one if they are inlined.
+    pub(crate) fn frames(&self, address: usize) -> Vec<Caller> {
+        let mut all = Vec::new();
+        let Some(at) = address.checked_sub(self.bias).and_then(|at| at.checked_sub(1)) else {
+            return all;
+        };
         if let Some(lines) = &self.lines
             && let Ok(mut frames) = lines.find_frames(at as u64).skip_all_loads()
         {
@@ -112,15 +124,14 @@ impl Symbols {
                 };
                 let line = frame
                     .location
-                    .and_then(|place| Some(format!("{}:{}", place.file?, place.line?)));
-                let caller = Caller::new(&function, line);
-                if caller.of_program {
-                    return Some(caller);
-                }
-                last = Some(caller);
+                    .and_then(|place| Some((place.file?.to_owned(), place.line?)));
+                all.push(Caller::new(&function, line));
             }
         }
-        last.or_else(|| Some(Caller::new(&self.item(self.bias + at)?.0, None)))
+        if all.is_empty() {
+            all.extend(self.item(self.bias + at).map(|(name, _)| Caller::new(&name, None)));
+        }
+        all
     }
 }
 
@@ -135,15 +146,16 @@ impl Symbols {
 }
 
 /// A function that makes a call.
-pub(super) struct Caller {
+pub(crate) struct Caller {
     name: String,
-    line: Option<String>,
+    /// The source file and the line.
+    pub line: Option<(String, u32)>,
     /// It belongs to the explored program, not to the standard library or the checker.
     pub of_program: bool,
 }
 
 impl Caller {
-    fn new(function: &str, line: Option<String>) -> Caller {
+    fn new(function: &str, line: Option<(String, u32)>) -> Caller {
         let name = demangled(function);
         let start = name.trim_start_matches(['<', '&', '(']);
         // Without its generic arguments. What is no path then has no linkage name: only its file tells whose it is.
@@ -152,7 +164,7 @@ impl Caller {
         let of_crate = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with("::"));
         let of_program = match is_path {
             true => !FOREIGN_CRATES.iter().any(|name| of_crate(name)),
-            false => line.as_deref().is_some_and(|file| !is_foreign_file(file)),
+            false => line.as_ref().is_some_and(|(file, _)| !is_foreign_file(file)),
         };
         Caller { name, line, of_program }
     }
@@ -171,7 +183,7 @@ impl std::fmt::Display for Caller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.name)?;
         match &self.line {
-            Some(line) => write!(f, " ({line})"),
+            Some((file, line)) => write!(f, " ({file}:{line})"),
             None => Ok(()),
         }
     }

@@ -404,7 +404,7 @@ fn follow_in(
                 id: thread.id.0,
                 parent: Some(thread.parent.0).filter(|_| thread.id != ThreadId::MAIN),
                 name: thread.name.clone(),
-                location: thread.source.map(SourceLocation::from),
+                location: describe::place(thread.source.clone()),
             }));
         }
         known = known.max(threads.len());
@@ -425,7 +425,7 @@ fn follow_in(
         let Some((kind, source)) = program.pending_operation(transition.thread) else {
             return diverged(format!("no thread {}", transition.thread));
         };
-        let place = source.map_or_else(String::new, |source| format!(" at {}:{}", source.file(), source.line()));
+        let place = source.map_or_else(String::new, |source| format!(" at {source}"));
         if operation != 0 && kind as u8 != operation {
             return diverged(format!("`{kind}`{place}"));
         }

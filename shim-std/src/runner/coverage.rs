@@ -28,7 +28,7 @@ impl Observer<Program> for Counting {
 /// Labels that were required, and not reached.
 fn missing(labels: &[Label]) -> impl Iterator<Item = (&Label, dpor_scheduler::report::Source)> {
     let unreached = labels.iter().filter(|label| label.all == 0);
-    unreached.filter_map(|label| Some((label, label.required?)))
+    unreached.filter_map(|label| Some((label, label.required.clone()?)))
 }
 
 /// What is said of labels that were required and not reached, and where the first of them was required.
@@ -42,10 +42,8 @@ pub(crate) fn shortfall(labels: &[Label], verdict: &Verdict) -> Option<Shortfall
     let (_, required) = missing(labels).next().filter(|_| *verdict == Verdict::Complete)?;
     let line = |(label, place): (&Label, dpor_scheduler::report::Source)| {
         format!(
-            "no execution reaches the label {:?}, as is required at {}:{}",
-            label.name,
-            place.file(),
-            place.line()
+            "no execution reaches the label {:?}, as is required at {place}",
+            label.name
         )
     };
     let failure = Failure {

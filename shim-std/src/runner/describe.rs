@@ -60,13 +60,18 @@ fn class(kind: OperationKind) -> &'static str {
         | K::CloneSender => "channel",
         K::Join | K::IsFinished | K::Park | K::ParkTimeout | K::Unpark | K::Exit => "thread",
         K::PoisonQuery | K::PoisonClear => "lock",
-        K::FutexWait | K::FutexWake => "futex",
+        K::FutexWait | K::FutexWoken | K::FutexWake | K::FutexRequeue => "futex",
+        K::SemaphoreWait | K::SemaphoreTryWait | K::SemaphorePost | K::SemaphoreQuery => "semaphore",
         _ => "",
     }
 }
 
-fn place(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
-    source.map(SourceLocation::from)
+pub(super) fn place(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
+    source.map(|source| SourceLocation {
+        file: source.file.into_owned(),
+        line: source.line,
+        column: source.column,
+    })
 }
 
 /// The step that the program has just run.
@@ -91,7 +96,7 @@ pub(crate) fn next(program: &Program, thread: ThreadId, index: u64, switched: bo
         index,
         thread: thread.0,
         thread_name: program.thread_name(thread),
-        operation: pending.map_or_else(String::new, |(kind, _)| kind.to_string()),
+        operation: pending.as_ref().map_or_else(String::new, |(kind, _)| kind.to_string()),
         object: String::new(),
         location: place(pending.and_then(|(_, source)| source)),
         detail: None,

@@ -1,0 +1,190 @@
+//! Mappings, files and the environment: what the explored program keeps where it is not seen.
+
+use super::{interposed, note_out_of_sight, system_call};
+use crate::memory::arena::in_program;
+use libc::{c_int, c_long};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Functions that are system calls of the same arguments, noted.
+macro_rules! noted_system_calls {
+    ($($name:ident = $number:ident($($argument:ident),*);)*) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "`, as of the C library.")]
+            ///
+            /// # Safety
+            ///
+            /// As for the C library's function.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($argument: usize),*) -> c_long {
+                note_out_of_sight(stringify!($name));
+                // SAFETY: the caller's promise.
+                unsafe { system_call(libc::$number, [$($argument),*].into_iter()) }
+            }
+        )*
+
+        /// The name of a system call by which a program makes what is out of sight.
+        pub(super) fn noted_name(number: c_long) -> Option<&'static str> {
+            match number {
+                $(libc::$number => Some(stringify!($number)),)*
+                libc::SYS_open => Some("SYS_open"),
+                libc::SYS_openat => Some("SYS_openat"),
+                libc::SYS_openat2 => Some("SYS_openat2"),
+                libc::SYS_brk => Some("SYS_brk"),
+                _ => None,
+            }
+        }
+    };
+}
+
+noted_system_calls! {
+    mmap = SYS_mmap(address, size, protection, flags, descriptor, offset);
+    mremap = SYS_mremap(address, size, new_size, flags, new_address);
+    shmat = SYS_shmat(id, address, flags);
+    creat = SYS_creat(path, mode);
+    dup = SYS_dup(descriptor);
+    dup2 = SYS_dup2(descriptor, other);
+    dup3 = SYS_dup3(descriptor, other, flags);
+    memfd_create = SYS_memfd_create(name, flags);
+    pipe = SYS_pipe(descriptors);
+    pipe2 = SYS_pipe2(descriptors, flags);
+    socket = SYS_socket(domain, kind, protocol);
+    socketpair = SYS_socketpair(domain, kind, protocol, descriptors);
+    eventfd = SYS_eventfd2(value, flags);
+    timerfd_create = SYS_timerfd_create(clock, flags);
+    epoll_create1 = SYS_epoll_create1(flags);
+    mkdir = SYS_mkdir(path, mode);
+    rmdir = SYS_rmdir(path);
+    rename = SYS_rename(from, to);
+    link = SYS_link(from, to);
+    symlink = SYS_symlink(from, to);
+    unlink = SYS_unlink(path);
+    unlinkat = SYS_unlinkat(directory, path, flags);
+    truncate = SYS_truncate(path, size);
+    chdir = SYS_chdir(path);
+}
+
+/// The files that the program has open for reading: a bit for each descriptor. How far it has read them is out of sight.
+#[unsafe(link_section = ".dpor.data")]
+static READ_FILES: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
+
+/// Says whether the program has a file open, so that its state is out of sight until it closes it.
+pub(crate) fn reads_files() -> bool {
+    READ_FILES.iter().any(|descriptors| descriptors.load(Relaxed) != 0)
+}
+
+/// Forgets the files that an execution has left open.
+pub(crate) fn forget_files() {
+    READ_FILES.iter().for_each(|descriptors| descriptors.store(0, Relaxed));
+}
+
+/// The word and the bit of a descriptor, if it has one.
+fn read_file(descriptor: c_long) -> Option<(&'static AtomicU64, u64)> {
+    let descriptor = usize::try_from(descriptor).ok()?;
+    Some((READ_FILES.get(descriptor / 64)?, 1 << (descriptor % 64)))
+}
+
+/// Opens a file; notes that unless it is for reading only.
+///
+/// # Safety
+///
+/// That of `openat(2)`.
+unsafe fn open_noted(directory: usize, path: usize, flags: usize, mode: usize) -> c_long {
+    // SAFETY: the caller's promise.
+    let descriptor = unsafe { system_call(libc::SYS_openat, [directory, path, flags, mode].into_iter()) };
+    if in_program() && descriptor >= 0 {
+        let writes = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
+        match read_file(descriptor) {
+            Some((descriptors, bit)) if flags as c_int & writes == libc::O_RDONLY => {
+                descriptors.fetch_or(bit, Relaxed);
+            }
+            _ => note_out_of_sight("open"),
+        }
+    }
+    descriptor
+}
+
+/// `open(2)`.
+///
+/// # Safety
+///
+/// As for the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn open(path: usize, flags: usize, mode: usize) -> c_long {
+    // SAFETY: the caller's promise.
+    unsafe { open_noted(libc::AT_FDCWD as usize, path, flags, mode) }
+}
+
+/// `openat(2)`.
+///
+/// # Safety
+///
+/// As for the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn openat(directory: usize, path: usize, flags: usize, mode: usize) -> c_long {
+    // SAFETY: the caller's promise.
+    unsafe { open_noted(directory, path, flags, mode) }
+}
+
+/// `close(2)`.
+///
+/// # Safety
+///
+/// As for the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
+    if in_program()
+        && let Some((descriptors, bit)) = read_file(c_long::from(descriptor))
+    {
+        descriptors.fetch_and(!bit, Relaxed);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { system_call(libc::SYS_close, [descriptor as usize].into_iter()) as c_int }
+}
+
+/// `fcntl(2)`, which can make a second descriptor of an open file.
+///
+/// # Safety
+///
+/// As for the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int {
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        note_out_of_sight("fcntl");
+    }
+    let arguments = [descriptor as usize, command as usize, argument];
+    // SAFETY: the caller's promise.
+    unsafe { system_call(libc::SYS_fcntl, arguments.into_iter()) as c_int }
+}
+
+// The same functions under the names of large files, which x86-64 does not distinguish.
+std::arch::global_asm!(
+    ".globl mmap64",
+    ".type mmap64, @function",
+    ".set mmap64, {mmap}",
+    ".globl open64",
+    ".type open64, @function",
+    ".set open64, {open}",
+    ".globl openat64",
+    ".type openat64, @function",
+    ".set openat64, {openat}",
+    ".globl fcntl64",
+    ".type fcntl64, @function",
+    ".set fcntl64, {fcntl}",
+    mmap = sym mmap,
+    open = sym open,
+    openat = sym openat,
+    fcntl = sym fcntl,
+);
+
+interposed! {
+    setenv(name, value, overwrite) => note("setenv");
+    unsetenv(name) => note("unsetenv");
+    putenv(assignment) => note("putenv");
+    clearenv() => note("clearenv");
+}
+
+/// Notes the function, and leaves it to the C library.
+fn note(function: &'static str) -> Option<c_long> {
+    note_out_of_sight(function);
+    None
+}

@@ -1,0 +1,36 @@
+//! Threads and processes beside the model: recognised, and not explored.
+
+use super::{interposed, unsupported};
+use crate::memory::arena::in_program;
+use libc::{c_int, c_long};
+
+const THREAD: &str = "a thread of the operating system (pthread_create)";
+const PROCESS: &str = "a process";
+
+/// A system call that starts one.
+pub(super) fn call(number: c_long) -> Option<c_long> {
+    match number {
+        libc::SYS_clone | libc::SYS_clone3 => Some(unsupported("a thread or process (clone)")),
+        libc::SYS_fork | libc::SYS_vfork => Some(unsupported(PROCESS)),
+        _ => None,
+    }
+}
+
+/// Refuses a function that returns -1, or the error.
+fn refused(what: &'static str, error: Option<c_int>) -> Option<c_long> {
+    in_program().then(|| {
+        let failed = unsupported(what);
+        error.map_or(failed, c_long::from)
+    })
+}
+
+interposed! {
+    pthread_create(thread, attributes, start, argument) => refused(THREAD, Some(libc::EAGAIN));
+    fork() => refused("a process (fork)", None);
+    posix_spawn(pid, path, actions, attributes, arguments, environment) =>
+        refused("a process (posix_spawn)", Some(libc::ENOSYS));
+    posix_spawnp(pid, path, actions, attributes, arguments, environment) =>
+        refused("a process (posix_spawn)", Some(libc::ENOSYS));
+    system(command) => refused("a process (system)", None);
+    clone(function, stack, flags, argument, a, b, c) => refused("a thread or process (clone)", None);
+}

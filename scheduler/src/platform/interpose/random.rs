@@ -1,0 +1,64 @@
+//! Random bytes that are the same in every execution.
+
+use super::system_call;
+use crate::memory::arena::in_program;
+use crate::memory::region;
+use crate::ownership;
+use libc::c_long;
+
+/// The seed of the next random bytes, if they are to be the same in every execution: it depends on the thread, and on
+/// how often the thread has drawn before.
+fn draw() -> Option<u64> {
+    if in_program() {
+        ownership::visible();
+        let thread = region::stack_thread(region::stack_pointer());
+        // SAFETY: a model thread runs, so the region is reserved and its record is not used by anyone else.
+        let draws = unsafe { &mut (*region::record(thread)).draws };
+        if *draws == 0 {
+            region::mark_used(thread);
+        }
+        *draws += 1;
+        return Some((thread as u64 + 1) << 40 ^ *draws);
+    }
+    None
+}
+
+/// Fills `size` bytes with the stream of SplitMix64 (Steele, Lea, Flood 2014) that `seed` starts.
+///
+/// # Safety
+///
+/// The bytes can be written.
+unsafe fn fill(buffer: *mut u8, size: usize, seed: u64) {
+    let mut state = seed.wrapping_mul(0xD1B5_4A32_D192_ED03);
+    for start in (0..size).step_by(8) {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut word = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        word ^= word >> 31;
+        // SAFETY: the caller's promise; no more than the rest is written.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const word).cast(), buffer.add(start), (size - start).min(8)) };
+    }
+}
+
+/// The bytes that a model thread gets.
+///
+/// # Safety
+///
+/// `size` bytes at `buffer` can be written.
+pub(super) unsafe fn get(buffer: usize, size: usize) -> Option<c_long> {
+    let seed = draw()?;
+    // SAFETY: the caller's promise.
+    unsafe { fill(buffer as *mut u8, size, seed) };
+    Some(size as c_long)
+}
+
+/// `getrandom(2)`.
+///
+/// # Safety
+///
+/// As for the C library's function: `size` bytes at `buffer` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getrandom(buffer: usize, size: usize, flags: usize) -> c_long {
+    // SAFETY: the caller's promise.
+    unsafe { get(buffer, size).unwrap_or_else(|| system_call(libc::SYS_getrandom, [buffer, size, flags].into_iter())) }
+}

@@ -1,0 +1,416 @@
+//! Wait queues that are named by an address: what waits on a futex, or on a condition variable of the C library.
+//!
+//! A wait is two steps: one enters the queue, the other is enabled when the thread was woken. A timeout (and, by option, a
+//! spurious wakeup) is another alternative of the second step: it leaves the queue. Nothing promises an order, so each
+//! choice of those who are woken is an alternative of the step that wakes.
+//!
+//! A thread in a queue is a node on its own stack. The list of all nodes is kept here, since there is no room for it where
+//! the address points to. It is ordered by address and not by arrival: any of them may be woken, so the order of arrival is
+//! no state.
+
+use crate::memory::switch::in_checker;
+use crate::operation::{Operation, OperationKind, access_of, location, sub_location};
+use crate::runtime::{access, effect, note, options, perform_call};
+use crate::word::Word;
+use dpor_explorer::{AccessKind, Condition, Effect, Guard, Location, Variable};
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+/// The part of the object that its queue counts as.
+const PART: u64 = 0xF07E;
+
+/// The location of the queue at an address.
+pub(crate) fn queue_location(queue: usize) -> Location {
+    sub_location(Location(queue as u64), PART)
+}
+
+/// The length of the queue, as guards know it.
+fn length_variable(queue: usize) -> Variable {
+    Variable(queue_location(queue).0)
+}
+
+/// The queue whose length the variable is, if it is one.
+#[inline]
+pub(crate) fn queue_of(variable: Variable) -> Option<usize> {
+    (variable.0 >> 48 == PART + 1).then_some((variable.0 & 0xFFFF_FFFF_FFFF) as usize)
+}
+
+struct Shared(UnsafeCell<Vec<(usize, usize)>>);
+
+// SAFETY: the list is touched only by the OS thread that runs the model, in functions that call nobody else meanwhile.
+unsafe impl Sync for Shared {}
+
+/// All threads that wait: the address of the queue and that of the node, ascending.
+#[unsafe(link_section = ".dpor.data")]
+static WAITING: Shared = Shared(UnsafeCell::new(Vec::new()));
+
+/// The list. Borrows must end before a model thread goes on.
+fn list<'a>() -> &'a mut Vec<(usize, usize)> {
+    // SAFETY: see `Shared`.
+    unsafe { &mut *WAITING.0.get() }
+}
+
+/// Forgets those who waited when an execution ended.
+pub(crate) fn forget_all() {
+    list().clear();
+}
+
+/// All threads that wait: the address of the queue and that of the node, ascending.
+pub(crate) fn waiting() -> &'static [(usize, usize)] {
+    list()
+}
+
+/// How many wait in a queue.
+pub(crate) fn length(queue: usize) -> i64 {
+    let list = list();
+    let first = list.partition_point(|&(q, _)| q < queue);
+    list[first..].iter().take_while(|&&(q, _)| q == queue).count() as i64
+}
+
+/// The nth of those in the queue whom the mask concerns; null if there are not so many.
+fn nth(queue: usize, mask: u64, nth: u64) -> *const Waiter {
+    let list = list();
+    let first = list.partition_point(|&(q, _)| q < queue);
+    let nodes = list[first..].iter().take_while(|&&(q, _)| q == queue);
+    nodes
+        .map(|&(_, node)| ptr::with_exposed_provenance::<Waiter>(node))
+        // SAFETY: a node in the list is alive: its owner waits.
+        .filter(|&node| unsafe { (*node).mask } & mask != 0)
+        .nth(nth as usize)
+        .unwrap_or_default()
+}
+
+/// Changes the list, and tells of the change of the queue's length.
+fn change(queue: usize, edit: impl FnOnce(&mut Vec<(usize, usize)>)) {
+    let before = length(queue);
+    in_checker(|| edit(list()));
+    effect(Effect {
+        variable: length_variable(queue),
+        before,
+        after: length(queue),
+    });
+}
+
+const WAITS: i64 = 0;
+const WOKEN: i64 = 1;
+/// Was moved to another queue, and does not know it yet.
+const MOVED: i64 = 2;
+
+/// A thread in a queue, or about to enter one.
+pub(crate) struct Waiter {
+    state: Word,
+    queue: Cell<usize>,
+    /// Only who has a bit in common with it wakes it.
+    mask: u64,
+    /// Not 0 if it may stop waiting by itself, so that it must know in which queue it is. No `bool`, which would leave bytes of
+    /// the stack as they were.
+    may_leave: u64,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    Woken,
+    TimedOut,
+    Spurious,
+}
+
+impl Waiter {
+    /// A waiter that is in no queue. If it is `timed`, or by option, it may stop waiting by itself.
+    pub fn new(mask: u32, timed: bool) -> Waiter {
+        Waiter {
+            may_leave: u64::from(timed || options().spurious_wakeups),
+            ..Waiter::patient(mask)
+        }
+    }
+
+    /// A waiter that is in no queue, and waits until it is woken.
+    pub fn patient(mask: u32) -> Waiter {
+        Waiter {
+            state: Word::new(WAITS),
+            queue: Cell::new(0),
+            mask: u64::from(mask),
+            may_leave: 0,
+        }
+    }
+
+    fn location(&self) -> Location {
+        location(&self.state)
+    }
+
+    fn entry(&self) -> (usize, usize) {
+        (self.queue.get(), ptr::from_ref(self).expose_provenance())
+    }
+
+    /// Enters a queue, in the current step.
+    pub fn enter(&self, queue: usize) {
+        self.queue.set(queue);
+        let entry = self.entry();
+        change(queue, |list| {
+            let at = list.partition_point(|&other| other < entry);
+            list.insert(at, entry);
+        });
+        access(queue_location(queue), AccessKind::Update);
+    }
+
+    /// Takes the waiter out of its queue, in the current step.
+    fn remove(&self) {
+        let entry = self.entry();
+        change(entry.0, |list| list.retain(|&other| other != entry));
+    }
+
+    /// Leaves the queue unasked, in the current step.
+    fn leave(&self) {
+        self.remove();
+        access(queue_location(self.queue.get()), AccessKind::Update);
+        access(self.location(), AccessKind::Read);
+    }
+
+    /// Wakes the waiter, in the current step.
+    fn wake(&self) {
+        self.remove();
+        access(self.location(), AccessKind::Write);
+        self.state.set(WOKEN);
+    }
+
+    /// Moves the waiter to another queue, in the current step.
+    fn change_to(&self, queue: usize) {
+        self.remove();
+        self.enter(queue);
+        access(self.location(), AccessKind::Write);
+        if self.may_leave != 0 {
+            self.state.set(MOVED);
+        }
+    }
+
+    /// Waits in the queue that was entered until the thread is woken, and `needs` holds of its location; then takes effect by
+    /// `take`. That does not happen if the wait ends in another way.
+    pub fn wait(
+        &self,
+        kind: OperationKind,
+        object: Location,
+        timed: bool,
+        needs: Option<(Location, Condition)>,
+        take: impl Fn(),
+    ) -> End {
+        let spurious = options().spurious_wakeups;
+        let state = self.state.variable();
+        let in_state = |value| Guard::when(Condition::Equals(state, value));
+        let mut woken = in_state(WOKEN);
+        if let Some((_, condition)) = needs {
+            woken = woken.and([condition]);
+        }
+        let alternatives = [woken, in_state(MOVED), in_state(WAITS), in_state(WAITS)];
+        let several = if self.may_leave != 0 {
+            2 + usize::from(timed) + usize::from(spurious)
+        } else {
+            1
+        };
+        loop {
+            let own = access_of(self.location(), AccessKind::Write);
+            let accesses = [
+                own,
+                needs.map_or(own, |(location, _)| access_of(location, AccessKind::Write)),
+                access_of(queue_location(self.queue.get()), AccessKind::Update),
+            ];
+            let operation = Operation {
+                kind,
+                object,
+                accesses: &accesses[..2 + self.may_leave as usize],
+                alternatives: &alternatives[..several],
+                // Only native operations ask how long.
+                timeout: timed.then_some((2, std::time::Duration::ZERO)),
+            };
+            let end = perform_call(&operation, |alternative| match alternative {
+                0 => {
+                    access(self.location(), AccessKind::Read);
+                    take();
+                    Some(End::Woken)
+                }
+                1 => {
+                    access(self.location(), AccessKind::Write);
+                    self.state.set(WAITS);
+                    None
+                }
+                2 if timed => {
+                    self.leave();
+                    note(|| "timed out".to_string());
+                    Some(End::TimedOut)
+                }
+                _ => {
+                    self.leave();
+                    note(|| "woke spuriously".to_string());
+                    Some(End::Spurious)
+                }
+            });
+            if let Some(end) = end {
+                return end;
+            }
+        }
+    }
+}
+
+/// Wakes all who are in a queue, in the current step.
+pub(crate) fn wake_all(queue: usize) {
+    loop {
+        let waiter = nth(queue, u64::MAX, 0);
+        if waiter.is_null() {
+            break;
+        }
+        // SAFETY: a node in the list is alive: its owner waits.
+        unsafe { (*waiter).wake() };
+    }
+    access(queue_location(queue), AccessKind::Write);
+}
+
+/// `n` over `k`.
+fn binomial(n: u64, k: u64) -> u64 {
+    (1..=k).fold(1, |product, i| product * (n + 1 - i) / i)
+}
+
+/// The place of `element` in the subset of `size` numbers with this rank, if it is in there. Subsets are ranked by their
+/// greatest elements (colexicographic order), so that those of 0, …, n - 1 come before all others.
+fn place_in_subset(mut rank: u64, size: u64, element: u64) -> Option<u64> {
+    for place in (1..=size).rev() {
+        let mut greatest = place - 1;
+        while binomial(greatest + 1, place) <= rank {
+            greatest += 1;
+        }
+        if greatest == element {
+            return Some(place - 1);
+        }
+        rank -= binomial(greatest, place);
+    }
+    None
+}
+
+/// What becomes of a waiter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Woken,
+    Moved,
+    Stays,
+}
+
+/// As many guards as are made without allocating.
+pub(crate) const FEW: usize = 8;
+
+/// The ways to choose, of those who wait in a queue, who is woken and who is moved.
+#[derive(Clone, Copy)]
+pub(crate) struct Choices {
+    queue: usize,
+    mask: u64,
+    /// How many are woken, and how many are woken or moved, of as many as are provided for.
+    woken: u64,
+    chosen: u64,
+    provided: u64,
+}
+
+impl Choices {
+    /// Wakes `woken` of those whom the mask concerns, and moves `moved` others. Provides for those who wait now and, where that is cheap, for more.
+    pub fn new(queue: usize, mask: u32, woken: u64, moved: u64) -> Choices {
+        let wanted = woken.saturating_add(moved);
+        let provide = |provided: u64| Choices {
+            queue,
+            mask: u64::from(mask),
+            woken: woken.min(provided),
+            chosen: wanted.min(provided),
+            provided,
+        };
+        let mut choices = provide(length(queue).unsigned_abs());
+        while choices.provided < FEW as u64 && provide(choices.provided + 1).count() <= FEW {
+            choices = provide(choices.provided + 1);
+        }
+        choices
+    }
+
+    /// How many ways there are, with so many waiters as are provided for.
+    pub fn count(&self) -> usize {
+        let ways = self.ways() * binomial(self.provided, self.chosen);
+        ways as usize
+    }
+
+    /// How many ways to tell those who are woken from those who are moved.
+    fn ways(&self) -> u64 {
+        binomial(self.chosen, self.woken)
+    }
+
+    /// The fate of the nth waiter, in the way with this number.
+    fn fate(&self, way: u64, nth: u64) -> Fate {
+        match place_in_subset(way / self.ways(), self.chosen, nth) {
+            None => Fate::Stays,
+            Some(place) if place_in_subset(way % self.ways(), self.woken, place).is_some() => Fate::Woken,
+            Some(_) => Fate::Moved,
+        }
+    }
+
+    /// How many must wait for the way to differ from those before it.
+    fn demand(&self, way: u64) -> u64 {
+        let concerned = |fate| match way < self.ways() {
+            true => fate == Fate::Woken,
+            false => fate != Fate::Stays,
+        };
+        let last = (0..self.provided).rev().find(|&nth| concerned(self.fate(way, nth)));
+        if way == 0 { 0 } else { last.map_or(0, |nth| nth + 1) }
+    }
+
+    /// When the way is open.
+    pub fn guard(&self, way: usize) -> Guard {
+        match self.demand(way as u64) {
+            0 => Guard::always(),
+            demand => Guard::when(Condition::AtLeast(length_variable(self.queue), demand as i64)),
+        }
+    }
+
+    /// Whether no more wait than are provided for. Otherwise nothing must be done, and new choices made.
+    pub fn enough(&self) -> bool {
+        length(self.queue).unsigned_abs() <= self.provided
+    }
+
+    /// Wakes and moves, in the current step; says how many of each.
+    pub fn apply(&self, way: usize, target: usize) -> [u64; 2] {
+        let concerned = (0..).take_while(|&i| !nth(self.queue, self.mask, i).is_null()).count() as u64;
+        let demand = self.demand(way as u64);
+        // The mask may leave fewer than the guard has counted; then it is one of the ways before.
+        let way = if demand > concerned { 0 } else { way as u64 };
+        let (mut woken, mut moved, mut passed) = (0, 0, 0);
+        for i in 0..concerned {
+            // SAFETY: a node in the list is alive: its owner waits. There are so many, less those who were taken out.
+            let waiter = unsafe { &*nth(self.queue, self.mask, passed) };
+            match self.fate(way, i) {
+                Fate::Woken => {
+                    waiter.wake();
+                    woken += 1;
+                }
+                Fate::Moved if target != self.queue => {
+                    waiter.change_to(target);
+                    moved += 1;
+                }
+                Fate::Moved => {
+                    passed += 1;
+                    moved += 1;
+                }
+                Fate::Stays => passed += 1,
+            }
+        }
+        let kind = if woken + moved == 0 {
+            AccessKind::Read
+        } else {
+            AccessKind::Write
+        };
+        access(queue_location(self.queue), kind);
+        [woken, moved]
+    }
+}
+
+/// Runs `f` with `count` guards.
+pub(crate) fn with_guards<R>(count: usize, guard: impl Fn(usize) -> Guard, f: impl FnOnce(&[Guard]) -> R) -> R {
+    match count {
+        0..2 => f(&[]),
+        2..=FEW => {
+            let few: [Guard; FEW] = std::array::from_fn(|way| if way < count { guard(way) } else { Guard::always() });
+            f(&few[..count])
+        }
+        _ => f(&(0..count).map(guard).collect::<Vec<_>>()),
+    }
+}
