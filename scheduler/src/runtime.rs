@@ -24,6 +24,7 @@ use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{Access, AccessKind, Awaits, Effect, Failure, Location, Status, Step, Stop, ThreadId};
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::ffi::c_void;
+use std::ops::Range;
 use std::panic::Location as Caller;
 use std::time::Duration;
 
@@ -223,6 +224,12 @@ pub(crate) fn runtime() -> *mut Runtime {
 pub(crate) fn installed() -> Option<*mut Runtime> {
     // SAFETY: `RUNTIME` is only touched by the model's OS thread (see `Shared`).
     unsafe { &mut *RUNTIME.0.get() }.as_mut().map(std::ptr::from_mut)
+}
+
+/// Where the runtime lies.
+pub(crate) fn place() -> Range<usize> {
+    let start = RUNTIME.0.get().addr();
+    start..start + size_of::<Option<Runtime>>()
 }
 
 /// Sets up or takes down the runtime.

@@ -162,10 +162,13 @@ impl<W: Write> Human<W> {
         let mut text = match label.all {
             0 => format!("label {name:<width$}  never reached"),
             _ => format!(
-                "label {name:<width$}  reached in {} of {executions} executions, and in {} of all that were begun",
-                label.complete, label.all
+                "label {name:<width$}  reached in {} of {executions} executions",
+                label.complete
             ),
         };
+        if label.all > label.complete {
+            text.push_str(&format!(", and in {} that were given up", label.all - label.complete));
+        }
         if let Some(required) = label.required.as_ref().filter(|_| self.amount == Amount::Verbose) {
             text.push_str(&format!(", required at {}", short(required)));
         }

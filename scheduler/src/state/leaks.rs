@@ -8,7 +8,7 @@
 use super::symbols::Symbols;
 use crate::memory::executable::Executable;
 use crate::memory::{arena, region};
-use crate::runtime::Runtime;
+use crate::runtime::{self, Runtime};
 use dpor_explorer::Failure;
 use std::ops::Range;
 
@@ -55,15 +55,23 @@ impl Heap {
     }
 
     fn mark_roots(&mut self, runtime: &Runtime) {
-        for segment in Executable::running().segments(libc::PT_LOAD) {
+        let executable = Executable::running();
+        // The runtime knows objects of the program by their addresses, which holds none of them.
+        let own = runtime::place();
+        for segment in executable.segments(libc::PT_LOAD) {
             if segment.p_flags & libc::PF_W != 0 {
-                let start = Executable::running().bias + segment.p_vaddr as usize;
+                let start = executable.bias + segment.p_vaddr as usize;
+                let end = start + segment.p_memsz as usize;
                 // SAFETY: a writable segment of the executable, and no model thread runs.
-                unsafe { self.mark_from(start..start + segment.p_memsz as usize) };
+                unsafe {
+                    self.mark_from(start..end.min(own.start));
+                    self.mark_from(start.max(own.end)..end);
+                }
             }
         }
-        for &address in &runtime.held {
-            self.mark(address);
+        runtime.held.iter().for_each(|&address| self.mark(address));
+        if let Some(hook) = &runtime.user_hook {
+            self.mark((&raw const **hook).addr());
         }
         for (index, record) in runtime.threads.iter().enumerate().filter(|(_, record)| record.created) {
             // SAFETY: the region is reserved while a model exists.
