@@ -47,7 +47,9 @@ fn all_find(test: fn() -> usize, expected: impl IntoIterator<Item = usize>) {
         let model = Model::new().strategy(strategy);
         assert_eq!(outcomes(&model, Some(&Verdict::Complete), test), expected, "{strategy}");
     }
-    let random = Model::new().strategy(Strategy::Random { seed: 3 }).max_executions(2000);
+    let random = Model::new()
+        .strategy(Strategy::Random { seed: 3 })
+        .max_executions(200 * expected.len() as u64);
     assert_eq!(outcomes(&random, None, test), expected, "random");
 }
 
@@ -153,8 +155,9 @@ fn a_loop_around_a_choice_ends() {
 }
 
 #[test]
-fn a_loop_that_no_choice_ends_is_a_livelock() {
-    let outcome = Model::new().explore(|| {
+fn a_loop_that_no_choice_ends_is_a_failure() {
+    let model = Model::new().max_depth(1000);
+    let outcome = model.explore(|| {
         loop {
             let _ = choose(0..2);
         }
@@ -162,7 +165,18 @@ fn a_loop_that_no_choice_ends_is_a_livelock() {
     let Verdict::Failed { failure, .. } = &outcome.report.verdict else {
         panic!("{outcome}")
     };
-    assert_eq!(failure.kind, "livelock");
+    // Which of the two depends on what the compiler leaves on the stack.
+    assert!(["livelock", "no-termination"].contains(&failure.kind), "{outcome}");
+}
+
+#[test]
+fn a_loop_that_only_some_choices_end_is_no_failure() {
+    // Each round of two choices leads back, but for one pair of them: there is no last round.
+    let outcome = Model::new()
+        .max_depth(100)
+        .max_executions(50)
+        .explore(|| while !(nondet::<bool>() && nondet::<bool>()) {});
+    assert!(!matches!(outcome.report.verdict, Verdict::Failed { .. }), "{outcome}");
 }
 
 #[test]
@@ -224,6 +238,8 @@ fn a_failure_for_one_value_is_found_and_replayed_with_it() {
     }
 }
 
+fn ignore<T>(_: T) {}
+
 /// The message of the panic with which the test fails.
 fn failure(test: fn()) -> String {
     match Model::new().explore(test).report.verdict {
@@ -235,22 +251,24 @@ fn failure(test: fn()) -> String {
 #[test]
 fn ranges_that_cannot_be_explored_are_refused() {
     #[expect(clippy::reversed_empty_ranges, reason = "it is to be refused")]
-    let empty = failure(|| drop(choose(5..3)));
+    let empty = failure(|| ignore(choose(5..3)));
     assert!(empty.contains("choose: the range is empty"), "{empty}");
-    assert!(failure(|| drop(choose_from::<u8>(&[]))).contains("the slice is empty"));
-    assert!(failure(|| drop(choose(0..))).contains("the range has no end"));
-    let large = failure(|| drop(choose(0..1025)));
+    assert!(failure(|| ignore(choose_from::<u8>(&[]))).contains("the slice is empty"));
+    assert!(failure(|| ignore(choose(0..))).contains("the range has no end"));
+    let large = failure(|| ignore(choose(0..1025)));
     assert!(
         large.contains("1025 values are too many to explore; at most 1024"),
         "{large}"
     );
-    assert!(failure(|| drop(choose(0..=usize::MAX))).contains("too many to explore"));
-    all_find(|| choose(0..1024), 0..1024);
+    assert!(failure(|| ignore(choose(0..=usize::MAX))).contains("too many to explore"));
+    let source = Model::new().strategy(Strategy::Source);
+    let all = outcomes(&source, Some(&Verdict::Complete), || choose(0..1024));
+    assert_eq!(all.len(), 1024);
 }
 
 #[test]
 fn off_model_threads_there_is_nothing_to_explore() {
-    for ask in [|| drop(choose(0..2)), || drop(nondet::<bool>())] {
+    for ask in [|| ignore(choose(0..2)), || ignore(nondet::<bool>())] {
         let message = catch_unwind(ask).unwrap_err();
         let message = message.downcast_ref::<&str>().unwrap();
         assert!(message.contains("need a model"), "{message}");

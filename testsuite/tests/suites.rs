@@ -42,7 +42,7 @@ fn conformance() {
 fn crates() {
     check(&Suite {
         folder: "crates",
-        projects: &[("", &["--workspace"]), ("sample", &[])],
+        projects: &[("", &["--workspace"]), ("sample", &[]), ("explicit", &["--workspace"])],
     });
 }
 
@@ -83,6 +83,8 @@ const INCOMPLETE: i32 = 3;
 
 /// The kind of failure that no schedule brings about, so that its replay says that it cannot be replayed.
 const NONDETERMINISM: &str = "nondeterminism";
+/// The kind of failure that is of all schedules together, so that there is no seed.
+const NEVER_REACHED: &str = "never-reached";
 
 fn check(suite: &Suite) {
     // One after another: a test process that has to share the processor might seem to stand still.
@@ -367,6 +369,12 @@ impl Project {
     /// Compares a failure with that of its seed.
     fn check_replay(&self, test: &(String, String), met: &Met, mismatches: &mut Mismatches) {
         let kind = met.failure.kind.as_deref();
+        if kind == Some(NEVER_REACHED) {
+            if let Some(seed) = &met.failure.seed {
+                mismatches.add(test, "no seed", seed);
+            }
+            return;
+        }
         let [dpor, replay, seed, flags @ ..] = met.failure.again.as_slice() else {
             mismatches.add(test, "a line that says how to see the failure again", "none");
             return;

@@ -131,3 +131,10 @@ fn help_names_every_exit_code() {
     let help = cli("cargo-dpor test --help").unwrap_err().to_string();
     assert!((0..=5).all(|code| help.contains(&format!("\n  {code}  "))), "{help}");
 }
+
+#[test]
+fn leaks_are_looked_for_on_demand() {
+    assert!(!test_args("cargo-dpor test").explore.leaks);
+    assert!(test_args("cargo-dpor test --leaks a").explore.leaks);
+    assert!(cli("cargo-dpor replay dpor1-abc --leaks").is_err());
+}
