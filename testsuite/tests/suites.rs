@@ -46,6 +46,24 @@ fn crates() {
     });
 }
 
+/// The crate that uses the model by name, without the tool.
+#[test]
+fn explicit_use() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/explicit");
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--workspace", "--target-dir"])
+        .arg(scratch().join("target/explicit"))
+        .current_dir(folder)
+        .output()
+        .expect("Cargo can be started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("4 passed"),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 /// Projects that share an `expected.toml`.
 struct Suite {
     folder: &'static str,

@@ -33,3 +33,21 @@ fn reach_condvar_wakes_unnotified() {
     pair.1.notify_one();
     unless(!waiter.join().unwrap());
 }
+
+#[test]
+fn retries_after_failures_for_no_reason_end() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let add = |count: &AtomicUsize| {
+        loop {
+            let old = count.load(SeqCst);
+            if count.compare_exchange_weak(old, old + 1, SeqCst, SeqCst).is_ok() {
+                break;
+            }
+        }
+    };
+    let other = Arc::clone(&count);
+    let handle = thread::spawn(move || add(&other));
+    add(&count);
+    handle.join().unwrap();
+    assert_eq!(count.load(SeqCst), 2);
+}

@@ -213,3 +213,21 @@ fn plurals() {
     assert_eq!(plural(0, "switch"), "0 switches");
     assert_eq!(plural(2, "step"), "2 steps");
 }
+
+#[test]
+fn a_label_that_is_never_reached_has_no_seed() {
+    let never = failure("never-reached", "no execution reaches the label \"a\"");
+    let outcome = Outcome {
+        seed: None,
+        ..outcome(Some(never), Account::default())
+    };
+    let text = render(&outcome, None);
+    assert!(
+        text.contains("  never-reached: no execution reaches the label \"a\"\n"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("  there is no seed: it is no single schedule that fails\n"),
+        "{text}"
+    );
+}

@@ -203,3 +203,48 @@ fn pairs_that_are_not_there() {
         "{failure}"
     );
 }
+
+#[test]
+fn labels_have_lines_of_their_own() {
+    let lines = |amount| {
+        let label = |label: &str, complete, all, required: Option<u32>| LabelReport {
+            label: label.into(),
+            complete,
+            all,
+            required: required.map(|line| dpor_protocol::SourceLocation {
+                file: "src/lib.rs".into(),
+                line,
+                column: 5,
+            }),
+        };
+        let outcome = Outcome {
+            labels: vec![
+                label("won", 20, 20, None),
+                label("retried", 3, 9, Some(7)),
+                label("lost", 0, 0, Some(8)),
+            ],
+            ..outcome(Verdict::Complete)
+        };
+        let mut reporter = Human::new(Vec::new(), amount);
+        finish(&mut reporter, &test("tests::a"), outcome);
+        let text = text(reporter);
+        text.lines()
+            .skip(1)
+            .map(|line| line.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let usual = [
+        "label won      reached in 20 of 20 executions",
+        "label retried  reached in 3 of 20 executions, and in 6 that were given up",
+        "label lost     never reached",
+    ];
+    assert_eq!(lines(Amount::Usual), usual);
+    let places = ["", ", required at src/lib.rs:7", ", required at src/lib.rs:8"];
+    let verbose: Vec<_> = usual
+        .iter()
+        .zip(places)
+        .map(|(line, place)| format!("{line}{place}"))
+        .collect();
+    assert_eq!(lines(Amount::Verbose), verbose);
+    assert!(lines(Amount::Quiet).is_empty());
+}
