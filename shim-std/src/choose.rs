@@ -82,10 +82,15 @@ static FIRST: AtomicBool = AtomicBool::new(false);
 
 /// Runs `f` off model threads, as one example of what has been explored: the first value is always taken.
 pub(crate) fn with_first_values<R>(f: impl FnOnce() -> R) -> R {
+    struct Until;
+    impl Drop for Until {
+        fn drop(&mut self) {
+            FIRST.store(false, Relaxed);
+        }
+    }
     FIRST.store(true, Relaxed);
-    let result = f();
-    FIRST.store(false, Relaxed);
-    result
+    let _until = Until;
+    f()
 }
 
 /// A number below `count`, which is not 0.
