@@ -30,6 +30,9 @@ pub struct Limits {
     pub depth: u32,
 }
 
+/// How many steps of one execution run between two looks at the clock.
+const CLOCK_INTERVAL: usize = 256;
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {
@@ -506,6 +509,12 @@ impl<S: System> Explorer<S> {
                 self.depth += 1;
             }
             let at = self.trace.len();
+            // A single execution can take longer than the time limit: its races are as many as pairs of its steps.
+            if at % CLOCK_INTERVAL == CLOCK_INTERVAL - 1
+                && let Some(reason) = self.out_of_time()
+            {
+                return Err(Next::Done(self.incomplete(reason)));
+            }
             let Some(transition) = self.states[at].current else {
                 unreachable!("a state below the top of the stack has a current transition")
             };

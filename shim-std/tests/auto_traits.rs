@@ -64,6 +64,10 @@ macro_rules! same {
         same!($($path)::+ of &'static Cell<u8>);
         same!($($path)::+ of std::sync::MutexGuard<'static, u8>);
         same!($($path)::+ of std::marker::PhantomPinned);
+        same!($($path)::+ of std::sync::mpsc::Receiver<u8>);
+        same!($($path)::+ of &'static std::sync::mpsc::Receiver<u8>);
+        same!($($path)::+ of Box<dyn std::any::Any + Send>);
+        same!($($path)::+ of std::sync::Arc<Cell<u8>>);
     };
 }
 
@@ -109,13 +113,56 @@ fn plain() {
     same!(time::SystemTime);
 }
 
-/// Read guards are covariant, as in std.
-#[expect(dead_code, reason = "it compiles")]
-fn covariant<'a>(
-    guard: shim_std::sync::RwLockReadGuard<'a, &'static str>,
-) -> shim_std::sync::RwLockReadGuard<'a, &'a str> {
-    guard
+/// What compiles with std's types because of their variance, and because they do not look at what they drop, compiles with ours.
+macro_rules! variance {
+    ($module:ident, $library:ident) => {
+        #[expect(dead_code, reason = "it compiles")]
+        mod $module {
+            use $library::sync::mpsc::{Iter, TryIter};
+            use $library::sync::{Mutex, MutexGuard, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+            use $library::thread::ScopedJoinHandle;
+
+            fn of_types<'a>(guard: RwLockReadGuard<'a, &'static str>) -> RwLockReadGuard<'a, &'a str> {
+                guard
+            }
+
+            fn of_lifetimes<'a, 'b: 'a>(
+                all: (
+                    MutexGuard<'b, u8>,
+                    RwLockReadGuard<'b, u8>,
+                    RwLockWriteGuard<'b, u8>,
+                    Iter<'b, u8>,
+                    TryIter<'b, u8>,
+                    ScopedJoinHandle<'b, u8>,
+                ),
+            ) -> (
+                MutexGuard<'a, u8>,
+                RwLockReadGuard<'a, u8>,
+                RwLockWriteGuard<'a, u8>,
+                Iter<'a, u8>,
+                TryIter<'a, u8>,
+                ScopedJoinHandle<'a, u8>,
+            ) {
+                all
+            }
+
+            /// The values are dropped before what refers to them.
+            fn of_drops() {
+                let (cell, value);
+                value = String::new();
+                cell = OnceLock::from(&value);
+                let (mutex, lock, value);
+                value = String::new();
+                mutex = Mutex::new(&value);
+                lock = RwLock::new(&value);
+                let _ = (cell.get(), mutex.is_poisoned(), lock.is_poisoned());
+            }
+        }
+    };
 }
+
+variance!(variance_of_std, std);
+variance!(variance_of_shim, shim_std);
 
 #[test]
 fn niches() {
@@ -126,5 +173,11 @@ fn niches() {
     assert_eq!(
         size_of::<Option<shim_std::thread::Thread>>(),
         size_of::<Option<std::thread::Thread>>()
+    );
+    // Handles and channels are a pointer, which is never null.
+    assert_eq!(size_of::<Option<shim_std::thread::Thread>>(), size_of::<usize>());
+    assert_eq!(
+        size_of::<Option<shim_std::sync::mpsc::Sender<u8>>>(),
+        size_of::<shim_std::sync::mpsc::Sender<u8>>()
     );
 }

@@ -4,6 +4,7 @@
 //! `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
 
 pub mod enumerate;
+pub mod examples;
 pub mod mazurkiewicz;
 pub mod oracle;
 pub mod papers;
