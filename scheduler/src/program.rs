@@ -25,7 +25,6 @@ use dpor_explorer::{
 };
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
-use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fmt, mem};
 
@@ -99,7 +98,7 @@ pub fn on_crash(callback: fn(Crash)) -> Result<CrashReporter, SetupError> {
 ///
 /// Its main thread runs `body`; all others are created by it. While a `Program` exists, no other can be made.
 pub struct Program {
-    body: Rc<dyn Fn() -> Result<(), Failure>>,
+    body: Box<dyn Fn() -> Result<(), Failure>>,
     image: Option<StaticsImage>,
     initialised: bool,
     _model: MutexGuard<'static, ()>,
@@ -144,7 +143,7 @@ impl Program {
         // SAFETY: the model has not run.
         let image = unsafe { statics.capture() };
         Ok(Program {
-            body: Rc::new(body),
+            body: Box::new(body),
             image: Some(image),
             initialised: false,
             _model: model,
@@ -375,9 +374,11 @@ impl Program {
 
     fn make_main(&mut self) {
         let runtime = Self::runtime();
-        let body = Rc::clone(&self.body);
+        // Not a share of it: an execution that is given up drops nothing that its stacks hold.
+        let body = &raw const *self.body;
         let main = move || {
-            let result = catch_unwind(AssertUnwindSafe(|| body()));
+            // SAFETY: the execution is discarded before the program is dropped, which owns the body.
+            let result = catch_unwind(AssertUnwindSafe(|| unsafe { (*body)() }));
             runtime::on_model(|runtime| {
                 runtime.main_result = Some(match &result {
                     Ok(Ok(())) => Ok(()),
@@ -387,8 +388,6 @@ impl Program {
             });
             // The payload is the program's; its destructor is not part of the test.
             mem::forget(result);
-            // The closure's storage is a stack that is given up without unwinding.
-            drop(body);
         };
         let Some(base) = runtime.base_tls.take() else {
             unreachable!("a set-up model has a base image")

@@ -174,3 +174,27 @@ fn a_lock_at_the_address_of_a_dead_object_is_another_lock() {
         assert_eq!(seen, 0b11, "index {index}");
     }
 }
+
+#[test]
+fn a_test_is_dropped_though_executions_were_given_up() {
+    let captured = Arc::new(());
+    let held = Arc::clone(&captured);
+    let outcome = Model::new().strategy("source".parse().unwrap()).explore(move || {
+        let _captured = &held;
+        let flag = Arc::new(AtomicBool::new(false));
+        let setter = Arc::clone(&flag);
+        let child = thread::spawn(move || setter.store(true, SeqCst));
+        // Watched as a loop, which begins the exploration again.
+        while !flag.load(SeqCst) {
+            thread::yield_now();
+        }
+        child.join().unwrap();
+    });
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+    assert!(
+        outcome.report.statistics.refinements > 0,
+        "{:?}",
+        outcome.report.statistics
+    );
+    assert_eq!(Arc::strong_count(&captured), 1);
+}
