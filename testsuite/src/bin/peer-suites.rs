@@ -96,7 +96,7 @@ impl Options {
             }
             println!();
         }
-        println!("{}\n{report}", suite.table(&report));
+        println!("{}\n{}\n{report}", suite.table(&report), suite.exceptions());
         Ok(report.mismatches.is_empty())
     }
 }

@@ -64,10 +64,22 @@ impl Suite {
         let mut copy = Copy {
             plan: &plan,
             cut: Vec::new(),
+            changed: 0,
         };
         copy.folder(&source.join("tests"), &project.join("tests"), "")?;
-        let Copy { cut, .. } = copy;
-        check_substitutions(&plan, &source)?;
+        let Copy { cut, changed, .. } = copy;
+        if changed
+            != plan
+                .substitutions
+                .iter()
+                .map(|change| change.files.len())
+                .sum::<usize>()
+        {
+            return Err("a substitution is about a file that there is not".to_owned());
+        }
+        if let Some(test) = cut.iter().find(|test| plan.exception(test).is_none()) {
+            return Err(format!("{test} is not built, and no exception says why"));
+        }
         let executables = compile(&project, &work.join("target"))?;
         Ok(Suite { plan, executables, cut })
     }
@@ -135,6 +147,8 @@ fn manifest(plan: &Plan) -> String {
 struct Copy<'a> {
     plan: &'a Plan,
     cut: Vec<String>,
+    /// How many changes were made in the text.
+    changed: usize,
 }
 
 impl Copy<'_> {
@@ -151,77 +165,72 @@ impl Copy<'_> {
             } else if name.ends_with(".rs") {
                 let text = fs::read_to_string(&path).map_err(said)?;
                 let built = self.plan.files.contains(&module);
-                let changed = self.file(&format!("{prefix}{name}"), &module.replace('/', "::"), text, built);
-                if built {
-                    write(&to.join(&name), &changed)?;
+                let text = self.substitute(&format!("{prefix}{name}"), text)?;
+                let changed = self.cut(&module, &text, built);
+                let text = self.plan.replacements.get(&module).or(built.then_some(&changed));
+                if let Some(text) = text {
+                    write(&to.join(&name), text)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// The text with its substitutions, and without the tests that are cut.
-    fn file(&mut self, file: &str, module: &str, mut text: String, built: bool) -> String {
+    /// The text with its substitutions, each of which must have something to do.
+    fn substitute(&mut self, file: &str, mut text: String) -> Result<String, String> {
         for change in &self.plan.substitutions {
             if change.files.iter().any(|name| name == file) {
+                if !text.contains(&change.find) {
+                    return Err(format!("{file} does not contain {:?}", change.find));
+                }
                 text = text.replace(&change.find, &change.replace);
+                self.changed += 1;
             }
         }
+        Ok(text)
+    }
+
+    /// The text without the tests that are cut, which are noted; all are if it is not built.
+    ///
+    /// Goes by how rustfmt lays out items.
+    fn cut(&mut self, module: &str, text: &str, built: bool) -> String {
+        let mut path: Vec<&str> = module.split('/').filter(|&part| part != "mod").collect();
+        let outermost = path.len();
         let mut kept: Vec<&str> = Vec::new();
-        // The line at which the item begins that the present line belongs to.
+        // Where the attributes begin that belong to the present line.
         let mut item = 0;
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
-            if line.is_empty() {
+            let code = line.trim_start();
+            let indent = &line[..line.len() - code.len()];
+            let depth = outermost + indent.len() / 4;
+            if !code.starts_with("#[") && !code.starts_with("//") {
+                if let Some(name) = code.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(" {")) {
+                    path.truncate(depth);
+                    path.push(name);
+                }
+                let name = code.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next());
+                let is_test = kept[item..].iter().any(|line| line.trim_start() == "#[test]");
+                if let Some(name) = name.filter(|_| is_test) {
+                    path.truncate(depth);
+                    let test = [&path[..], &[name]].concat().join("::");
+                    let exception = self.plan.exception(&test);
+                    if !built || exception.is_some_and(|exception| exception.treatment == Treatment::Cut) {
+                        self.cut.push(test);
+                        kept.truncate(item);
+                        let end = format!("{indent}}}");
+                        if !line.ends_with('}') {
+                            let _ = lines.by_ref().find(|line| *line == end);
+                        }
+                        continue;
+                    }
+                }
                 item = kept.len() + 1;
             }
-            let name = line.strip_prefix("fn ").and_then(|rest| rest.split(['(', '<']).next());
-            let is_test = kept[item.min(kept.len())..].contains(&"#[test]");
-            let Some(name) = name.filter(|_| is_test) else {
-                kept.push(line);
-                continue;
-            };
-            let test = format!("{module}::{name}");
-            let cut = self
-                .plan
-                .exception(&test)
-                .is_some_and(|exception| exception.treatment == Treatment::Cut);
-            if !cut && built {
-                kept.push(line);
-                continue;
-            }
-            self.cut.push(test);
-            kept.truncate(item);
-            if line.ends_with('}') {
-                continue;
-            }
-            for line in lines.by_ref() {
-                if line == "}" {
-                    break;
-                }
-            }
+            kept.push(line);
         }
         kept.join("\n") + "\n"
     }
-}
-
-/// Says which substitution has nothing to do.
-fn check_substitutions(plan: &Plan, source: &Path) -> Result<(), String> {
-    for change in &plan.substitutions {
-        for file in &change.files {
-            let path = source.join("tests").join(file);
-            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            // It may be about what another one has made.
-            let made = plan
-                .substitutions
-                .iter()
-                .any(|other| other.replace.contains(&change.find));
-            if !made && !text.contains(&change.find) {
-                return Err(format!("{file} does not contain {:?}", change.find));
-            }
-        }
-    }
-    Ok(())
 }
 
 fn compile(project: &Path, target: &Path) -> Result<BTreeMap<String, PathBuf>, String> {

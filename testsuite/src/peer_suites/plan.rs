@@ -14,8 +14,11 @@ pub struct Plan {
     pub version: String,
     /// The edition of the tests.
     pub edition: String,
-    /// Files and folders of the package's `tests` that are built, without `.rs`; the others are named among the exceptions.
+    /// Files of the package's `tests` that are built, without `.rs`. Tests in others are exceptions.
     pub files: Vec<String>,
+    /// Files that are built with another text, without `.rs`. Their tests are exceptions.
+    #[serde(default)]
+    pub replacements: BTreeMap<String, String>,
     /// The dependencies of the tests, but for the stand-in, as in a manifest.
     #[serde(default)]
     pub dependencies: BTreeMap<String, toml::Value>,
@@ -27,7 +30,8 @@ pub struct Plan {
     /// Tests that say nothing of a sequentially consistent checker with reduction, or nothing that it can be asked.
     #[serde(default)]
     pub exceptions: Vec<Exception>,
-    /// How the exploration of each test ends that expects a failure.
+    /// How the exploration of each test ends that expects a failure. `sampled` is no failure: too much for an exhaustive
+    /// exploration, of what the peer samples as well.
     #[serde(default)]
     pub failures: BTreeMap<String, String>,
 }

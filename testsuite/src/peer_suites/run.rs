@@ -132,6 +132,21 @@ impl Suite {
         line("all", &sum);
         text
     }
+
+    /// Why tests are exceptions, and which they are, as a Markdown list.
+    pub fn exceptions(&self) -> String {
+        let mut text = String::new();
+        for exception in &self.plan.exceptions {
+            let tests = exception.tests.iter().map(|test| format!("`{test}`"));
+            let tests = tests.collect::<Vec<_>>().join(", ");
+            let treatment = match exception.treatment {
+                Treatment::Fails => "fails, as expected",
+                Treatment::Cut => "not built",
+            };
+            let _ = writeln!(text, "* {} ({treatment}): {tests}.", exception.reason);
+        }
+        text
+    }
 }
 
 impl Plan {
@@ -154,6 +169,8 @@ impl Plan {
         }
         let ended = met.ended.as_deref().unwrap_or("nothing");
         let expected = match self.failures.get(test) {
+            Some(kind) if kind == "sampled" && ended == "complete" => return None,
+            Some(kind) if kind == "sampled" => "incomplete",
             Some(kind) => kind.as_str(),
             None if met.ended.is_none() => return None,
             None => "complete",

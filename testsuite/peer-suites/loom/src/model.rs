@@ -1,6 +1,7 @@
 //! `loom::model`.
 
 use crate::{lazy_static, sync};
+use dpor_explorer::Verdict;
 
 /// `loom::model`.
 ///
@@ -41,11 +42,12 @@ impl Builder {
         F: Fn() + Sync + Send + 'static,
     {
         let depth = u32::try_from(self.max_branches).unwrap_or(u32::MAX);
-        support::check(&support::model().max_depth(depth), move || {
+        let model = support::model().max_depth(depth);
+        let test = move || {
             f();
             lazy_static::shut_down();
-            support::threads::wait_for_all();
-            sync::arc::check_leaks();
-        });
+        };
+        let outcome = support::explore(&model, test, sync::arc::check_leaks);
+        assert!(outcome.report.verdict == Verdict::Complete, "{outcome}");
     }
 }

@@ -1,54 +1,14 @@
 //! `loom::thread`.
 
-pub use shim_std::thread::{AccessError, LocalKey, ThreadId, park, yield_now};
+pub use shim_std::thread::{AccessError, LocalKey, Thread, ThreadId, current, park, yield_now};
 
 use shim_std::thread as shim;
 use std::fmt;
 use std::io;
 use support::threads::{Alone, function};
 
-/// `loom::thread::Thread`.
-#[derive(Clone, Debug)]
-pub struct Thread {
-    thread: shim::Thread,
-    /// It is the first of the execution.
-    first: bool,
-}
-
-impl Thread {
-    /// The thread's id.
-    #[must_use]
-    pub fn id(&self) -> ThreadId {
-        self.thread.id()
-    }
-
-    /// The thread's name. The first one has none.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        self.thread.name().filter(|_| !self.first)
-    }
-
-    /// Lets the thread's `park` return.
-    #[track_caller]
-    pub fn unpark(&self) {
-        self.thread.unpark();
-    }
-}
-
-/// `loom::thread::current`.
-#[must_use]
-pub fn current() -> Thread {
-    Thread {
-        thread: shim::current(),
-        first: dpor_scheduler::thread::current() == dpor_scheduler::ThreadId::MAIN,
-    }
-}
-
 /// `loom::thread::JoinHandle`.
-pub struct JoinHandle<T> {
-    handle: shim::JoinHandle<Alone<T>>,
-    thread: Thread,
-}
+pub struct JoinHandle<T>(shim::JoinHandle<Alone<T>>);
 
 impl<T> JoinHandle<T> {
     /// Waits for the thread.
@@ -57,13 +17,13 @@ impl<T> JoinHandle<T> {
     /// None: a panic ends the execution.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        self.handle.join().map(|Alone(result)| result)
+        self.0.join().map(|Alone(result)| result)
     }
 
     /// The thread.
     #[must_use]
     pub fn thread(&self) -> &Thread {
-        &self.thread
+        self.0.thread()
     }
 }
 
@@ -128,11 +88,6 @@ impl Builder {
     {
         assert!(dpor_scheduler::on_model_thread(), "loom's threads are those of a model");
         // SAFETY: we are on a model thread.
-        let handle = self.0.spawn(unsafe { function(f) })?;
-        let thread = Thread {
-            thread: handle.thread().clone(),
-            first: false,
-        };
-        Ok(JoinHandle { handle, thread })
+        self.0.spawn(unsafe { function(f) }).map(JoinHandle)
     }
 }

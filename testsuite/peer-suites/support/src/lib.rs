@@ -31,15 +31,16 @@ pub fn model() -> Model {
 /// # Panics
 /// If one fails, and if the exploration is incomplete.
 pub fn check(model: &Model, test: impl Fn() + 'static) {
-    let outcome = explore(model, test);
+    let outcome = explore(model, test, || {});
     assert!(outcome.report.verdict == Verdict::Complete, "{outcome}");
 }
 
-/// Explores `test`, and tells on the standard error what that was like.
-pub fn explore(model: &Model, test: impl Fn() + 'static) -> Outcome {
+/// Explores `test`, with `finally` once all threads have ended, and tells on the standard error what that was like.
+pub fn explore(model: &Model, test: impl Fn() + 'static, finally: impl Fn() + 'static) -> Outcome {
     let outcome = model.explore(move || {
-        test();
+        threads::run_as_thread(&test);
         threads::wait_for_all();
+        finally();
     });
     let verdict = match &outcome.report.verdict {
         Verdict::Complete => "complete",

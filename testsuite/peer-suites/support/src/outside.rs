@@ -45,7 +45,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Stands for `std::sync::MutexGuard`. It changes what owns no memory as a whole, and collections by the methods below.
+/// Stands for `std::sync::MutexGuard`. Collections are changed by the methods below.
 #[derive(Debug)]
 pub struct MutexGuard<'a, T>(RealGuard<'a, T>);
 
@@ -57,7 +57,7 @@ impl<T> Deref for MutexGuard<'_, T> {
     }
 }
 
-impl<T: Copy> DerefMut for MutexGuard<'_, T> {
+impl<T: Tally> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
     }
@@ -79,4 +79,15 @@ impl<T: Clone> MutexGuard<'_, Vec<T>> {
     pub fn push(&mut self, value: T) {
         shim_std::outside(|| self.0.push(value.clone()));
     }
+}
+
+/// What owns no memory, or takes it only in [`call`].
+pub trait Tally {}
+
+impl Tally for bool {}
+impl Tally for usize {}
+
+/// Runs `f` on the checker's side.
+pub fn call(f: impl FnOnce()) {
+    shim_std::outside(f);
 }

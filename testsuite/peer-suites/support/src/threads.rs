@@ -1,4 +1,7 @@
 //! Threads whose panics are failures, and that are waited for.
+//!
+//! The test's own first thread is one of them, as its end, with the destructors of its thread-locals, may come before that of others.
+//! So the first thread of the model only waits.
 
 use dpor_scheduler::{
     AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access, access_awaiting, awaiting, fail,
@@ -27,6 +30,15 @@ pub fn wait_for_all() {
     perform(&operation, |_| {
         access_awaiting(here, AccessKind::Read, Awaits::AllWrites)
     });
+}
+
+/// Runs the test's first thread, to its end.
+#[track_caller]
+pub fn run_as_thread(test: &dyn Fn()) {
+    // SAFETY: the thread is joined here; and it is a model thread, see `function`.
+    let handle = unsafe { shim_std::thread::Builder::new().spawn_unchecked(function(test)) };
+    let joined = handle.map(shim_std::thread::JoinHandle::join);
+    assert!(matches!(joined, Ok(Ok(_))), "a panic ends the execution");
 }
 
 /// What `std::thread::spawn` is to run for a thread that runs `f`: a panic ends the execution as a failure.
