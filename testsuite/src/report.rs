@@ -43,9 +43,11 @@ pub struct Failure {
     pub text: String,
 }
 
-/// `package::file name` or `package name` as target and name.
+/// `package::file name` or `package name` as target and name. The target is `package.file` or, for a library's own tests,
+/// `package.lib`.
 pub fn key(target: &str, name: &str) -> (String, String) {
     let target = match target.split_once("::") {
+        Some((package, "lib")) => format!("{package}.tests/lib"),
         Some((package, file)) => format!("{package}.{file}"),
         None => format!("{target}.lib"),
     };

@@ -91,63 +91,80 @@ impl Run {
             tests: Vec::new(),
             seconds: 0.0,
         };
-        let list = |flags: &[&str]| {
-            let (text, code) = tool(krate, source, "list", &[&["list"], flags].concat(), &krate.targets);
-            (text.lines().filter_map(report::listed).collect::<BTreeSet<_>>(), code)
-        };
-        let (all, code) = list(&["--include-ignored"]);
+        let (text, code) = tool(krate, source, "list", &["list", "--include-ignored"], &krate.targets);
+        let all: BTreeSet<_> = text.lines().filter_map(report::listed).collect();
         if all.is_empty() {
-            run.error = Some(error(krate).unwrap_or_else(|| format!("the tool ends with {code}")));
-        }
-        let (usual, _) = list(&[]);
-        let mut targets: BTreeMap<&str, Vec<&(String, String)>> = BTreeMap::new();
-        for test in &all {
-            let reason = krate
-                .skipped(&name(test))
-                .or((!usual.contains(test)).then_some("ignored by the crate itself"));
-            match reason {
-                Some(reason) => run.tests.push(Tested::not_run(name(test), reason)),
-                None => targets.entry(target(test)).or_default().push(test),
-            }
+            run.error = Some(error(krate).unwrap_or_else(|| format!("the tool ended with {code}")));
         }
         for name in krate.names() {
             let exists = all.iter().any(|test| self::name(test) == *name);
-            assert!(exists || run.error.is_some(), "{}: there is no test {name}", krate.id());
+            assert!(exists || all.is_empty(), "{}: there is no test {name}", krate.id());
         }
-        for (target, tests) in targets {
-            run.explore(krate, source, bounds, target, &tests);
+        let (skipped, chosen): (Vec<_>, Vec<_>) = all.iter().partition(|test| krate.skipped(&name(test)).is_some());
+        for test in &skipped {
+            run.tests.extend(
+                krate
+                    .skipped(&name(test))
+                    .map(|reason| Tested::not_run(name(test), reason)),
+            );
+        }
+        let names: BTreeSet<&str> = skipped.iter().map(|(_, name)| name.as_str()).collect();
+        if chosen.iter().all(|(_, name)| !names.contains(name.as_str())) {
+            let flags: Vec<&str> = names.iter().flat_map(|name| ["--skip", name]).collect();
+            run.explore(krate, source, bounds, "all", &krate.targets, &flags, &chosen);
+        } else {
+            // Flags choose tests by their names in all targets alike.
+            let mut targets: BTreeMap<&str, Vec<&(String, String)>> = BTreeMap::new();
+            chosen
+                .iter()
+                .for_each(|test| targets.entry(target(test)).or_default().push(test));
+            for (target, tests) in targets {
+                let only = match target.strip_prefix("tests/").unwrap_or(target) {
+                    "lib" if target == "lib" => vec!["--lib".to_string()],
+                    file => vec!["--test".to_string(), file.to_string()],
+                };
+                let flags: Vec<&str> = tests.iter().map(|(_, name)| name.as_str()).collect();
+                run.explore(
+                    krate,
+                    source,
+                    bounds,
+                    target.trim_start_matches("tests/"),
+                    &only,
+                    &flags,
+                    &tests,
+                );
+            }
         }
         run.seconds = started.elapsed().as_secs_f64();
         run.save();
         run
     }
 
-    /// Runs tests of a target.
-    fn explore(&mut self, krate: &Crate, source: &Source, bounds: &Bounds, target: &str, tests: &[&(String, String)]) {
-        let mut arguments = vec![
-            "test",
-            "--verbose",
-            "--max-time",
-            &bounds.max_time,
-            "--stall",
-            &bounds.stall,
-            "--exact",
-        ];
-        arguments.extend(tests.iter().map(|(_, name)| name.as_str()));
-        let only = match target {
-            "lib" => vec!["--lib".to_string()],
-            target => vec!["--test".to_string(), target.to_string()],
-        };
-        let (text, code) = tool(krate, source, &format!("test-{target}"), &arguments, &only);
-        let met = report::results(&text);
-        let missing = tests.iter().filter(|&&test| !met.contains_key(test)).count();
-        if missing > 0 {
-            self.error = Some(format!(
-                "{missing} tests of {target} were not run: the tool ended with {code}"
-            ));
+    /// Runs tests: those that `flags` choose in the targets `only`.
+    #[expect(clippy::too_many_arguments, reason = "a step of `new`")]
+    fn explore(
+        &mut self,
+        krate: &Crate,
+        source: &Source,
+        bounds: &Bounds,
+        what: &str,
+        only: &[String],
+        flags: &[&str],
+        tests: &[&(String, String)],
+    ) {
+        let bounds = ["--max-time", &bounds.max_time, "--stall", &bounds.stall];
+        let arguments = [&["test", "--verbose", "--exact"], &bounds[..], flags].concat();
+        let (text, code) = tool(krate, source, &format!("test-{what}"), &arguments, only);
+        if !matches!(code, 0 | 1 | 3) {
+            self.error = Some(format!("not all tests were run: the tool ended with {code}"));
         }
-        self.tests
-            .extend(met.iter().map(|(test, met)| Tested::new(name(test), met)));
+        let met = report::results(&text);
+        for test in tests {
+            self.tests.push(match met.get(test) {
+                Some(met) => Tested::new(name(test), met),
+                None => Tested::not_run(name(test), "ignored by the crate itself"),
+            });
+        }
     }
 
     /// The run of this crate that was made last, if there is one.

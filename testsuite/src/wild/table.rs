@@ -71,7 +71,7 @@ pub struct Change {
 }
 
 fn all_targets() -> Vec<String> {
-    ["--lib", "--test", "*"].map(String::from).into()
+    ["--tests"].map(String::from).into()
 }
 
 impl Table {
@@ -80,8 +80,9 @@ impl Table {
     /// # Panics
     /// If it is not well formed.
     pub fn read() -> Table {
-        let text = include_str!("../../wild/crates.toml");
-        toml::from_str(text).unwrap_or_else(|error| panic!("crates.toml: {error}"))
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/wild/crates.toml");
+        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 }
 
