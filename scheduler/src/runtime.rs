@@ -514,13 +514,22 @@ fn backtrace() -> Box<[usize]> {
         /// The C++ ABI's walk over the stack, of the library that unwinds panics.
         fn _Unwind_Backtrace(frame: extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
         fn _Unwind_GetIP(context: *mut c_void) -> usize;
+        fn _Unwind_GetCFA(context: *mut c_void) -> usize;
     }
     extern "C" fn frame(context: *mut c_void, callers: *mut c_void) -> i32 {
         // SAFETY: called with a valid context, and the list below.
-        let (callers, address) = unsafe { (&mut *callers.cast::<Vec<usize>>(), _Unwind_GetIP(context)) };
-        callers.push(address);
-        // Not 0 ends the walk.
-        i32::from(callers.len() == CALLERS)
+        let (callers, address, stack) = unsafe {
+            let callers = &mut *callers.cast::<Vec<usize>>();
+            (callers, _Unwind_GetIP(context), _Unwind_GetCFA(context))
+        };
+        // Before the thread's frames are those of the checker, and after them those of who has resumed it.
+        if region::in_stacks(stack) {
+            callers.push(address);
+            // Not 0 ends the walk.
+            i32::from(callers.len() == CALLERS)
+        } else {
+            i32::from(!callers.is_empty())
+        }
     }
     let mut callers = Vec::with_capacity(CALLERS);
     // SAFETY: the list outlives the walk, which goes from the checker's stack to that of the thread.

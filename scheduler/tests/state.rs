@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A program whose states are compared, and every equality checked.
@@ -649,4 +649,66 @@ fn a_traced_execution_knows_where_blocks_were_allocated() {
             .any(|line| line.contains(", made in state::two") && line.contains("state.rs:")),
         "{lines:#?}"
     );
+}
+
+/// `FUTEX_WAIT` with a timeout, `FUTEX_WAKE`, or `FUTEX_REQUEUE` to another word.
+#[derive(Clone, Copy)]
+enum Call {
+    Wait,
+    WaitForASecond,
+    Wake(i32),
+    Move,
+}
+
+/// Two words that threads wait at by calls of their own.
+struct Words([AtomicU32; 2]);
+
+impl Words {
+    fn new() -> Rc<Words> {
+        Rc::new(Words([const { AtomicU32::new(0) }; 2]))
+    }
+
+    fn call(&self, word: usize, call: Call) {
+        let second = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+        let (operation, number, timeout) = match call {
+            Call::Wait => (libc::FUTEX_WAIT, 0, 0),
+            Call::WaitForASecond => (libc::FUTEX_WAIT, 0, (&raw const second).addr()),
+            Call::Wake(number) => (libc::FUTEX_WAKE, number, 0),
+            Call::Move => (libc::FUTEX_REQUEUE, 0, 1),
+        };
+        let [at, other] = [word, 1 - word].map(|word| self.0[word].as_ptr());
+        // SAFETY: the words are borrowed, and so is the timeout.
+        unsafe { libc::syscall(libc::SYS_futex, at, operation, number, timeout, other, 0) };
+    }
+}
+
+#[test]
+fn threads_that_wait_at_a_futex_are_part_of_the_state() {
+    is_deterministic(|| {
+        let words = Words::new();
+        for call in [Call::Wait, Call::WaitForASecond, Call::Wake(1)] {
+            let words = words.clone();
+            spawn(move || words.call(0, call));
+        }
+        words.call(0, Call::Move);
+        words.call(1, Call::Wake(i32::MAX));
+        words.call(0, Call::Wake(i32::MAX));
+    });
+    // Whoever comes first: the same threads wait.
+    let mut two = program(|| {
+        let words = Words::new();
+        for _ in 0..2 {
+            let words = words.clone();
+            spawn(move || words.call(0, Call::Wait));
+        }
+        words.call(0, Call::Wake(1));
+    });
+    assert_eq!(after(&mut two, &[0, 1, 1, 2, 2]), after(&mut two, &[0, 2, 2, 1, 1]));
+    // One of the two is woken, and which one it is makes a difference.
+    let woken = |two: &mut Program, alternative| {
+        let mut schedule = [0, 1, 1, 2, 2, 0].map(transition);
+        schedule[5].alternative = alternative;
+        follow(two, &schedule).last().unwrap().0
+    };
+    assert_ne!(woken(&mut two, 0), woken(&mut two, 1));
 }

@@ -109,6 +109,15 @@ impl Symbols {
         }
     }
 
+    /// The folder in which the code at the address was compiled, if the compiler was given the file as one in it.
+    fn folder(&self, at: usize) -> Option<String> {
+        let unit = self.lines.as_ref()?.find_dwarf_and_unit(at as u64).skip_all_loads()?;
+        let text = |slice: &EndianSlice<'static, LittleEndian>| slice.to_string().ok().map(str::to_owned);
+        let name = unit.name.as_ref().and_then(text)?;
+        let folder = unit.comp_dir.as_ref().and_then(text)?;
+        (!name.starts_with('/')).then_some(folder)
+    }
+
     /// The functions that a call at this return address was made from, innermost first: more than one if they are inlined.
     pub(crate) fn frames(&self, address: usize) -> Vec<Caller> {
         let mut all = Vec::new();
@@ -118,6 +127,7 @@ impl Symbols {
         if let Some(lines) = &self.lines
             && let Ok(mut frames) = lines.find_frames(at as u64).skip_all_loads()
         {
+            let built_in = self.folder(at);
             while let Ok(Some(frame)) = frames.next() {
                 let Some(function) = frame.function.as_ref().and_then(|f| f.raw_name().ok()) else {
                     continue;
@@ -125,7 +135,11 @@ impl Symbols {
                 let line = frame
                     .location
                     .and_then(|place| Some((place.file?.to_owned(), place.line?)));
-                all.push(Caller::new(&function, line));
+                let mut caller = Caller::new(&function, line);
+                if let (Some((file, _)), Some(folder)) = (&mut caller.line, &built_in) {
+                    *file = relative(file, folder).to_owned();
+                }
+                all.push(caller);
             }
         }
         if all.is_empty() {
@@ -143,6 +157,12 @@ impl Symbols {
             .find(|caller| caller.of_program)
             .map(|caller| caller.to_string())
     }
+}
+
+/// The file as the compiler was given it.
+fn relative<'a>(file: &'a str, folder: &str) -> &'a str {
+    let inside = file.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    inside.unwrap_or(file)
 }
 
 /// A function that makes a call.
@@ -170,12 +190,13 @@ impl Caller {
     }
 }
 
-/// Says whether a source file is one of the standard library or of the checker.
+/// Says whether a source file is one of the standard library, of the checker or of the coroutines that it runs.
 fn is_foreign_file(file: &str) -> bool {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = ["scheduler", "explorer", "shim-std"].map(|folder| here.with_file_name(folder));
     file.starts_with("/rustc/")
         || file.contains("/library/")
+        || file.contains("/corosensei-")
         || ours.iter().any(|folder| Path::new(file).starts_with(folder))
 }
 
