@@ -33,6 +33,14 @@ fn reach_a_waiter_is_woken() {
 }
 
 #[test]
+fn reach_a_wait_is_interrupted() {
+    let waiter = thread::spawn(|| wait(&WORD, 0));
+    WORD.store(1, SeqCst);
+    wake(&WORD, 1).unwrap();
+    assert_ne!(waiter.join().unwrap(), Err(libc::EINTR));
+}
+
+#[test]
 fn a_wake_up_without_a_new_value_is_lost() {
     let waiter = thread::spawn(|| wait(&WORD, 0));
     wake(&WORD, 1).unwrap();

@@ -30,23 +30,6 @@ fn mutex_gives_up_after_a_time() {
 }
 
 #[test]
-fn locks_in_opposite_order() {
-    let pair = Arc::new((Mutex::new(()), Mutex::new(())));
-    let child = {
-        let pair = Arc::clone(&pair);
-        thread::spawn(move || {
-            let _first = pair.1.lock();
-            let _second = pair.0.lock();
-        })
-    };
-    {
-        let _first = pair.0.lock();
-        let _second = pair.1.lock();
-    }
-    child.join().unwrap();
-}
-
-#[test]
 fn reader_sees_whole_writes() {
     let lock = Arc::new(RwLock::new((0, 0)));
     let child = {
