@@ -126,7 +126,7 @@ fn not_run(page: &Html) -> Vec<String> {
             .descendants()
             .filter(|node| {
                 let parent = node.parent().and_then(ElementRef::wrap);
-                !parent.is_some_and(|parent| parent.attr("data-nosnippet").is_some())
+                parent.is_none_or(|parent| parent.attr("data-nosnippet").is_none())
             })
             .filter_map(|node| node.value().as_text().map(|text| text.to_string()))
             .collect();

@@ -182,7 +182,7 @@ fn function(names: &mut Names, vis: syn::Visibility, mut sig: syn::Signature) ->
                 names.visit_receiver_mut(receiver);
             }
             FnArg::Typed(argument) => {
-                argument.pat = Box::new(syn::parse_quote!(_));
+                *argument.pat = syn::parse_quote!(_);
                 names.visit_type_mut(&mut argument.ty);
             }
         }

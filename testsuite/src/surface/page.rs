@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// The page.
 pub fn print(table: &Table) -> String {
     let count = |wanted: fn(&Source) -> bool| table.rows.iter().filter(|row| wanted(&row.source)).count();
-    let functions: usize = own(table).map(|item| functions(item)).sum();
+    let functions: usize = own(table).map(functions).sum();
     let traits: usize = own(table).map(|item| traits(&item.traits).count()).sum();
     let mut text = format!(
         "# std's surface, item by item
