@@ -12,7 +12,7 @@ whose names contain FILTER. Prints what became of them, file by file; the exit c
 `testsuite/peer-suites/*/suite.toml` says.
 
   --strategy NAME  how to explore [default: source]
-  --max-time SECS  ends a test after this time [default: 60]
+  --max-time SECS  ends a test after this time [default: 180]
   --verbose        a line for each test
   --help           this text
 ";
@@ -52,7 +52,7 @@ impl Options {
     /// Reads the arguments; `Err(None)` if only help is wanted.
     fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Option<String>> {
         let mut words = Vec::new();
-        let (mut strategy, mut seconds, mut verbose) = ("source".to_owned(), 60, false);
+        let (mut strategy, mut seconds, mut verbose) = ("source".to_owned(), 180, false);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument}: a value is missing"));
             match argument.as_str() {
