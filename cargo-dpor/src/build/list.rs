@@ -4,6 +4,7 @@ use crate::build::Binary;
 use crate::cli::SelectArgs;
 use crate::error::Error;
 use dpor_protocol::Seed;
+use owo_colors::OwoColorize;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -30,15 +31,24 @@ impl Test {
     }
 }
 
-/// Lists the tests of all binaries, ignored ones included.
+/// Lists the tests of all binaries, ignored ones included. A binary that prints something else than libtest does is named on standard
+/// error and left out, if there are others.
 ///
 /// # Errors
-/// [`Error::Listing`] if a binary does not answer as libtest does.
+/// [`Error::Listing`] if a binary fails to answer, or if none answers as libtest does.
 pub fn list(binaries: &[Binary]) -> Result<Vec<Test>, Error> {
     let mut tests = Vec::new();
+    let mut foreign = Vec::new();
     for binary in binaries {
-        let ignored = names(binary, &["--ignored"])?;
-        let binary_tests = names(binary, &[])?;
+        let binary_tests = match names(binary, &[])? {
+            Ok(names) => names,
+            Err(error) => {
+                anstream::eprintln!("{} {} is left out: {error}", "warning:".yellow().bold(), binary.name);
+                foreign.push(error);
+                continue;
+            }
+        };
+        let ignored = names(binary, &["--ignored"])??;
         let binary = Arc::new(binary.clone());
         tests.extend(binary_tests.into_iter().map(|name| {
             let ignored = ignored.contains(&name);
@@ -49,10 +59,14 @@ pub fn list(binaries: &[Binary]) -> Result<Vec<Test>, Error> {
             }
         }));
     }
-    Ok(tests)
+    match foreign.pop() {
+        Some(error) if foreign.len() + 1 == binaries.len() => Err(error),
+        _ => Ok(tests),
+    }
 }
 
-fn names(binary: &Binary, flags: &[&str]) -> Result<Vec<String>, Error> {
+/// The names of the tests of a binary; the inner error says that it is no libtest.
+fn names(binary: &Binary, flags: &[&str]) -> Result<Result<Vec<String>, Error>, Error> {
     let error = |why: String| Error::Listing {
         binary: binary.path.clone(),
         why,
@@ -69,11 +83,12 @@ fn names(binary: &Binary, flags: &[&str]) -> Result<Vec<String>, Error> {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
         return Err(error(format!("{} {said}", output.status)));
     }
-    parse(&String::from_utf8_lossy(&output.stdout)).map_err(|line| {
+    let listing = parse(&String::from_utf8_lossy(&output.stdout));
+    Ok(listing.map_err(|line| {
         error(format!(
             "it printed `{line}`, which libtest would not (targets with `harness = false` cannot be explored)"
         ))
-    })
+    }))
 }
 
 /// The names of the tests in a listing; the first line that is none of a listing otherwise.
@@ -153,6 +168,9 @@ pub fn of_seed(tests: Vec<Test>, seed: &Seed) -> Result<Test, Error> {
 mod tests {
     use super::*;
     use dpor_protocol::test_hash;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     fn tests() -> Vec<Test> {
         let binary = |id: &str| {
@@ -215,6 +233,32 @@ mod tests {
             ..all
         };
         assert_eq!(selected(whole), ["p/lib/p tests::one_more"]);
+    }
+
+    /// A binary that prints this when it is asked for anything.
+    fn printing(folder: &Path, name: &str, text: &str) -> Binary {
+        let path = folder.join(name);
+        let script = format!("#!/bin/sh\ncat <<'END'\n{text}\nEND\n");
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        Binary {
+            path,
+            id: name.into(),
+            name: name.into(),
+            folder: folder.into(),
+            environment: vec![],
+        }
+    }
+
+    #[test]
+    fn a_target_with_a_harness_of_its_own_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = printing(folder.path(), "own", "a: test");
+        let other = printing(folder.path(), "other", "hello");
+        let tests = list(&[other.clone(), own]).unwrap();
+        assert_eq!(tests.iter().map(Test::id).collect::<Vec<_>>(), ["own a"]);
+        let error = list(&[other]).unwrap_err();
+        assert!(error.to_string().contains("`hello`"), "{error}");
     }
 
     #[test]
