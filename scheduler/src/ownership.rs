@@ -17,21 +17,23 @@ use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Refinements, Runtime, access, arrive, observe_each, of_model, on_model, on_model_thread, stop};
 use crate::spin::Registers;
 use dpor_explorer::{Access, Location, Stop, ThreadId};
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
 use std::panic::Location as Caller;
 
 /// Of each thread, by index, how many of its epochs are known to be over. A thread's own entry is its present epoch.
-type Clock = Vec<u32>;
+type Clock = SmallVec<[u32; 8]>;
 
 /// What the current execution has shown of shared objects, and of the order of threads by spawns and joins.
 #[derive(Default, Debug)]
 pub(crate) struct Shares {
-    /// Objects that are alive and have lost shares: to which threads, in which of their epochs.
-    dropped: BTreeMap<Location, BTreeMap<ThreadId, u32>>,
+    /// Objects that are alive and have lost shares: to which threads, and in which of their epochs last. In order.
+    dropped: Vec<(Location, ThreadId, u32)>,
+    /// The entry that was made last, if it is still as it should be.
+    latest: Option<(Location, ThreadId)>,
     /// What each thread comes after.
     clocks: Vec<Clock>,
-    /// What comes after whoever waits for these locations.
-    left: BTreeMap<Location, Clock>,
+    /// What whoever waits for these locations comes after. In order.
+    left: Vec<(Location, Clock)>,
     /// The objects whose destructors the current thread runs, and another could.
     destroying: Vec<Location>,
 }
@@ -49,6 +51,7 @@ impl Shares {
     /// Forgets the execution.
     pub fn clear(&mut self) {
         self.dropped.clear();
+        self.latest = None;
         self.clocks.clear();
         self.left.clear();
         self.destroying.clear();
@@ -67,6 +70,7 @@ impl Shares {
 
     /// Ends an epoch of the thread: the clock of what comes after all that it did so far.
     fn end_epoch(&mut self, thread: ThreadId) -> Clock {
+        self.latest = None;
         let clock = self.clock(thread);
         clock[thread.index()] += 1;
         clock.clone()
@@ -78,32 +82,53 @@ impl Shares {
         merge(self.clock(child), &after);
     }
 
+    fn left(&self, at: Location) -> Result<usize, usize> {
+        self.left.binary_search_by_key(&at, |&(location, _)| location)
+    }
+
     fn leave(&mut self, thread: ThreadId, at: Location) {
         let after = self.end_epoch(thread);
-        merge(self.left.entry(at).or_default(), &after);
+        match self.left(at) {
+            Ok(known) => merge(&mut self.left[known].1, &after),
+            Err(new) => self.left.insert(new, (at, after)),
+        }
     }
 
     fn wait(&mut self, thread: ThreadId, at: Location) {
-        if let Some(after) = self.left.get(&at).cloned() {
+        if let Ok(known) = self.left(at) {
+            let after = self.left[known].1.clone();
             merge(self.clock(thread), &after);
         }
     }
 
     fn drop_share(&mut self, thread: ThreadId, object: Location) {
         let epoch = self.clock(thread)[thread.index()];
-        self.dropped.entry(object).or_default().insert(thread, epoch);
+        let place = self
+            .dropped
+            .binary_search_by_key(&(object, thread), |&(object, thread, _)| (object, thread));
+        match place {
+            Ok(known) => self.dropped[known].2 = epoch,
+            Err(new) => self.dropped.insert(new, (object, thread, epoch)),
+        }
+        self.latest = Some((object, thread));
     }
 
     /// The thread has dropped the last share. Says whether another one could have.
     fn drop_last(&mut self, thread: ThreadId, object: Location) -> bool {
-        let Some(dropped) = self.dropped.remove(&object) else {
+        let start = self.dropped.partition_point(|&(other, ..)| other < object);
+        let length = self.dropped[start..].partition_point(|&(other, ..)| other == object);
+        if length == 0 {
             return false;
+        }
+        self.latest = None;
+        let clocks = &self.clocks;
+        let before = |other: ThreadId, epoch: u32| {
+            let over = clocks.get(thread.index()).and_then(|clock| clock.get(other.index()));
+            over.is_some_and(|&over| epoch < over)
         };
-        let clock = self.clock(thread);
-        let before = |other: ThreadId, epoch: u32| clock.get(other.index()).is_some_and(|&over| epoch < over);
-        dropped
-            .into_iter()
-            .any(|(other, epoch)| other != thread && !before(other, epoch))
+        self.dropped
+            .drain(start..start + length)
+            .any(|(_, other, epoch)| other != thread && !before(other, epoch))
     }
 
     /// Says whether the current thread runs a destructor that another could.
@@ -123,26 +148,23 @@ impl Shares {
     pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
         let Shares {
             dropped,
+            latest: _,
             clocks,
             left,
             // Empty between steps: a destructor in doubt does not come to a scheduling point.
             destroying: _,
         } = self;
-        add("objects that lost shares", dropped.len() as u64);
-        for (object, threads) in dropped {
-            add("lost shares", object.0);
-            add("threads that dropped shares", threads.len() as u64);
-            for (thread, &epoch) in threads {
-                add("dropped a share", u64::from(thread.0) << 32 | u64::from(epoch));
-            }
+        add("lost shares", dropped.len() as u64);
+        for (object, thread, epoch) in dropped {
+            add("lost a share", object.0);
+            add("dropped it", u64::from(thread.0) << 32 | u64::from(*epoch));
         }
-        let mut clock = |clock: &Clock| {
+        add("clocks", clocks.len() as u64);
+        for clock in clocks.iter().chain(left.iter().map(|(_, clock)| clock)) {
             add("length of a clock", clock.len() as u64);
             clock.iter().for_each(|&epoch| add("epochs over", u64::from(epoch)));
-        };
-        clocks.iter().for_each(&mut clock);
-        left.values().for_each(&mut clock);
-        left.keys().for_each(|location| add("left at", location.0));
+        }
+        left.iter().for_each(|(location, _)| add("left at", location.0));
     }
 }
 
@@ -190,7 +212,7 @@ pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[A
 /// Notes that the current thread has dropped a share of an object, but not the last one.
 #[inline]
 pub fn dropped(object: Location) {
-    if on_model_thread() {
+    if on_model_thread() && of_model(|runtime| runtime.shares.latest != Some((object, runtime.current))) {
         on_model(|runtime| {
             if !runtime.refinements.is_observed(object) {
                 runtime.shares.drop_share(runtime.current, object);

@@ -220,8 +220,8 @@ impl Spin {
 
 /// `spin_loop` and `yield_now` of the explored program: says that it waits. Off model threads the real ones.
 ///
-/// A loop that looks at instrumented objects is noticed without it. Of one that does not (it waits for a reference
-/// count, say), the hint itself becomes a scheduling point.
+/// A loop that looks at instrumented objects is noticed without it. Of one that does not (it waits for plain memory,
+/// say), the hint itself becomes a scheduling point.
 #[track_caller]
 pub fn hint(kind: OperationKind) {
     let caller = Caller::caller();

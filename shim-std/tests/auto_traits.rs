@@ -80,6 +80,8 @@ fn generic() {
     same!(sync::RwLockWriteGuard; all);
     same!(sync::OnceLock; all);
     same!(sync::LazyLock; all);
+    same!(sync::Arc; all);
+    same!(sync::Weak; all);
     same!(sync::atomic::AtomicPtr; all);
     same!(sync::mpsc::Sender; all);
     same!(sync::mpsc::SyncSender; all);
@@ -166,6 +168,8 @@ variance!(variance_of_shim, shim_std);
 
 #[test]
 fn niches() {
+    assert_eq!(size_of::<Option<shim_std::sync::Arc<str>>>(), size_of::<Box<str>>());
+    assert_eq!(size_of::<Option<shim_std::sync::Weak<str>>>(), size_of::<Box<str>>());
     assert_eq!(
         size_of::<Option<shim_std::thread::ThreadId>>(),
         size_of::<Option<std::thread::ThreadId>>()

@@ -12,6 +12,16 @@ mod locks_on_shim {
     include!("common/locks.rs");
 }
 
+mod arc_on_std {
+    use std as lib;
+    include!("common/arc.rs");
+}
+
+mod arc_on_shim {
+    use shim_std as lib;
+    include!("common/arc.rs");
+}
+
 mod atomics_on_std {
     use std as lib;
     include!("common/atomics.rs");

@@ -104,6 +104,19 @@ fn drops_are_in_every_order_if_the_destructor_of_a_trait_object_acts() {
 }
 
 #[test]
+fn drops_are_in_every_order_if_the_destructor_acts_when_another_is_through() {
+    struct Both(Option<Arc<String>>);
+    impl Drop for Both {
+        fn drop(&mut self) {
+            self.0 = None;
+            DESTROYED.fetch_add(1, SeqCst);
+        }
+    }
+    drop_in_threads(2, Both(Some(Arc::default())));
+    assert_eq!(DESTROYED.load(SeqCst), 1);
+}
+
+#[test]
 fn reach_the_first_of_three_is_the_last() {
     drop_in_threads(3, Tells);
     unless(LAST.load(SeqCst) == 1);

@@ -382,10 +382,11 @@ impl<T: ?Sized> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
+        if !Arc::counts(this).is_unique() {
+            return None;
+        }
         // SAFETY: nobody else can reach the value.
-        Arc::counts(this)
-            .is_unique()
-            .then(|| unsafe { &mut this.inner.as_mut().data })
+        Some(unsafe { &mut this.inner.as_mut().data })
     }
 
     /// The value, in an object that nobody else has: a clone if there are other shares; and if there are
@@ -497,7 +498,7 @@ unsafe fn destroy<T: ?Sized>(inner: NonNull<Inner<T>>) {
     }
     // SAFETY: the memory is there.
     let life = unsafe { (*inner.as_ptr()).counts.life() };
-    let mut in_doubt = ownership::destroys(life).then_some(InDoubt { panics: true });
+    let mut in_doubt = ownership::destroys(life).then(|| InDoubt { panics: true });
     // SAFETY: nobody else has the value, and it is not used again.
     unsafe { ptr::drop_in_place(&raw mut (*inner.as_ptr()).data) };
     if let Some(in_doubt) = &mut in_doubt {
