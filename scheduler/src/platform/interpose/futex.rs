@@ -219,7 +219,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
         return Err(libc::EINVAL);
     }
     let sign_extended = |shift: u32| ((encoded << shift) as i32 >> 20) as u32;
-    let (operation, comparison) = (encoded >> 28 & 7, encoded >> 24 & 15);
+    let (arithmetic, comparison) = (encoded >> 28 & 7, encoded >> 24 & 15);
     let (operand, compared) = (sign_extended(8), sign_extended(20) as i32);
     // The highest bit asks for a shifted operand.
     let operand = if encoded >> 31 == 1 {
@@ -227,7 +227,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
     } else {
         operand
     };
-    if operation > 4 || comparison > 5 {
+    if arithmetic > 4 || comparison > 5 {
         return Err(libc::ENOSYS);
     }
     let object = Location(word as u64);
@@ -256,7 +256,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
                     return None;
                 }
                 let way = way as usize;
-                let update = |old: u32| match operation_of(encoded) {
+                let update = |old: u32| match arithmetic {
                     0 => operand,
                     1 => old.wrapping_add(operand),
                     2 => old | operand,
@@ -290,9 +290,4 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
             return Ok(woken);
         }
     }
-}
-
-/// What `FUTEX_WAKE_OP` does to the second word.
-fn operation_of(encoded: u32) -> u32 {
-    encoded >> 28 & 7
 }
