@@ -39,6 +39,7 @@ fn there_is_a_niche() {
 
 #[test]
 fn pointers_are_covariant() {
+    #[expect(clippy::redundant_allocation, reason = "the lifetime is what it is about")]
     fn shorter<'a>(arc: Arc<&'static str>, weak: Weak<&'static str>, _: &'a str) -> (Arc<&'a str>, Weak<&'a str>) {
         (arc, weak)
     }
@@ -164,10 +165,8 @@ fn alignment_and_size_of_the_value_count() {
     assert!(Arc::ptr_eq(&weak.upgrade().unwrap(), &other));
     let dynamic: Arc<dyn fmt::Debug> = other;
     // SAFETY: as above.
-    assert_eq!(
-        format!("{:?}", unsafe { Arc::from_raw(Arc::into_raw(dynamic)) }),
-        "Wide(1)"
-    );
+    let dynamic = unsafe { Arc::from_raw(Arc::into_raw(dynamic)) };
+    assert_eq!(format!("{dynamic:?}"), "Wide(1)");
     let nothing = Arc::new(());
     assert_eq!(*nothing.clone(), ());
     // SAFETY: as above; a pointer to nothing.
@@ -268,7 +267,7 @@ fn a_clone_that_panics_leaves_the_old_value() {
 #[test]
 fn comparisons_are_the_values() {
     let (one, two) = (Arc::new(1.5), Arc::new(2.5));
-    assert!(one < two && one <= two && two > one && two >= one && one != two);
+    assert!([one < two, one <= two, two > one, two >= one, one != two] == [true; 5]);
     assert_eq!(one.partial_cmp(&Arc::new(f64::NAN)), None);
     assert!(Arc::new(f64::NAN) != Arc::new(f64::NAN));
     assert_eq!(Arc::new("a").max(Arc::new("b")), Arc::new("b"));

@@ -13,6 +13,9 @@ use std::process::Command;
 /// What std's documentation also shows, and is not there on Linux.
 const OTHER_SYSTEMS: [&str; 2] = ["std::os::windows::", "std::os::wasi::"];
 
+/// What the facades are built with.
+const FACADE: &str = "--cfg=dpor_facade";
+
 /// Which of the items of a library's documentation are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
@@ -37,13 +40,13 @@ pub fn of_std() -> Option<PathBuf> {
     folder.join("std/sync/struct.Mutex.html").is_file().then_some(folder)
 }
 
-/// The shim's surface, from the documentation that is made of it now.
+/// The shim's surface, from the documentation that is made of it now, as it is in the facades.
 ///
 /// # Errors
 /// If it cannot be made, or read.
 pub fn of_shim() -> Result<Surface, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let target = tool::target_folder();
+    let target = tool::target_folder().join("facade");
     let output = Command::new(cargo)
         .args([
             "doc",
@@ -54,6 +57,9 @@ pub fn of_shim() -> Result<Surface, String> {
             "--target-dir",
         ])
         .arg(&target)
+        .env("RUSTC_BOOTSTRAP", "shim_std")
+        .env("CARGO_ENCODED_RUSTFLAGS", FACADE)
+        .env("CARGO_ENCODED_RUSTDOCFLAGS", FACADE)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .map_err(|error| format!("cargo doc: {error}"))?;

@@ -125,6 +125,14 @@ pub fn declaration(kind: &str, text: &str) -> Result<String, String> {
                 _ => Err(format!("no struct: {text}")),
             }
         }
+        "trait" => {
+            // rustdoc puts headings between the members, and dots where a body is.
+            let heading = regex::Regex::new("// (Required|Provided) (method|associated type|associated constant)s?");
+            let members = heading.expect("the expression is valid").replace_all(text, "");
+            let mut item: Item = parse(text, &members.replace("{ ... }", "{}"))?;
+            names.visit_item_mut(&mut item);
+            Ok(tokens(&item))
+        }
         _ => {
             let mut item: Item = parse(text, text)?;
             names.visit_item_mut(&mut item);

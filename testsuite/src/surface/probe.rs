@@ -15,6 +15,9 @@ use syn::{
     Signature, Type, TypeReference,
 };
 
+/// What is not stable, and shows in signatures and headers of what is.
+const UNSTABLE: [&str; 2] = ["std::bstr::", "std::clone::CloneToUninit"];
+
 /// The source of the crate. `is_ours` says which items the shim redefines.
 ///
 /// # Errors
@@ -24,7 +27,7 @@ pub fn source(std: &Surface, is_ours: impl Fn(&Item) -> bool) -> Result<String, 
         lines: vec![
             "//! Made by `dpor-testsuite`.".into(),
             "#![allow(ambiguous_glob_reexports, deprecated, dropping_copy_types, unused)]".into(),
-            "#[cfg(dpor)] extern crate shim_std;".into(),
+            "#[cfg(dpor)] extern crate dpor_shim as shim_std;".into(),
             "extern crate alloc;".into(),
         ],
         unstable: &std.unstable_traits,
@@ -84,7 +87,8 @@ impl Probe<'_> {
 
     /// Whether a signature can be written down with what is stable.
     fn can_be_written(&self, text: &str) -> bool {
-        !self.unstable.iter().any(|path| text.contains(path.as_str()))
+        let unstable = self.unstable.iter().map(String::as_str);
+        !unstable.chain(UNSTABLE).any(|path| text.contains(path))
     }
 
     fn item(&mut self, item: &Item) -> Result<(), String> {
@@ -246,14 +250,26 @@ impl Header {
             named.visit_path_mut(of_trait);
         }
         named.visit_type_mut(&mut parsed.self_ty);
+        let mut generics = parsed.generics;
         for lifetime in named.0 {
-            parsed
-                .generics
-                .params
-                .insert(0, GenericParam::Lifetime(LifetimeParam::new(lifetime)));
+            let lifetime = GenericParam::Lifetime(LifetimeParam::new(lifetime));
+            generics.params.insert(0, lifetime);
+        }
+        // The header implies that a type outlives a reference to it.
+        let outlive = |lifetime: &LifetimeParam| {
+            let (lifetime, types) = (lifetime.lifetime.clone(), generics.type_params());
+            let bound = move |ty: &syn::TypeParam| -> syn::WherePredicate {
+                let name = &ty.ident;
+                syn::parse_quote!(#name: #lifetime)
+            };
+            types.map(bound).collect::<Vec<_>>()
+        };
+        let implied: Vec<_> = generics.lifetimes().flat_map(outlive).collect();
+        if !implied.is_empty() {
+            generics.make_where_clause().predicates.extend(implied);
         }
         Ok(Header {
-            generics: parsed.generics,
+            generics,
             of_trait: parsed.trait_.map(|(path, _)| path),
             self_type: *parsed.self_ty,
             negative: text.contains(" !"),
@@ -290,6 +306,11 @@ impl VisitMut for Named {
             *lifetime = Lifetime::new(&format!("'n{}", self.0.len()), lifetime.span());
             self.0.push(lifetime.clone());
         }
+    }
+
+    fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
+        reference.lifetime.get_or_insert_with(|| syn::parse_quote!('_));
+        visit_mut::visit_type_reference_mut(self, reference);
     }
 }
 

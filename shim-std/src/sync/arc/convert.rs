@@ -164,7 +164,7 @@ impl<T: Clone> From<&mut [T]> for Arc<[T]> {
 impl<'a, B> From<Cow<'a, B>> for Arc<B>
 where
     B: ToOwned + ?Sized,
-    Arc<B>: From<&'a B> + From<B::Owned>,
+    Arc<B>: From<&'a B> + From<<B as ToOwned>::Owned>,
 {
     fn from(value: Cow<'a, B>) -> Arc<B> {
         match value {

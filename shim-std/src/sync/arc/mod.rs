@@ -238,14 +238,13 @@ impl<T> Arc<T> {
             .take_or_drop()
             .then(|| unsafe { Arc::value_of(this.inner) })
     }
+}
 
+impl<T: Clone> Arc<T> {
     /// The value if this is the only share, or else a clone of it.
     #[inline]
     #[track_caller]
-    pub fn unwrap_or_clone(this: Arc<T>) -> T
-    where
-        T: Clone,
-    {
+    pub fn unwrap_or_clone(this: Arc<T>) -> T {
         Arc::try_unwrap(this).unwrap_or_else(|shared| T::clone(&shared))
     }
 }
@@ -388,14 +387,13 @@ impl<T: ?Sized> Arc<T> {
         // SAFETY: nobody else can reach the value.
         Some(unsafe { &mut this.inner.as_mut().data })
     }
+}
 
+impl<T: ?Sized + CloneToUninit> Arc<T> {
     /// The value, in an object that nobody else has: a clone if there are other shares; and if there are
     /// weak pointers only, they lose it.
     #[track_caller]
-    pub fn make_mut(this: &mut Arc<T>) -> &mut T
-    where
-        T: CloneToUninit,
-    {
+    pub fn make_mut(this: &mut Arc<T>) -> &mut T {
         match Arc::counts(this).make_unique() {
             Uniqueness::Unique => {}
             Uniqueness::Shared => {
@@ -422,7 +420,7 @@ impl<T: ?Sized> Arc<T> {
     }
 }
 
-impl Arc<dyn Any + Send + Sync> {
+impl Arc<dyn Any + Sync + Send> {
     /// The object, if its value has this type.
     ///
     /// # Errors
