@@ -32,11 +32,11 @@ pub fn fetch(table: &Table, krate: &Crate) -> Source {
         .collect();
     let matched =
         copy_changed(&original, &copy, &changes).unwrap_or_else(|error| panic!("{}: {error}", copy.display()));
-    for ((path, change, _), _) in changes
+    let useless = changes
         .iter()
         .zip(matched)
-        .filter(|((_, change, _), matched)| !change.path.is_empty() && !matched)
-    {
+        .find(|((_, change, _), matched)| !change.path.is_empty() && !matched);
+    if let Some(((path, change, _), _)) = useless {
         panic!("{}: nothing in {} is `{}`", krate.id(), path.display(), change.pattern);
     }
     Source { folder: copy }
