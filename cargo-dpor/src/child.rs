@@ -80,7 +80,7 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     let started = Instant::now();
     let mut process = Process::start(test, order)?;
     let mut state = State::default();
-    let end = process.follow(order.stall, &mut state, progress)?;
+    let end = process.follow(order, &mut state, progress)?;
     state.account.stderr = process.stderr();
     let mut outcome = match state.finished.take() {
         Some(finished) => finished,
@@ -104,6 +104,8 @@ enum End {
         /// It was running all the time; otherwise it waited in the kernel.
         running: bool,
     },
+    /// It was killed, because it went on long after its time was up: it looks at the clock between steps, now and then.
+    Overtime,
     /// It was killed, because what it said was no message.
     Garbled(String),
 }
@@ -189,8 +191,17 @@ impl Process {
     }
 
     /// Takes in what the process says until it has ended, or has to be ended.
-    fn follow(&mut self, stall: Duration, state: &mut State, progress: &mut dyn FnMut(Counts)) -> Result<End, Error> {
-        let mut beat = (self.shared().heartbeat(), Instant::now());
+    fn follow(&mut self, order: &Order, state: &mut State, progress: &mut dyn FnMut(Counts)) -> Result<End, Error> {
+        let (stall, started) = (order.stall, Instant::now());
+        let end = match order.mode {
+            // It gets half as much again, and what a step may take.
+            Mode::Explore => order.limits.seconds.and_then(|seconds| {
+                let limit = Duration::try_from_secs_f64(seconds * 1.5).ok()?;
+                started.checked_add(limit.checked_add(stall)?)
+            }),
+            _ => None,
+        };
+        let mut beat = (self.shared().heartbeat(), started);
         loop {
             match self.lines.recv_timeout(LOOK) {
                 Ok(line) => {
@@ -226,6 +237,10 @@ impl Process {
                     }
                 }
                 return Ok(End::Exited(status));
+            }
+            if state.finished.is_none() && end.is_some_and(|end| Instant::now() >= end) {
+                self.kill();
+                return Ok(End::Overtime);
             }
             let now = self.shared().heartbeat();
             if now != beat.0 {

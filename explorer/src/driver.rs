@@ -560,7 +560,11 @@ impl<S: System> Explorer<S> {
         if self.states[self.depth].enabled.is_empty() {
             let verdict = self.system.finish();
             self.detect_pending(|status| *status == Status::Blocked);
-            return Some(verdict.map_or_else(End::Failed, |()| End::Complete));
+            return Some(match verdict {
+                Ok(()) => End::Complete,
+                Err(_) if self.system.goes_on() => End::Blocked,
+                Err(failure) => End::Failed(failure),
+            });
         }
         if self.rules.sleeps() {
             self.inherit_sleep();

@@ -163,6 +163,13 @@ pub trait System {
     /// The failure in which it ended, such as a deadlock.
     fn finish(&mut self) -> Result<(), Failure>;
 
+    /// Called last, when an execution has ended in a failure because no thread is enabled: whether that is only because threads
+    /// are held back that would repeat themselves, and the program could go on if they did. Then the end is no failure; what
+    /// follows it is reached by another execution. The state may be lost.
+    fn goes_on(&mut self) -> bool {
+        false
+    }
+
     /// The digest of the current state; `None` if part of it is out of the system's sight.
     fn fingerprint(&mut self) -> Option<Fingerprint>;
 

@@ -16,6 +16,7 @@ use crate::platform::interpose;
 use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
 use crate::report::{BlockedReport, Source, StepReport, StepTrace, ThreadReport};
 use crate::runtime::{self, Request, Runtime, runtime};
+use crate::spin::Awaiting;
 use crate::state::{self, StateImage, leaks};
 use crate::thread::{self, Record};
 use crate::{panic, queue, spin};
@@ -224,6 +225,55 @@ impl Program {
         runtime.spin_blocks = true;
         runtime.stale = true;
         runtime.threads.iter_mut().for_each(|record| record.moved = true);
+    }
+
+    /// From here on, threads that only repeat themselves go on.
+    fn release_spinning(&mut self) {
+        self.hold_spinning();
+        Self::runtime().spin_blocks = false;
+    }
+
+    /// Runs on, threads in turn by chance. Says whether the program gets anywhere: to the end of a thread, to an operation that it
+    /// has not come to before, to a failure, or to where nobody can go on.
+    ///
+    /// A loop that takes a lock and gives it back is held back where it stands, which may be with the lock; others that wait for
+    /// the lock are not for ever.
+    fn try_out(&mut self) -> bool {
+        /// So many steps a thread gets, about. With fewer than that a loop is left by whoever waits for another to go round.
+        const ROUNDS: usize = 1000;
+        let alive: SmallVec<[ThreadId; 8]> = (0..Self::runtime().threads.len())
+            .filter(|&thread| Self::runtime().threads[thread].alive)
+            .map(|thread| ThreadId(thread as u32))
+            .collect();
+        let mut random: u64 = 0;
+        let mut below = |bound: usize| {
+            // Steele, Lea, Flood 2014: SplitMix64.
+            random = random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let z = (random ^ (random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            ((z ^ (z >> 31)) % bound as u64) as usize
+        };
+        for _ in 0..ROUNDS * alive.len() {
+            let enabled: SmallVec<[(ThreadId, u32); 8]> = (0..)
+                .zip(self.threads())
+                .filter_map(|(thread, status)| Some((ThreadId(thread), status.alternatives()?)))
+                .flat_map(|(thread, alternatives)| alternatives.iter().map(move |alternative| (thread, alternative)))
+                .collect();
+            if enabled.is_empty() {
+                return true;
+            }
+            let (thread, alternative) = enabled[below(enabled.len())];
+            if self.advance(Transition { thread, alternative }, true).is_err() {
+                return true;
+            }
+            if alive
+                .iter()
+                .any(|thread| !Self::runtime().threads[thread.index()].alive)
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// What the last step of a traced execution did.
@@ -637,6 +687,24 @@ impl System for Program {
             Some(result) => result.clone(),
             None => Err(stuck(&self.blocked())),
         }
+    }
+
+    fn goes_on(&mut self) -> bool {
+        let runtime = Self::runtime();
+        let held = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::writes);
+        // A traced execution is that of a failure that has been judged.
+        if runtime.trace.is_some() || !runtime.threads.iter().any(held) {
+            return false;
+        }
+        let refinements = runtime.refinements.clone();
+        let in_place = mem::replace(&mut runtime.learn_in_place, true);
+        self.release_spinning();
+        let goes_on = self.try_out();
+        let runtime = Self::runtime();
+        runtime.refinements = refinements;
+        runtime.learn_in_place = in_place;
+        runtime.spin_blocks = true;
+        goes_on
     }
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {

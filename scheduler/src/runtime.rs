@@ -40,7 +40,7 @@ pub(crate) enum Request {
 }
 
 /// What exploration has learnt that it needs; survives restarts.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
     pub observed: KeySet<Location>,

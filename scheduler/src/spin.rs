@@ -113,12 +113,19 @@ pub(crate) struct Awaiting {
     changed: bool,
     /// The alternatives that lead back here.
     taken: BitSet,
+    /// The round changed something, and changed it back.
+    wrote: bool,
 }
 
 impl Awaiting {
     /// Says whether the alternative leads back here, whatever other threads have done since.
     pub fn concerns(&self, alternative: u32) -> bool {
         self.taken.contains(alternative)
+    }
+
+    /// Says whether the thread changes something in its round that others may wait for, although it is the same in the end.
+    pub fn writes(&self) -> bool {
+        self.wrote
     }
 
     /// The disjunction under which going round again can have another outcome.
@@ -206,10 +213,12 @@ impl Spin {
                 steps: _,
                 changed,
                 taken,
+                wrote,
             } = awaiting;
             list("what it waits for has changed", &mut [u64::from(*changed)].into_iter());
             list("waits for", &mut locations.iter().map(|location| location.0));
             list("held back from", &mut taken.iter().map(u64::from));
+            list("its round writes", &mut [u64::from(*wrote)].into_iter());
         }
     }
 
@@ -375,6 +384,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
                 steps: anchor.steps,
                 changed: false,
                 taken: taken.clone(),
+                wrote: anchor.wrote,
             });
         }
     }

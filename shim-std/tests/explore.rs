@@ -2,7 +2,7 @@
 
 use dpor_explorer::{Context, Strategy, Verdict};
 use dpor_scheduler::OperationKind;
-use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use shim_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use shim_std::sync::mpsc::channel;
 use shim_std::sync::{Condvar, Mutex, RwLock};
 use shim_std::{Model, Outcome, thread};
@@ -347,4 +347,37 @@ fn time_is_up_within_an_execution() {
         .max_depth(u32::MAX)
         .explore(counts_for_ever);
     assert!(reason(&outcome).contains("time limit"), "{outcome}");
+}
+
+fn with_lock<R>(lock: &AtomicBool, f: impl FnOnce() -> R) -> R {
+    while lock.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
+        while lock.load(SeqCst) {
+            std::hint::spin_loop();
+        }
+    }
+    let result = f();
+    lock.store(false, SeqCst);
+    result
+}
+
+/// A loop is held back where it stands, here with the lock that another thread waits for; that is no livelock. (There are
+/// executions without end, in which the other thread looks at the lock at the wrong time only.)
+#[test]
+fn a_loop_that_takes_a_lock_does_not_keep_it() {
+    let test = |never: bool| {
+        move || {
+            let (lock, set) = (AtomicBool::new(false), AtomicBool::new(false));
+            thread::scope(|scope| {
+                scope.spawn(|| with_lock(&lock, || set.store(!never, SeqCst)));
+                while !with_lock(&lock, || set.load(SeqCst)) {}
+            });
+        }
+    };
+    for strategy in ["source", "context"].map(|name| name.parse::<Strategy>().unwrap()) {
+        let model = Model::new().strategy(strategy).max_executions(20);
+        let outcome = model.explore(test(false));
+        assert!(reason(&outcome).contains("20 executions"), "{outcome}");
+        let outcome = model.explore(test(true));
+        assert!(matches!(&outcome.report.verdict, Verdict::Failed { failure, .. } if failure.kind == "livelock"));
+    }
 }

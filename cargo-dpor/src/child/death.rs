@@ -37,6 +37,20 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
             return outcome;
         }
         End::Garbled(error) => ("protocol", error, None),
+        End::Overtime => {
+            outcome.verdict = Verdict::Incomplete;
+            let limit = order.limits.seconds.unwrap_or_default();
+            outcome.reason = Some(format!(
+                "the time limit of {limit}s was reached long ago, in a very long execution"
+            ));
+            return outcome;
+        }
+        // A test does not do that to itself.
+        End::Exited(status) if status.signal() == Some(libc::SIGKILL) && shared.crash().is_none() => {
+            outcome.verdict = Verdict::Incomplete;
+            outcome.reason = Some("the test process was killed from outside (is there too little memory?)".into());
+            return outcome;
+        }
         End::Stalled { limit, running: false } if in_step => {
             outcome.verdict = Verdict::Incomplete;
             outcome.reason = Some(format!(

@@ -138,6 +138,18 @@ fakes! {
         }
         fake.finish(Verdict::Complete);
     }
+    works_for_ever: |fake| {
+        fake.start();
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            fake.shared.beat();
+        }
+    }
+    is_killed: |fake| {
+        fake.start();
+        // SAFETY: the process asks for its own end.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
     talks_nonsense: |fake| {
         fake.start();
         fake.pipe.write_all(b"99 Hello\n").unwrap();
@@ -306,6 +318,22 @@ fn a_slow_checker_is_no_failure_of_the_test() {
 #[test]
 fn progress_is_what_counts_not_time() {
     assert_eq!(explore("works_long").verdict, Verdict::Complete);
+}
+
+#[test]
+fn whoever_goes_on_when_time_is_up_is_ended() {
+    let mut order = order(Mode::Explore);
+    order.limits.seconds = Some(0.1);
+    let outcome = run(&test("works_for_ever"), &order, &mut |_| {}).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Incomplete);
+    assert!(outcome.reason.unwrap().contains("the time limit of 0.1s"));
+}
+
+#[test]
+fn to_be_killed_is_no_failure_of_the_test() {
+    let outcome = explore("is_killed");
+    assert_eq!(outcome.verdict, Verdict::Incomplete);
+    assert!(outcome.reason.unwrap().contains("killed from outside"));
 }
 
 #[test]

@@ -90,6 +90,11 @@ impl System for Journaled {
         self.program.finish()
     }
 
+    fn goes_on(&mut self) -> bool {
+        // What it tries is no part of the execution.
+        self.program.goes_on()
+    }
+
     fn fingerprint(&mut self) -> Option<Fingerprint> {
         self.program.fingerprint()
     }

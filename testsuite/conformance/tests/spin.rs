@@ -141,3 +141,47 @@ fn bounded_retries_end() {
     );
     assert!(tries <= 3);
 }
+
+/// Takes and gives back a lock that is one atomic.
+fn with_lock<R>(lock: &AtomicBool, f: impl FnOnce() -> R) -> R {
+    while lock.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
+        while lock.load(SeqCst) {
+            hint::spin_loop();
+        }
+    }
+    let result = f();
+    lock.store(false, SeqCst);
+    result
+}
+
+#[test]
+fn polling_an_atomic_under_a_lock_ends() {
+    race(
+        (Mutex::new(()), AtomicBool::new(false)),
+        |(lock, set)| {
+            let _guard = lock.lock().unwrap();
+            set.store(true, SeqCst);
+        },
+        |(lock, set)| {
+            loop {
+                let _guard = lock.lock().unwrap();
+                if set.load(SeqCst) {
+                    break;
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn fail_polling_under_a_spin_lock() {
+    race(
+        (AtomicBool::new(false), AtomicBool::new(false)),
+        |(lock, set)| with_lock(lock, || set.store(false, SeqCst)),
+        |(lock, set)| {
+            while !with_lock(lock, || set.load(SeqCst)) {
+                hint::spin_loop();
+            }
+        },
+    );
+}

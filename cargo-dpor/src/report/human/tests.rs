@@ -34,6 +34,7 @@ fn outcome(verdict: Verdict) -> Outcome {
             compared: 70,
             equal: 12,
             checks: 4,
+            threads: 3,
             ..Counts::default()
         },
         failure: None,

@@ -3,14 +3,16 @@
 use super::system_call;
 use crate::memory::arena::in_program;
 use crate::memory::region;
-use crate::ownership;
+use crate::{ownership, runtime};
 use libc::c_long;
 
 /// The seed of the next random bytes, if they are to be the same in every execution: it depends on the thread, and on
 /// how often the thread has drawn before.
 fn draw() -> Option<u64> {
     if in_program() {
-        ownership::visible();
+        if runtime::installed().is_some() {
+            ownership::visible();
+        }
         let thread = region::stack_thread(region::stack_pointer());
         // SAFETY: a model thread runs, so the region is reserved and its record is not used by anyone else.
         let draws = unsafe { &mut (*region::record(thread)).draws };
