@@ -137,6 +137,9 @@ fn section(out: &mut String, krate: &Crate, run: &Run) {
             format_args!("* Compiler flags: `{}`.", krate.rustflags.join(" ")),
         );
     }
+    for (name, value) in &krate.environment {
+        put(&mut text, format_args!("* Environment: `{name}={value}`."));
+    }
     if !krate.small.is_empty() {
         put(
             &mut text,

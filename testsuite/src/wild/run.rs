@@ -272,6 +272,7 @@ fn tool(krate: &Crate, source: &Source, what: &str, arguments: &[&str], targets:
         .args(["--color", "never", "--target-dir"])
         .arg(folder().join("target"))
         .args(targets)
+        .envs(&krate.environment)
         .current_dir(&source.folder)
         .stdin(Stdio::null())
         .stdout(create(&output))

@@ -35,6 +35,9 @@ pub struct Crate {
     /// Flags for the compiler, such as a `cfg` that the crate knows.
     #[serde(default)]
     pub rustflags: Vec<String>,
+    /// Environment variables that the tests read.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     /// Where [`Table::small`] is applied: files or folders.
     #[serde(default)]
     pub small: Vec<String>,
