@@ -256,7 +256,7 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
             // The mapping holds the kinds of operation as well. What ran last is the failing schedule, also if that was a
             // check of the explorer's.
             let steps = map.snapshot().steps;
-            let leak = failure.kind == "leak";
+            let leak = config.leaks && failure.kind == "leak";
             let seed = seed_of(&system.program, &config.test, strategy, options, leak, steps);
             let failure = describe::failure(&system.program, &failure, &mut Objects::default());
             (

@@ -202,7 +202,7 @@ impl Model {
         let labels = program.labels();
         let seed = match &mut report.verdict {
             Verdict::Failed { failure, schedule } => {
-                let leak = failure.kind == "leak";
+                let leak = self.leaks && failure.kind == "leak";
                 if leak {
                     // So that it is known where blocks are allocated.
                     program.trace();
