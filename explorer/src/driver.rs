@@ -30,8 +30,8 @@ pub struct Limits {
     pub depth: u32,
 }
 
-/// How many steps of one execution run between two looks at the clock.
-const CLOCK_INTERVAL: usize = 256;
+/// How many steps of one execution run between two looks at the clock: one execution can take longer than the time limit.
+const CLOCK_INTERVAL: usize = 64;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -200,9 +200,6 @@ pub enum Fault {
     /// A sleeping sequence stays although a dependent step ran.
     LooseSequences,
 }
-
-/// The clock is read after each so many steps of an execution, since a long one may take minutes.
-const LONG: usize = 256;
 
 /// The races of an operation, latest event first, and what must be left out of each reversal.
 type Races = SmallVec<[(EventIndex, Removed); 4]>;
@@ -493,12 +490,6 @@ impl<S: System> Explorer<S> {
                 if self.trace.len() >= self.limits.depth as usize {
                     return self.too_long();
                 }
-                if self.trace.len().is_multiple_of(LONG)
-                    && self.depth > 0
-                    && let Some(reason) = self.out_of_time()
-                {
-                    return Err(Next::Done(self.incomplete(reason)));
-                }
                 let state = &mut self.states[self.depth];
                 state.current = self.rules.pick(state);
                 if state.current.is_none() {
@@ -509,7 +500,6 @@ impl<S: System> Explorer<S> {
                 self.depth += 1;
             }
             let at = self.trace.len();
-            // A single execution can take longer than the time limit: its races are as many as pairs of its steps.
             if at % CLOCK_INTERVAL == CLOCK_INTERVAL - 1
                 && let Some(reason) = self.out_of_time()
             {
