@@ -501,10 +501,11 @@ impl<S: System> Explorer<S> {
                     }
                 }
                 let mut before = Cow::Borrowed(&clock);
-                for &(g, kind) in self.trace.accesses(future.location).iter().rev() {
+                for earlier in self.trace.conflicts(future.location, future.kind) {
+                    let (g, kind) = (earlier.event, earlier.kind);
                     let event = &self.trace.events()[g];
                     let ordered = |clock: &VectorClock| clock.get(event.thread()) >= event.index();
-                    let conflict = event.thread() != thread && kind.conflicts_with(future.kind);
+                    let conflict = event.thread() != thread;
                     // Whether the future step is in a race with this one that hides those with what comes before it.
                     let hides = match future.wait {
                         Wait::Nothing => true,

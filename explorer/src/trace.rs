@@ -64,8 +64,80 @@ impl Event {
 /// Events that are left out of the reversal of a race.
 pub type Removed = SmallVec<[EventIndex; 2]>;
 
-/// An access, and the event that made it.
-pub(crate) type AccessAt = (EventIndex, AccessKind);
+/// An access of a location.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessAt {
+    /// The event that made it.
+    pub event: EventIndex,
+    /// How the location was touched.
+    pub kind: AccessKind,
+    /// Where in the location's accesses its run starts: a write alone, or neighbours that all read or all update. Those of
+    /// one run are independent, as far as the location is concerned, and all that comes before a run happens before each of
+    /// them.
+    run: u32,
+}
+
+impl AccessAt {
+    fn push(accesses: &mut Vec<AccessAt>, event: EventIndex, kind: AccessKind) {
+        let run = match accesses.last() {
+            Some(last) if last.kind == kind && kind != AccessKind::Write => last.run,
+            _ => accesses.len() as u32,
+        };
+        accesses.push(AccessAt { event, kind, run });
+    }
+}
+
+/// Goes back through the accesses of a location that conflict with one of the given kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Conflicts<'a> {
+    accesses: &'a [AccessAt],
+    kind: AccessKind,
+    /// What is left: those from the first to before the second.
+    left: (usize, usize),
+}
+
+impl<'a> Conflicts<'a> {
+    fn new(accesses: &'a [AccessAt], kind: AccessKind) -> Self {
+        let mut conflicts = Conflicts {
+            accesses,
+            kind,
+            left: (0, accesses.len()),
+        };
+        conflicts.pass_over();
+        conflicts
+    }
+
+    /// The next of them, which is the latest.
+    fn peek(&self) -> Option<AccessAt> {
+        let (from, to) = self.left;
+        (from < to).then(|| self.accesses[to - 1])
+    }
+
+    /// Goes past a run that does not conflict.
+    fn pass_over(&mut self) {
+        if let Some(next) = self.peek().filter(|next| !next.kind.conflicts_with(self.kind)) {
+            self.left.1 = next.run as usize;
+        }
+    }
+
+    /// Leaves out what comes before the run of the next one.
+    fn only_this_run(&mut self) {
+        if let Some(next) = self.peek() {
+            self.left.0 = next.run as usize;
+        }
+    }
+}
+
+impl Iterator for Conflicts<'_> {
+    type Item = AccessAt;
+
+    fn next(&mut self) -> Option<AccessAt> {
+        let next = self.peek()?;
+        self.left.1 -= 1;
+        self.pass_over();
+        Some(next)
+    }
+}
 
 /// When the tables hold more keys than this, those of past executions are swept out.
 const SWEEP_AT: usize = 1 << 16;
@@ -97,6 +169,9 @@ struct Change {
     event: EventIndex,
     before: i64,
     after: i64,
+    /// Where in the variable's changes those start that this one continues. A variable can be made anew at an address where
+    /// another one was: changes that do not fit together are those of different variables.
+    birth: u32,
 }
 
 impl Trace {
@@ -165,16 +240,15 @@ impl Trace {
         }
         for access in event.step.footprint.accesses() {
             let list = self.accesses.entry(access.location).or_default();
-            for &(before, kind) in list.iter().rev() {
-                if kind.conflicts_with(access.kind) {
-                    event.clock.join(&earlier[before].clock);
-                }
-                // A write is dependent with everything before it.
-                if kind == AccessKind::Write {
-                    break;
+            let mut conflicts = Conflicts::new(list, access.kind);
+            conflicts.only_this_run();
+            for conflict in conflicts {
+                let conflict = &earlier[conflict.event];
+                if event.clock.get(conflict.thread()) < conflict.index {
+                    event.clock.join(&conflict.clock);
                 }
             }
-            list.push((at, access.kind));
+            AccessAt::push(list, at, access.kind);
         }
         event.clock.set(thread, event.index);
         for effect in &event.step.effects {
@@ -183,10 +257,16 @@ impl Trace {
                 before,
                 after,
             } = *effect;
-            self.changes.entry(variable).or_default().push(Change {
+            let changes = self.changes.entry(variable).or_default();
+            let birth = match changes.last() {
+                Some(last) if last.after == before => last.birth,
+                _ => changes.len() as u32,
+            };
+            changes.push(Change {
                 event: at,
                 before,
                 after,
+                birth,
             });
         }
         self.threads[thread.index()].events.push(at);
@@ -240,9 +320,9 @@ impl Trace {
         if accesses.peek().is_some() {
             let mut waited = self.waited(thread).clone();
             for access in accesses {
-                for &(before, kind) in self.accesses(access.location).iter() {
-                    let earlier = &self.events[before];
-                    if kind != AccessKind::Read && earlier.thread() != thread {
+                for before in self.conflicts(access.location, AccessKind::Read) {
+                    let earlier = &self.events[before.event];
+                    if earlier.thread() != thread {
                         waited.set(earlier.thread(), waited.get(earlier.thread()).max(earlier.index));
                     }
                 }
@@ -295,9 +375,9 @@ impl Trace {
         self.threads.get(thread.index())?.spawned_by
     }
 
-    /// The accesses of a location, in order.
-    pub(crate) fn accesses(&self, location: Location) -> &[AccessAt] {
-        self.accesses.get(&location).map_or(&[], Vec::as_slice)
+    /// The accesses of a location that conflict with one of the given kind, latest first.
+    pub(crate) fn conflicts(&self, location: Location, kind: AccessKind) -> Conflicts<'_> {
+        Conflicts::new(self.accesses.get(&location).map_or(&[], Vec::as_slice), kind)
     }
 
     /// A digest of how many steps each thread has made.
@@ -339,55 +419,62 @@ impl Trace {
         if guards.is_empty() || self.enabled_without(guards, e, &removed, current) {
             return Some(removed);
         }
-        for f in self.notdep(e) {
+        let disabling = self.disabling_like(e);
+        let first = disabling.iter().map(|&(_, since)| since).min()?;
+        for f in self.notdep(e).filter(|&f| f >= first) {
             let event = &self.events[f];
-            if removed.iter().any(|&g| event.happens_after(&self.events[g])) || self.disables_like(e, f) {
+            let disables = |&(thread, since): &(ThreadId, EventIndex)| thread == event.thread() && since <= f;
+            if removed.iter().any(|&g| event.happens_after(&self.events[g])) || disabling.iter().any(disables) {
                 removed.push(f);
             }
         }
-        (!removed.is_empty() && self.enabled_without(guards, e, &removed, current)).then_some(removed)
+        self.enabled_without(guards, e, &removed, current).then_some(removed)
     }
 
-    /// Says whether `f`, one of `notdep(e, E)`, changes a variable in the direction in which `e` does and its
-    /// thread does not take that back in `notdep(e, E)`.
-    fn disables_like(&self, e: EventIndex, f: EventIndex) -> bool {
-        let thread = self.events[f].thread();
-        self.events[e].step.effects.iter().any(|effect| {
+    /// The threads that change a variable in `notdep(e, E)` in the direction in which `e` does and do not take that back
+    /// there, and the event from which on each of them does not.
+    fn disabling_like(&self, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
+        let mut disabling = SmallVec::new();
+        for effect in &self.events[e].step.effects {
             let Some(changes) = self.changes.get(&effect.variable) else {
-                return false;
+                continue;
             };
-            let delta = |at| -> i64 {
-                let changes = changes.iter().filter(|change| change.event == at);
-                changes.map(|change| change.after - change.before).sum()
-            };
-            let direction = delta(e).signum();
+            let changes = &changes[changes.partition_point(|change| change.event < e)..];
+            let mut deltas = changes.chunk_by(|one, other| one.event == other.event).map(|changes| {
+                let delta: i64 = changes.iter().map(|change| change.after - change.before).sum();
+                (changes[0].event, delta)
+            });
+            let direction = deltas.next().map_or(0, |(_, delta)| delta.signum());
             if direction == 0 {
-                return false;
+                continue;
             }
-            // The longest prefix of the thread's events that leaves the variable nearest to where `e` found it.
-            let (mut sum, mut least, mut end) = (0, 0, None);
-            for g in self.notdep(e).filter(|&g| self.events[g].thread() == thread) {
-                sum += direction * delta(g);
-                if sum <= least {
-                    (least, end) = (sum, Some(g));
+            let mut moves: SmallVec<[Moves; 4]> = SmallVec::new();
+            for (f, delta) in deltas.filter(|&(f, _)| !self.events[f].happens_after(&self.events[e])) {
+                let thread = self.events[f].thread();
+                match moves.iter_mut().find(|moves| moves.thread == thread) {
+                    Some(moves) => moves.add(f, direction * delta),
+                    None => {
+                        let mut first = Moves::of(thread);
+                        first.add(f, direction * delta);
+                        moves.push(first);
+                    }
                 }
             }
-            end.is_none_or(|end| f > end)
-        })
+            disabling.extend(moves.iter().filter_map(|moves| Some((moves.thread, moves.away_since?))));
+        }
+        disabling
     }
 
     /// The changes of a variable whose present value is `current`, and the value before the first of them.
-    ///
-    /// A variable can be made anew at an address where another one was. Changes that do not fit together, or with the
-    /// present value, are those of different variables, of which the youngest counts.
     fn lifetime(&self, variable: Variable, current: i64) -> (i64, &[Change]) {
         let changes = self.changes.get(&variable).map_or(&[][..], Vec::as_slice);
-        if changes.last().is_none_or(|last| last.after != current) {
-            return (current, &[]);
+        match changes.last() {
+            Some(last) if last.after == current => {
+                let changes = &changes[last.birth as usize..];
+                (changes[0].before, changes)
+            }
+            _ => (current, &[]),
         }
-        let birth = changes.windows(2).rposition(|pair| pair[0].after != pair[1].before);
-        let changes = &changes[birth.map_or(0, |at| at + 1)..];
-        (changes[0].before, changes)
     }
 
     /// Says whether a condition on a variable holds in the state before the event; `None` if the execution does not tell.
@@ -399,7 +486,7 @@ impl Trace {
             next => changes[next - 1].after,
         };
         // A variable that was made anew meanwhile is another one.
-        let same = changes.windows(2).all(|pair| pair[0].after == pair[1].before);
+        let same = changes.last().is_some_and(|last| last.birth == 0);
         same.then(|| condition.holds_for(|_| value)).flatten()
     }
 
@@ -413,20 +500,19 @@ impl Trace {
         current: &impl Fn(Variable) -> i64,
     ) -> bool {
         let survives =
-            |f: EventIndex| f < e || (f > e && !self.events[f].happens_after(&self.events[e]) && !removed.contains(&f));
+            |f: EventIndex| f < e || (!self.events[f].happens_after(&self.events[e]) && !removed.contains(&f));
         let value = |variable| {
             let current = current(variable);
-            let (base, changes) = self.lifetime(variable, current);
-            let survivors = changes.iter().filter(|change| survives(change.event));
-            base + survivors.map(|change| change.after - change.before).sum::<i64>()
+            let (first, changes) = self.lifetime(variable, current);
+            let (before, rest) = changes.split_at(changes.partition_point(|change| change.event < e));
+            let survivors = rest.iter().filter(|change| survives(change.event));
+            before.last().map_or(first, |last| last.after)
+                + survivors.map(|change| change.after - change.before).sum::<i64>()
         };
         let changed = |location, steps: u32| {
-            self.accesses.get(&location).is_some_and(|list| {
-                let since = list.iter().rev().take_while(|&&(f, _)| f >= steps as usize);
-                since
-                    .into_iter()
-                    .any(|&(f, kind)| kind != AccessKind::Read && survives(f))
-            })
+            let changes = self.conflicts(location, AccessKind::Read).map(|change| change.event);
+            let mut since = changes.take_while(|&f| f >= steps as usize);
+            since.any(survives)
         };
         guards.iter().any(|guard| {
             guard.holds(|condition| match condition {
@@ -450,37 +536,28 @@ impl Trace {
     ) -> SmallVec<[(EventIndex, Removed); 4]> {
         let mut before = self.thread_clock(thread);
         let mut races = SmallVec::new();
-        let mut cursors: SmallVec<[(&[AccessAt], AccessKind); 4]> = footprint
+        let mut conflicts: SmallVec<[Conflicts<'_>; 4]> = footprint
             .accesses()
             .iter()
-            .filter_map(|access| Some((self.accesses.get(&access.location)?.as_slice(), access.kind)))
+            .map(|access| self.conflicts(access.location, access.kind))
             .collect();
-        while let Some(e) = cursors
-            .iter()
-            .filter_map(|(list, _)| list.last())
-            .map(|&(e, _)| e)
-            .max()
-        {
+        let latest = |conflicts: &[Conflicts<'_>]| conflicts.iter().filter_map(|c| Some(c.peek()?.event)).max();
+        while let Some(e) = latest(&conflicts) {
             let event = &self.events[e];
-            let conflicts = cursors.iter().any(|&(list, kind)| {
-                list.last()
-                    .is_some_and(|&(last, other)| last == e && kind.conflicts_with(other))
-            });
             let covered = before.get(event.thread()) >= event.index;
-            let possible = conflicts && !covered && event.thread() != thread;
+            let possible = !covered && event.thread() != thread;
             let reversal = possible.then(|| self.reversal(guards, e, &current)).flatten();
             let race = reversal.is_some();
             if let Some(removed) = reversal {
                 before.join(&event.clock);
                 races.push((e, removed));
             }
-            for (list, _) in &mut cursors {
-                if let Some((&(last, kind), rest)) = list.split_last()
-                    && last == e
-                {
-                    // Everything earlier at this location happens before a write that is itself covered.
-                    let done = kind == AccessKind::Write && (race || covered);
-                    *list = if done { &[] } else { rest };
+            for conflicts in &mut conflicts {
+                if conflicts.peek().is_some_and(|next| next.event == e) {
+                    if race || covered {
+                        conflicts.only_this_run();
+                    }
+                    conflicts.next();
                 }
             }
         }
@@ -490,36 +567,66 @@ impl Trace {
     /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is the next operation of `thread` with the given
     /// footprint: the events of `v` that no other event of `v` happens before. The operation itself is
     /// handed out as `None`.
-    pub fn initials(
-        &self,
+    pub fn initials<'a>(
+        &'a self,
         e: EventIndex,
-        removed: &Removed,
+        removed: &'a Removed,
         thread: ThreadId,
-        footprint: &Footprint,
-    ) -> SmallVec<[(ThreadId, Option<EventIndex>); 4]> {
+        footprint: &'a Footprint,
+    ) -> impl Iterator<Item = (ThreadId, Option<EventIndex>)> + 'a {
         let before = self.thread_clock(thread);
         let mut firsts = Firsts::default();
-        let mut initials = SmallVec::new();
         let mut operation_is_initial = true;
-        for f in self.notdep(e).filter(|f| !removed.contains(f)) {
-            let event = &self.events[f];
-            if firsts.admit(event) {
-                initials.push((event.thread(), Some(f)));
+        let mut notdep = self.notdep(e).filter(|f| !removed.contains(f));
+        std::iter::from_fn(move || {
+            for f in notdep.by_ref() {
+                let event = &self.events[f];
+                operation_is_initial = operation_is_initial
+                    && before.get(event.thread()) < event.index
+                    && !event.step.footprint.conflicts_with(footprint);
+                if firsts.admit(event) {
+                    return Some((event.thread(), Some(f)));
+                }
             }
-            if before.get(event.thread()) >= event.index || event.step.footprint.conflicts_with(footprint) {
-                operation_is_initial = false;
-            }
-        }
-        if operation_is_initial {
-            initials.push((thread, None));
-        }
-        initials
+            std::mem::take(&mut operation_is_initial).then_some((thread, None))
+        })
     }
 
     /// The events of `notdep(e, E)` that no other of them happens before.
     pub(crate) fn first_events(&self, e: EventIndex) -> impl Iterator<Item = EventIndex> {
         let mut firsts = Firsts::default();
         self.notdep(e).filter(move |&f| firsts.admit(&self.events[f]))
+    }
+}
+
+/// How a thread moves a variable away from a value and back.
+struct Moves {
+    thread: ThreadId,
+    /// How far it is away; negative on the other side.
+    away: i64,
+    /// How far it was at the nearest; 0 at the start.
+    nearest: i64,
+    /// The event after which it has not come back as near.
+    away_since: Option<EventIndex>,
+}
+
+impl Moves {
+    fn of(thread: ThreadId) -> Self {
+        Moves {
+            thread,
+            away: 0,
+            nearest: 0,
+            away_since: None,
+        }
+    }
+
+    fn add(&mut self, event: EventIndex, by: i64) {
+        self.away += by;
+        if self.away <= self.nearest {
+            (self.nearest, self.away_since) = (self.away, None);
+        } else {
+            self.away_since.get_or_insert(event);
+        }
     }
 }
 
