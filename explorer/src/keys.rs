@@ -1,5 +1,6 @@
 //! Maps and sets whose keys are addresses and counters: one multiplication a key, and the same order in every process.
 
+use crate::random::SplitMix64;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -19,7 +20,7 @@ impl Hasher for KeyHasher {
     }
 
     fn write_u64(&mut self, key: u64) {
-        let mixed = (self.0 ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ key).wrapping_mul(SplitMix64::GAMMA);
         self.0 = mixed ^ (mixed >> 32);
     }
 }

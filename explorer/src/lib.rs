@@ -12,6 +12,7 @@
 //! | [`driver`], [`strategy`] | the search |
 //! | `context`, `learned` | what context-sensitive strategies add to it |
 //! | [`statistics`] | what it counts |
+//! | [`keys`], [`random`] | hashing and chance that are the same in every process |
 
 pub mod clock;
 mod context;
@@ -20,6 +21,7 @@ pub mod footprint;
 pub mod guard;
 pub mod keys;
 mod learned;
+pub mod random;
 pub mod statistics;
 pub mod strategy;
 pub mod system;
@@ -32,6 +34,7 @@ pub use driver::Fault;
 pub use driver::{End, Explorer, Limits, Observer, Report, Verdict};
 pub use footprint::{Access, AccessKind, Awaits, Footprint, Location};
 pub use guard::{Condition, Effect, Guard, Variable};
+pub use random::SplitMix64;
 pub use statistics::Statistics;
 pub use strategy::{Check, Context, Strategy};
 pub use system::{Checkpoint, Failure, Fingerprint, Pending, Step, Stop, System, Transition, Values};

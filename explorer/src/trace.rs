@@ -13,6 +13,7 @@ use crate::clock::VectorClock;
 use crate::footprint::{Access, AccessKind, Awaits, Footprint, Location};
 use crate::guard::{Condition, Effect, Guard, Variable};
 use crate::keys::KeyMap;
+use crate::random::SplitMix64;
 use crate::system::{Step, Transition};
 use crate::thread::ThreadId;
 use smallvec::SmallVec;
@@ -383,14 +384,9 @@ impl Trace {
     /// A digest of how many steps each thread has made.
     pub(crate) fn progress(&self) -> u128 {
         let mix = |(thread, history): (usize, &ThreadHistory)| {
-            // SplitMix64's finaliser, twice over.
-            let half = |salt: u64| {
-                let z = (thread as u64) << 32 ^ history.events.len() as u64 ^ salt;
-                let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-                let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-                u128::from(z ^ (z >> 31))
-            };
-            half(0x9E37_79B9_7F4A_7C15) << 64 | half(0xD1B5_4A32_D192_ED03)
+            let place = (thread as u64) << 32 ^ history.events.len() as u64;
+            let half = |salt: u64| u128::from(SplitMix64::mix(place ^ salt));
+            half(SplitMix64::GAMMA) << 64 | half(0xD1B5_4A32_D192_ED03)
         };
         let moved = self
             .threads

@@ -22,7 +22,8 @@ use crate::thread::{self, Record};
 use crate::{panic, queue, spin};
 use corosensei::CoroutineResult;
 use dpor_explorer::{
-    AccessKind, Checkpoint, Failure, Fingerprint, Location, Pending, Status, Step, Stop, System, ThreadId, Transition,
+    AccessKind, Checkpoint, Failure, Fingerprint, Location, Pending, SplitMix64, Status, Step, Stop, System, ThreadId,
+    Transition,
 };
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
@@ -245,14 +246,7 @@ impl Program {
             .filter(|&thread| Self::runtime().threads[thread].alive)
             .map(|thread| ThreadId(thread as u32))
             .collect();
-        let mut random: u64 = 0;
-        let mut below = |bound: usize| {
-            // Steele, Lea, Flood 2014: SplitMix64.
-            random = random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (random ^ (random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            ((z ^ (z >> 31)) % bound as u64) as usize
-        };
+        let mut random = SplitMix64::new(0);
         for _ in 0..ROUNDS * alive.len() {
             let enabled: SmallVec<[(ThreadId, u32); 8]> = (0..)
                 .zip(self.threads())
@@ -262,7 +256,7 @@ impl Program {
             if enabled.is_empty() {
                 return true;
             }
-            let (thread, alternative) = enabled[below(enabled.len())];
+            let (thread, alternative) = enabled[random.below(enabled.len())];
             if self.advance(Transition { thread, alternative }, true).is_err() {
                 return true;
             }

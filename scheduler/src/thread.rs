@@ -10,7 +10,9 @@ use crate::panic::PanicRecord;
 use crate::runtime::{self, Request, Runtime, of_model, on_model, on_model_in_place};
 use crate::spin::{Registers, Spin};
 use corosensei::{Coroutine, Yielder};
-use dpor_explorer::{Access, AccessKind, BitSet, Failure, Guard, Location, Pending, Status, Stop, ThreadId};
+use dpor_explorer::{
+    Access, AccessKind, BitSet, Failure, Guard, Location, Pending, SplitMix64, Status, Stop, ThreadId,
+};
 use smallvec::SmallVec;
 use std::panic::Location as Caller;
 use std::ptr;
@@ -105,12 +107,12 @@ impl Record {
 
     /// The site together with the object: what a thread comes back to that goes round a loop.
     pub fn place(&self) -> u64 {
-        self.site() ^ self.operation().object.0.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        self.site() ^ self.operation().object.0.wrapping_mul(SplitMix64::GAMMA)
     }
 
     /// The digest of the pending operation: place, kind, and eight bits of the object.
     pub fn signature(&self) -> u64 {
-        let object = self.operation().object.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        let object = self.operation().object.0.wrapping_mul(SplitMix64::GAMMA) >> 56;
         self.site() | object << 56
     }
 

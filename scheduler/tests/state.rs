@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Handle, Lock, Register, spawn};
-use dpor_explorer::{Fingerprint, Step, Stop, System, ThreadId, Transition};
+use dpor_explorer::{Fingerprint, SplitMix64, Step, Stop, System, ThreadId, Transition};
 use dpor_scheduler::{OperationKind, Options, Program, StateImage, spin, time};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -61,7 +61,7 @@ fn after(program: &mut Program, threads: &[u32]) -> Fingerprint {
 }
 
 /// A random schedule and the states after each of its steps; none if exploration must start again.
-fn walk(program: &mut Program, seed: &mut u64) -> Option<Walk> {
+fn walk(program: &mut Program, random: &mut SplitMix64) -> Option<Walk> {
     program.restart();
     let (mut schedule, mut states) = (Vec::new(), Vec::new());
     let mut step = Step::default();
@@ -82,10 +82,7 @@ fn walk(program: &mut Program, seed: &mut u64) -> Option<Walk> {
         if enabled.is_empty() {
             break;
         }
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        *seed ^= *seed << 17;
-        let transition = enabled[*seed as usize % enabled.len()];
+        let transition = enabled[random.below(enabled.len())];
         step.clear();
         let result = program.step(transition, &mut step);
         if matches!(result, Err(Stop::Refine)) {
@@ -103,11 +100,11 @@ fn walk(program: &mut Program, seed: &mut u64) -> Option<Walk> {
 /// Runs random schedules twice, with others between.
 fn is_deterministic(body: impl Fn() + 'static) {
     let mut program = program(body);
-    let mut seed = 0x9E37_79B9_7F4A_7C15;
+    let mut random = SplitMix64::new(0);
     let mut walks = Vec::new();
     let mut tries = 0;
     while walks.len() < 24 {
-        match walk(&mut program, &mut seed) {
+        match walk(&mut program, &mut random) {
             Some(walk) => walks.push(walk),
             None => walks.clear(),
         }
@@ -123,7 +120,7 @@ fn is_deterministic(body: impl Fn() + 'static) {
                 let lines = || differences().iter().map(|d| format!("\n{d}")).collect::<String>();
                 assert!(again.0 == state.0, "after step {i} of {schedule:?}:{}", lines());
             }
-            walk(&mut program, &mut seed);
+            walk(&mut program, &mut random);
         }
     }
     // Prefixes are run again in another way.

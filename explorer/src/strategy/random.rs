@@ -3,26 +3,21 @@
 
 use super::{Race, Rules, all_enabled};
 use crate::driver::State;
+use crate::random::SplitMix64;
 use crate::statistics::Statistics;
 use crate::system::Transition;
 use crate::thread::ThreadId;
 use crate::trace::Trace;
 
 pub(super) struct Random {
-    state: u64,
+    numbers: SplitMix64,
 }
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Random { state: seed }
-    }
-
-    /// SplitMix64 (Steele, Lea and Flood 2014).
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        Random {
+            numbers: SplitMix64::new(seed),
+        }
     }
 }
 
@@ -32,9 +27,9 @@ impl Rules for Random {
     }
 
     fn pick(&mut self, state: &State) -> Option<Transition> {
-        let thread = self.next() as usize % state.enabled.len();
+        let thread = self.numbers.below(state.enabled.len());
         let (thread, alternatives) = &state.enabled[thread];
-        let alternative = self.next() as usize % alternatives.len();
+        let alternative = self.numbers.below(alternatives.len());
         let alternative = alternatives.iter().nth(alternative)?;
         Some(Transition {
             thread: *thread,

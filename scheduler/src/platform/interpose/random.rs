@@ -4,6 +4,7 @@ use super::system_call;
 use crate::memory::arena::in_program;
 use crate::memory::region;
 use crate::{ownership, runtime};
+use dpor_explorer::SplitMix64;
 use libc::c_long;
 
 /// The seed of the next random bytes, if they are to be the same in every execution: it depends on the thread, and on
@@ -25,18 +26,15 @@ fn draw() -> Option<u64> {
     None
 }
 
-/// Fills `size` bytes with the stream of SplitMix64 (Steele, Lea, Flood 2014) that `seed` starts.
+/// Fills `size` bytes with the stream that `seed` starts.
 ///
 /// # Safety
 ///
 /// The bytes can be written.
 unsafe fn fill(buffer: *mut u8, size: usize, seed: u64) {
-    let mut state = seed.wrapping_mul(0xD1B5_4A32_D192_ED03);
+    let mut stream = SplitMix64::new(seed.wrapping_mul(0xD1B5_4A32_D192_ED03));
     for start in (0..size).step_by(8) {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut word = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        word ^= word >> 31;
+        let word = stream.draw();
         // SAFETY: the caller's promise; no more than the rest is written.
         unsafe { std::ptr::copy_nonoverlapping((&raw const word).cast(), buffer.add(start), (size - start).min(8)) };
     }
