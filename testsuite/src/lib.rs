@@ -10,6 +10,7 @@ pub mod oracle;
 pub mod papers;
 pub mod peer_suites;
 pub mod programs;
+pub mod registry;
 pub mod report;
 pub mod rust_programs;
 pub mod surface;

@@ -1,6 +1,7 @@
 //! Fetches the tests of a suite and builds them.
 
 use super::plan::{Plan, Treatment};
+use crate::registry;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,19 +32,6 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// `cargo metadata`.
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    manifest_path: PathBuf,
-}
-
 impl Suite {
     /// Fetches, changes and builds the tests, in a folder of the target folder.
     ///
@@ -52,7 +40,7 @@ impl Suite {
     pub fn build(package: &str) -> Result<Suite, String> {
         let plan = Plan::of(package)?;
         let work = crate::tool::target_folder().join("tmp/peer-suites");
-        let source = fetch(&plan, &work)?;
+        let source = registry::source(&plan.package, &plan.version)?;
         let project = work.join(package);
         let said = |error| format!("{}: {error}", project.display());
         if project.exists() {
@@ -85,32 +73,6 @@ impl Suite {
     }
 }
 
-/// The folder of the package's sources, in Cargo's registry.
-fn fetch(plan: &Plan, work: &Path) -> Result<PathBuf, String> {
-    let Plan { package, version, .. } = plan;
-    let project = work.join(format!("fetch-{package}"));
-    fs::create_dir_all(project.join("src")).map_err(|error| format!("{}: {error}", project.display()))?;
-    write(&project.join("src/lib.rs"), "")?;
-    let manifest = format!(
-        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n{package} = \"={version}\"\n"
-    );
-    write(&project.join("Cargo.toml"), &manifest)?;
-    let output = cargo(&project)
-        .args(["metadata", "--format-version", "1"])
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| error.to_string())?;
-    let metadata: Metadata = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("{package} {version} cannot be fetched: {error}"))?;
-    let found = metadata
-        .packages
-        .into_iter()
-        .find(|found| found.name == *package && found.version == *version)
-        .ok_or(format!("{package} {version} was not fetched"))?;
-    let folder = found.manifest_path.parent().map(Path::to_path_buf);
-    folder.ok_or(format!("{package} has no folder"))
-}
-
 fn cargo(project: &Path) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(project);
@@ -118,11 +80,7 @@ fn cargo(project: &Path) -> Command {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    // Cargo goes by the time of change.
-    if fs::read_to_string(path).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    registry::write(path, text.as_bytes()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn manifest(plan: &Plan) -> String {

@@ -1,7 +1,7 @@
-//! Fetching crates, and copying them.
+//! Copies of crates.
 
+use crate::registry;
 use crate::wild::{Change, Crate, Table, folder};
-use cargo_metadata::MetadataCommand;
 use regex::Regex;
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ pub struct Source {
 /// # Panics
 /// If Cargo cannot fetch it, if nothing can be written, or if a change fits nothing.
 pub fn fetch(table: &Table, krate: &Crate) -> Source {
-    let original = download(krate);
+    let original = registry::source(&krate.name, &krate.version).unwrap_or_else(|error| panic!("{error}"));
     let copy = folder().join("src").join(krate.id());
     let general = table
         .small
@@ -40,30 +40,6 @@ pub fn fetch(table: &Table, krate: &Crate) -> Source {
         panic!("{}: nothing in {} is `{}`", krate.id(), path.display(), change.pattern);
     }
     Source { folder: copy }
-}
-
-/// Has Cargo fetch a crate, by way of a package that depends on it: the folder of its source.
-fn download(krate: &Crate) -> PathBuf {
-    let project = folder().join("fetch").join(krate.id());
-    let manifest = project.join("Cargo.toml");
-    let text = format!(
-        "[package]\nname = \"fetch\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[dependencies]\n{} = {{ version = \
-         \"={}\", default-features = false }}\n\n[workspace]\n",
-        krate.name, krate.version
-    );
-    fs::create_dir_all(&project)
-        .and_then(|()| fs::write(project.join("lib.rs"), ""))
-        .and_then(|()| fs::write(&manifest, text))
-        .unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
-    let metadata = MetadataCommand::new()
-        .manifest_path(&manifest)
-        .other_options(["--filter-platform".into(), "x86_64-unknown-linux-gnu".into()])
-        .exec()
-        .unwrap_or_else(|error| panic!("{} cannot be fetched: {error}", krate.id()));
-    let package = metadata.packages.iter().find(|package| *package.name == krate.name);
-    let package = package.expect("a dependency is among the packages");
-    let folder = package.manifest_path.parent().expect("a manifest is in a folder");
-    folder.as_std_path().into()
 }
 
 /// Copies a crate with changes, and says which of them matched. Files that are as they should be are left alone, so that Cargo
@@ -97,10 +73,7 @@ fn copy_changed(from: &Path, to: &Path, changes: &[(&Path, &Change, Regex)]) -> 
                     *matched = true;
                 }
             }
-            let copy = to.join(&path);
-            if fs::read(&copy).ok().as_ref() != Some(&bytes) {
-                fs::write(&copy, bytes)?;
-            }
+            registry::write(&to.join(&path), &bytes)?;
         }
     }
     Ok(matched)
