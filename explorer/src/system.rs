@@ -2,7 +2,7 @@
 
 use crate::footprint::Footprint;
 use crate::guard::{Effect, Guard, Variable};
-use crate::thread::{Status, ThreadId};
+use crate::thread::{BitSet, Status, ThreadId};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -15,6 +15,16 @@ pub struct Transition {
     pub thread: ThreadId,
     /// The alternative of its pending operation; 0 for an operation that has only one.
     pub alternative: u32,
+}
+
+impl Transition {
+    /// The transitions that are enabled, in order of threads, if these are the threads' statuses.
+    pub fn enabled(statuses: &[Status]) -> impl Iterator<Item = Transition> + '_ {
+        (0..).map(ThreadId).zip(statuses).flat_map(|(thread, status)| {
+            let alternatives = status.alternatives().into_iter().flat_map(BitSet::iter);
+            alternatives.map(move |alternative| Transition { thread, alternative })
+        })
+    }
 }
 
 impl fmt::Display for Transition {

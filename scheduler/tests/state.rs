@@ -66,19 +66,7 @@ fn walk(program: &mut Program, random: &mut SplitMix64) -> Option<Walk> {
     let (mut schedule, mut states) = (Vec::new(), Vec::new());
     let mut step = Step::default();
     while schedule.len() < 60 {
-        let enabled: Vec<_> = program
-            .threads()
-            .iter()
-            .zip(0u32..)
-            .filter_map(|(status, thread)| Some((thread, status.alternatives()?.clone())))
-            .flat_map(|(thread, alternatives)| {
-                let thread = ThreadId(thread);
-                alternatives
-                    .iter()
-                    .map(|alternative| Transition { thread, alternative })
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let enabled: Vec<_> = Transition::enabled(program.threads()).collect();
         if enabled.is_empty() {
             break;
         }

@@ -61,11 +61,7 @@ pub fn enumerate<S: System, V>(
 
 /// The enabled transitions, last thread first.
 pub fn enabled<S: System>(system: &S) -> Vec<Transition> {
-    let threads = (0u32..).map(dpor_explorer::ThreadId).zip(system.threads());
-    let mut all: Vec<Transition> = threads
-        .filter_map(|(thread, status)| Some((thread, status.alternatives()?)))
-        .flat_map(|(thread, set)| set.iter().map(move |alternative| Transition { thread, alternative }))
-        .collect();
+    let mut all: Vec<Transition> = Transition::enabled(system.threads()).collect();
     all.reverse();
     all
 }

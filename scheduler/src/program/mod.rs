@@ -1,31 +1,28 @@
 //! The explored program as a [`System`].
 
+mod crash;
+mod reports;
+mod step;
+mod stuck;
+
+pub use crash::{Crash, CrashReporter, on_crash};
+
 use crate::failure;
-use crate::label::Label;
 use crate::memory::arena::{self, HeapFault};
 use crate::memory::region;
-use crate::memory::stacks;
 use crate::memory::statics::{Statics, StaticsImage};
-use crate::memory::switch;
 use crate::memory::tls::TlsBlock;
-use crate::operation::{OperationKind, values_now};
+use crate::operation::OperationKind;
 use crate::options::Options;
-use crate::output::Output;
-use crate::panic::PanicRecord;
 use crate::platform::interpose;
-use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
-use crate::report::{BlockedReport, Source, StepReport, StepTrace, ThreadReport};
-use crate::runtime::{self, Request, Runtime, runtime};
-use crate::spin::Awaiting;
+use crate::report::StepTrace;
+use crate::runtime::{self, Runtime, runtime};
 use crate::state::{self, StateImage, leaks};
 use crate::thread::{self, Record};
-use crate::{panic, queue, spin};
-use corosensei::CoroutineResult;
+use crate::{panic, queue};
 use dpor_explorer::{
-    AccessKind, Checkpoint, Failure, Fingerprint, Location, Pending, SplitMix64, Status, Step, Stop, System, ThreadId,
-    Transition,
+    Checkpoint, Failure, Fingerprint, Location, Pending, Status, Step, Stop, System, ThreadId, Transition,
 };
-use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fmt, mem};
@@ -44,57 +41,6 @@ impl fmt::Display for SetupError {
 }
 
 impl std::error::Error for SetupError {}
-
-/// What a fatal signal says of the explored program. For [`on_crash`].
-#[derive(Clone, Copy, Debug)]
-pub struct Crash {
-    /// The signal's number.
-    pub signal: i32,
-    /// The address that was accessed; 0 if the signal is not about an access.
-    pub address: usize,
-    /// The model thread that ran.
-    pub thread: Option<ThreadId>,
-    /// The thread's stack is used up.
-    pub stack_overflow: bool,
-}
-
-impl Crash {
-    fn of(info: &CrashInfo) -> Crash {
-        let overflowing = match info.kind {
-            CrashKind::StackOverflow(thread) => Some(thread),
-            _ => None,
-        };
-        Crash {
-            signal: info.signal,
-            address: info.address,
-            thread: overflowing.or(info.thread).map(|thread| ThreadId(thread as u32)),
-            stack_overflow: overflowing.is_some(),
-        }
-    }
-}
-
-/// Reports fatal signals of the calling OS thread, as long as it lives.
-pub struct CrashReporter(#[expect(dead_code, reason = "held for its destructor")] CrashHandler);
-
-/// Has `callback` called when the calling OS thread receives a fatal signal. It must be async-signal-safe, and may
-/// end the process; otherwise the handler that was there before goes on.
-///
-/// # Errors
-/// Another reporter is alive, or there is no memory.
-pub fn on_crash(callback: fn(Crash)) -> Result<CrashReporter, SetupError> {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    #[unsafe(link_section = ".dpor.data")]
-    static CALLBACK: AtomicUsize = AtomicUsize::new(0);
-    CALLBACK.store(callback as usize, Ordering::Relaxed);
-    let handler = CrashHandler::install(|info| {
-        // SAFETY: only the function above stores here, and only values of this type.
-        let callback = unsafe { mem::transmute::<usize, fn(Crash)>(CALLBACK.load(Ordering::Relaxed)) };
-        callback(Crash::of(info));
-    });
-    handler
-        .map(CrashReporter)
-        .map_err(|error| SetupError(format!("cannot watch for crashes: {error}")))
-}
 
 /// A concurrent program, run step by step in this process.
 ///
@@ -220,145 +166,6 @@ impl Program {
         StateImage::of(runtime)
     }
 
-    /// From here on, threads that only repeat themselves are held back.
-    pub fn hold_spinning(&mut self) {
-        let runtime = Self::runtime();
-        runtime.spin_blocks = true;
-        runtime.stale = true;
-        runtime.threads.iter_mut().for_each(|record| record.moved = true);
-    }
-
-    /// From here on, threads that only repeat themselves go on.
-    fn release_spinning(&mut self) {
-        self.hold_spinning();
-        Self::runtime().spin_blocks = false;
-    }
-
-    /// Runs on, threads in turn by chance. Says whether the program gets anywhere: to the end of a thread, to an operation that it
-    /// has not come to before, to a failure, or to where nobody can go on.
-    ///
-    /// A loop that takes a lock and gives it back is held back where it stands, which may be with the lock; others that wait for
-    /// the lock are not for ever.
-    fn try_out(&mut self) -> bool {
-        /// So many steps a thread gets, about. With fewer than that a loop is left by whoever waits for another to go round.
-        const ROUNDS: usize = 1000;
-        let alive: SmallVec<[ThreadId; 8]> = (0..Self::runtime().threads.len())
-            .filter(|&thread| Self::runtime().threads[thread].alive)
-            .map(|thread| ThreadId(thread as u32))
-            .collect();
-        let mut random = SplitMix64::new(0);
-        for _ in 0..ROUNDS * alive.len() {
-            let enabled: SmallVec<[(ThreadId, u32); 8]> = (0..)
-                .zip(self.threads())
-                .filter_map(|(thread, status)| Some((ThreadId(thread), status.alternatives()?)))
-                .flat_map(|(thread, alternatives)| alternatives.iter().map(move |alternative| (thread, alternative)))
-                .collect();
-            if enabled.is_empty() {
-                return true;
-            }
-            let (thread, alternative) = enabled[random.below(enabled.len())];
-            if self.advance(Transition { thread, alternative }, true).is_err() {
-                return true;
-            }
-            if alive
-                .iter()
-                .any(|thread| !Self::runtime().threads[thread.index()].alive)
-            {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// What the last step of a traced execution did.
-    pub fn last_step(&self) -> Option<StepReport> {
-        Self::runtime().trace.as_ref().and_then(|trace| trace.last.clone())
-    }
-
-    /// The kind and place of a thread's pending operation.
-    pub fn pending_operation(&self, thread: ThreadId) -> Option<(OperationKind, Option<Source>)> {
-        let runtime = Self::runtime();
-        let record = runtime.threads.get(thread.index()).filter(|record| record.alive)?;
-        Some((record.operation().kind, runtime.source(record)))
-    }
-
-    /// The threads that exist or have existed in this execution.
-    pub fn thread_reports(&self) -> Vec<ThreadReport> {
-        let created = Self::runtime()
-            .threads
-            .iter()
-            .enumerate()
-            .filter(|(_, record)| record.created);
-        let report = |(i, record): (usize, &Record)| ThreadReport {
-            id: ThreadId(i as u32),
-            parent: record.parent,
-            name: record.name.clone(),
-            source: record.created_at.map(Source::from),
-        };
-        created.map(report).collect()
-    }
-
-    /// The last panic of a thread in this execution.
-    pub fn last_panic(&self, thread: ThreadId) -> Option<PanicRecord> {
-        Self::runtime()
-            .threads
-            .get(thread.index())
-            .and_then(|record| record.panic.clone())
-    }
-
-    /// The name of a thread for reports, if the program gave it one.
-    pub fn thread_name(&self, thread: ThreadId) -> Option<String> {
-        Self::runtime()
-            .threads
-            .get(thread.index())
-            .and_then(|record| record.name.clone())
-    }
-
-    /// The thread that moved last.
-    pub fn last_thread(&self) -> ThreadId {
-        Self::runtime().current
-    }
-
-    /// The threads that are blocked now.
-    pub fn blocked(&self) -> Vec<BlockedReport> {
-        let runtime = Self::runtime();
-        let blocked = runtime
-            .threads
-            .iter()
-            .enumerate()
-            .filter(|(_, record)| record.alive && record.status(true) == Status::Blocked);
-        let report = |(i, record): (usize, &Record)| {
-            let operation = record.operation();
-            BlockedReport {
-                thread: ThreadId(i as u32),
-                name: record.display_name(),
-                kind: operation.kind,
-                object: operation.object,
-                source: runtime.source(record),
-                spinning: record.spin.awaiting().is_some(),
-                holder: runtime.trace.as_ref().and_then(|trace| trace.holder(operation.object)),
-            }
-        };
-        blocked.map(report).collect()
-    }
-
-    /// What the current execution has printed.
-    pub fn output(&self) -> &[Output] {
-        &Self::runtime().output
-    }
-
-    /// Counts the labels that the current execution has reached as those of a complete one.
-    pub fn count_labels(&mut self) {
-        Self::runtime().labels.complete();
-    }
-
-    /// The labels that were reached or required in any execution, the current one included.
-    pub fn labels(&mut self) -> Vec<Label> {
-        let labels = &mut Self::runtime().labels;
-        labels.end();
-        labels.all()
-    }
-
     /// The creation path of every thread id, in order of ids: the creator, and that it is its n-th child.
     pub fn thread_table(&self) -> Vec<(ThreadId, u32)> {
         Self::runtime()
@@ -447,60 +254,6 @@ impl Program {
         }
         runtime.threads[ThreadId::MAIN.index()].time = std::time::Duration::ZERO;
     }
-
-    /// Runs the thread, and the threads that it creates, until all of them are at scheduling points.
-    fn run(thread: ThreadId) -> Result<(), Stop> {
-        let mut running: SmallVec<[ThreadId; 2]> = SmallVec::from_iter([thread]);
-        while let Some(&top) = running.last() {
-            let runtime = Self::runtime();
-            runtime.current = top;
-            // They hold for a suspended thread only.
-            runtime.threads[top.index()].registers = std::ptr::null();
-            runtime.switch_tls(Some(top));
-            let coroutine = &raw mut *runtime.threads[top.index()].coroutine;
-            // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a coroutine. It stays
-            // in its box while the list of threads grows.
-            let result = unsafe { switch::resume(coroutine, runtime.clean) };
-            let runtime = Self::runtime();
-            match result {
-                CoroutineResult::Return(()) => {
-                    runtime.threads[top.index()].alive = false;
-                    running.pop();
-                    if running.is_empty() {
-                        spin::stepped(runtime, top);
-                    }
-                }
-                CoroutineResult::Yield(()) => match runtime.request.take() {
-                    Some(Request::Point) => {
-                        // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers.
-                        if let Some(registers) = unsafe { runtime.threads[top.index()].registers.as_ref() } {
-                            stacks::note_depth(registers.stack().start);
-                        }
-                        running.pop();
-                        if running.is_empty() {
-                            spin::stepped(runtime, top);
-                        }
-                        if spin::arrived(runtime, top) {
-                            for stopped in running {
-                                runtime.threads[stopped.index()].abandon();
-                            }
-                            return Err(Stop::Refine);
-                        }
-                    }
-                    Some(Request::Spawn(child)) => running.push(child),
-                    Some(Request::Stop(stop)) => {
-                        // What they had pending at the start of the step is gone from their stacks.
-                        for stopped in running {
-                            runtime.threads[stopped.index()].abandon();
-                        }
-                        return Err(stop);
-                    }
-                    None => unreachable!("a coroutine suspends with a request"),
-                },
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Drop for Program {
@@ -541,54 +294,6 @@ fn bring_up_to_date(runtime: &mut Runtime) {
         refresh(runtime);
     }
     runtime.save_tls();
-}
-
-impl Program {
-    /// Runs the transition; the record of the step is left in the runtime.
-    fn advance(&mut self, transition: Transition, repeating: bool) -> Result<(), Stop> {
-        let thread = transition.thread;
-        let runtime = Self::runtime();
-        runtime.repeating = repeating;
-        runtime.stale = true;
-        let source = runtime
-            .trace
-            .is_some()
-            .then(|| runtime.source(&runtime.threads[thread.index()]))
-            .flatten();
-        let Runtime { threads, step: own, .. } = runtime;
-        let record = &mut threads[thread.index()];
-        record.moved = true;
-        own.clear();
-        own.signature = record.signature();
-        let operation = record.operation();
-        let (kind, object) = (operation.kind, operation.object);
-        if !operation.alternatives.is_empty() || record.spin.awaiting().is_some() {
-            for access in record.enabling_accesses() {
-                own.footprint.add(access.location, access.kind);
-            }
-            if !repeating {
-                own.guards = record.guards();
-                own.values = values_now(&own.guards);
-            }
-        }
-        runtime.chosen = transition.alternative;
-        runtime.steps += 1;
-        let main_ran_before = runtime.main_result.is_some();
-        spin::begins(runtime, thread);
-        let result = Self::run(thread);
-        let runtime = Self::runtime();
-        if runtime.trace.is_some() {
-            report_step(runtime, thread, kind, object, source);
-        }
-        if let Err(Stop::Refine) = result {
-            runtime.labels.start_again();
-        }
-        result?;
-        match &runtime.main_result {
-            Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl System for Program {
@@ -679,26 +384,12 @@ impl System for Program {
                 leaks::find(runtime).map_or(Ok(()), Err)
             }
             Some(result) => result.clone(),
-            None => Err(stuck(&self.blocked())),
+            None => Err(stuck::failure(&self.blocked())),
         }
     }
 
     fn goes_on(&mut self) -> bool {
-        let runtime = Self::runtime();
-        let held = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::writes);
-        // A traced execution is that of a failure that has been judged.
-        if runtime.trace.is_some() || !runtime.threads.iter().any(held) {
-            return false;
-        }
-        let refinements = runtime.refinements.clone();
-        let in_place = mem::replace(&mut runtime.learn_in_place, true);
-        self.release_spinning();
-        let goes_on = self.try_out();
-        let runtime = Self::runtime();
-        runtime.refinements = refinements;
-        runtime.learn_in_place = in_place;
-        runtime.spin_blocks = true;
-        goes_on
+        self.goes_on_if_released()
     }
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {
@@ -724,40 +415,6 @@ impl System for Program {
     }
 }
 
-/// The failure of an execution in which nobody can run and the test has not ended.
-fn stuck(blocked: &[BlockedReport]) -> Failure {
-    use std::fmt::Write;
-    let spinning = blocked.iter().any(|thread| thread.spinning);
-    let (kind, mut message) = match (spinning, blocked.len()) {
-        (true, 1) => ("livelock", "1 thread repeats itself for ever".to_owned()),
-        (true, n) => ("livelock", format!("{n} threads wait or repeat themselves for ever")),
-        (false, 1) => ("deadlock", "1 thread waits for ever".to_owned()),
-        (false, n) => ("deadlock", format!("{n} threads wait for ever")),
-    };
-    for thread in blocked {
-        let waits = if thread.spinning {
-            "repeats itself at"
-        } else {
-            "waits at"
-        };
-        let _ = write!(
-            message,
-            "\n  {} ({}) {waits} {}",
-            thread.thread, thread.name, thread.kind
-        );
-        if let Some(source) = &thread.source {
-            let _ = write!(message, " {source}");
-        }
-        if let Some((holder, source)) = &thread.holder {
-            let _ = write!(message, ", held by {holder}");
-            if let Some(source) = source {
-                let _ = write!(message, " since {source}");
-            }
-        }
-    }
-    Failure { kind, message }
-}
-
 fn panic_failure(record: &Record) -> Failure {
     let message = match &record.panic {
         Some(panic) => match &panic.location {
@@ -767,35 +424,6 @@ fn panic_failure(record: &Record) -> Failure {
         None => "a panic whose hook did not run (resume_unwind)".to_owned(),
     };
     Failure { kind: "panic", message }
-}
-
-fn report_step(runtime: &mut Runtime, thread: ThreadId, kind: OperationKind, object: Location, source: Option<Source>) {
-    use OperationKind as K;
-    let touched = runtime
-        .step
-        .footprint
-        .accesses()
-        .iter()
-        .find(|access| access.location == object);
-    let changes = touched.is_some_and(|access| access.kind != AccessKind::Read);
-    let acquires = matches!(
-        kind,
-        K::Lock | K::TryLock | K::ReadLock | K::TryReadLock | K::WriteLock | K::TryWriteLock
-    );
-    let Some(trace) = &mut runtime.trace else { return };
-    if acquires && changes {
-        trace.acquired(thread, object, source.clone());
-    }
-    let detail = trace.take_notes();
-    let spawned = runtime.step.spawned.to_vec();
-    trace.last = Some(StepReport {
-        thread,
-        kind,
-        object,
-        source,
-        detail,
-        spawned,
-    });
 }
 
 fn heap_fault(fault: HeapFault, address: usize) {

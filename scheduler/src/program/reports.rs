@@ -1,0 +1,101 @@
+//! What can be seen of the execution.
+
+use super::Program;
+use crate::label::Label;
+use crate::operation::OperationKind;
+use crate::output::Output;
+use crate::panic::PanicRecord;
+use crate::report::{BlockedReport, Source, StepReport, ThreadReport};
+use crate::thread::Record;
+use dpor_explorer::{Status, ThreadId};
+
+impl Program {
+    /// What the last step of a traced execution did.
+    pub fn last_step(&self) -> Option<StepReport> {
+        Self::runtime().trace.as_ref().and_then(|trace| trace.last.clone())
+    }
+
+    /// The kind and place of a thread's pending operation.
+    pub fn pending_operation(&self, thread: ThreadId) -> Option<(OperationKind, Option<Source>)> {
+        let runtime = Self::runtime();
+        let record = runtime.threads.get(thread.index()).filter(|record| record.alive)?;
+        Some((record.operation().kind, runtime.source(record)))
+    }
+
+    /// The threads that exist or have existed in this execution.
+    pub fn thread_reports(&self) -> Vec<ThreadReport> {
+        let created = Self::runtime()
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, record)| record.created);
+        let report = |(i, record): (usize, &Record)| ThreadReport {
+            id: ThreadId(i as u32),
+            parent: record.parent,
+            name: record.name.clone(),
+            source: record.created_at.map(Source::from),
+        };
+        created.map(report).collect()
+    }
+
+    /// The last panic of a thread in this execution.
+    pub fn last_panic(&self, thread: ThreadId) -> Option<PanicRecord> {
+        Self::runtime()
+            .threads
+            .get(thread.index())
+            .and_then(|record| record.panic.clone())
+    }
+
+    /// The name of a thread for reports, if the program gave it one.
+    pub fn thread_name(&self, thread: ThreadId) -> Option<String> {
+        Self::runtime()
+            .threads
+            .get(thread.index())
+            .and_then(|record| record.name.clone())
+    }
+
+    /// The thread that moved last.
+    pub fn last_thread(&self) -> ThreadId {
+        Self::runtime().current
+    }
+
+    /// The threads that are blocked now.
+    pub fn blocked(&self) -> Vec<BlockedReport> {
+        let runtime = Self::runtime();
+        let blocked = runtime
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, record)| record.alive && record.status(true) == Status::Blocked);
+        let report = |(i, record): (usize, &Record)| {
+            let operation = record.operation();
+            BlockedReport {
+                thread: ThreadId(i as u32),
+                name: record.display_name(),
+                kind: operation.kind,
+                object: operation.object,
+                source: runtime.source(record),
+                spinning: record.spin.awaiting().is_some(),
+                holder: runtime.trace.as_ref().and_then(|trace| trace.holder(operation.object)),
+            }
+        };
+        blocked.map(report).collect()
+    }
+
+    /// What the current execution has printed.
+    pub fn output(&self) -> &[Output] {
+        &Self::runtime().output
+    }
+
+    /// Counts the labels that the current execution has reached as those of a complete one.
+    pub fn count_labels(&mut self) {
+        Self::runtime().labels.complete();
+    }
+
+    /// The labels that were reached or required in any execution, the current one included.
+    pub fn labels(&mut self) -> Vec<Label> {
+        let labels = &mut Self::runtime().labels;
+        labels.end();
+        labels.all()
+    }
+}
