@@ -2,18 +2,19 @@
 //! fast. Every test is complete unless the table says what keeps it from that. All crates, and the page of the book about
 //! them: `cargo run --release -p dpor-testsuite --bin wild-crates`.
 
-use dpor_testsuite::wild::{Bounds, Class, Run, Table, fetch, summary};
+use dpor_testsuite::wild::{Circumstances, Class, Run, Table, summary};
 
 #[test]
 fn fast_crates() {
-    let bounds = Bounds {
-        max_time: "60s".into(),
+    let limits = Circumstances {
+        max_time: 60,
         stall: "10".into(),
+        ..Circumstances::now()
     };
     let table = Table::read();
     let mut mismatches = Vec::new();
     for krate in table.crates.iter().filter(|krate| krate.fast) {
-        let run = Run::new(krate, &fetch(&table, krate), &bounds);
+        let run = Run::new(&table, krate, &limits.of(&table, krate));
         println!("{}", summary(&run));
         let concurrent = run.tests.iter().filter(|test| test.is_concurrent()).count();
         if run.error.is_some() || concurrent == 0 {

@@ -4,19 +4,30 @@
 //! fetches their sources with Cargo and puts a copy, with these changes, under `tmp/wild` of the target folder. [`Run`] is what the
 //! tool said of the tests of one crate, and [`page`] shows it all.
 
+mod call;
+mod circumstances;
 mod page;
 mod run;
 mod source;
 mod table;
 
+pub use circumstances::Circumstances;
 pub use page::{page, summary};
-pub use run::{Bounds, Class, Run, Tested};
+pub use run::{Class, Run, Tested};
 pub use source::{Source, fetch};
 pub use table::{Change, Crate, Table};
 
+use std::fs;
 use std::path::PathBuf;
 
 /// Where copies, logs and results are kept.
 pub fn folder() -> PathBuf {
     crate::tool::target_folder().join("tmp").join("wild")
+}
+
+/// Where logs and results are.
+fn logs() -> PathBuf {
+    let folder = folder().join("log");
+    fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    folder
 }

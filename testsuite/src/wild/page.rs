@@ -1,7 +1,7 @@
 //! The page of the book that shows what came of the crates.
 
-use crate::wild::{Class, Crate, Run, Table, Tested};
-use std::collections::BTreeMap;
+use crate::wild::{Circumstances, Class, Crate, Run, Table, Tested};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// How many tests came to what.
@@ -32,9 +32,6 @@ impl Counts {
 
 /// A line about a crate.
 pub fn summary(run: &Run) -> String {
-    if let Some(error) = &run.error {
-        return format!("{}: {error}", run.id);
-    }
     let Counts {
         complete,
         failed,
@@ -42,9 +39,10 @@ pub fn summary(run: &Run) -> String {
         alone,
         not_applicable,
     } = Counts::of(run);
+    let error = run.error.iter().map(|error| format!("; {error}")).collect::<String>();
     format!(
         "{}: {complete} complete, {failed} failed, {incomplete} incomplete, {alone} of one thread, {not_applicable} not \
-         applicable, in {:.0} s",
+         applicable, in {:.0} s{error}",
         run.id, run.seconds
     )
 }
@@ -56,39 +54,42 @@ Crates from crates.io, with their own unit and integration tests, unmodified, un
 
 ```console
 $ cargo run --release -p dpor-testsuite --bin wild-crates               # all of them, and this page
+$ cargo run --release -p dpor-testsuite --bin wild-crates -- --resume   # those that are left after an interruption
 $ cargo run --release -p dpor-testsuite --bin wild-crates -- flume bus  # some of them
 ```
 
-fetches them, builds them and their dev-dependencies against the facades, and explores each test with `--max-time 10s --stall 3`. Which crates, versions, targets and tests is
-told by `testsuite/wild/crates.toml`, and so is what is changed from outside: where a test loops thousands of times, or over many threads, its constants are made
-small in the copy that is compiled (those that were changed are listed below). What the tool printed is kept in `tmp/wild/log` of the target folder.
+fetches them, builds them and their dev-dependencies against the facades, and explores each test within limits. Which crates, versions, targets and tests is told by `testsuite/wild/crates.toml`, and so is what is
+changed from outside: where a test loops thousands of times, or over many threads, its constants are made small in the copy that is compiled. Every such change is listed below. What the tool printed is kept in
+`tmp/wild/log` of the target folder. A few small crates are run with the other tests (`tests/wild.rs`).
 
-*One thread*: tests that are complete and in which no second thread was ever made; there is nothing to explore in them. *Not applicable*: tests that did not run, for the reason
-told below. A test that is *incomplete* has not failed in any of the executions that were run.
+* **complete**: tests in which a second thread was made, and of which all is explored.
+* **incomplete**: something is left to explore; none of the executions that were run has failed. [Why](#why-tests-are-incomplete) is told below.
+* **failed**: a schedule was found in which the test fails. Each is told of below, with its seed unless that is very long. To replay it, run the command in the crate's copy, `tmp/wild/src/CRATE-VERSION` of the target folder.
+* **one thread**: complete, and no second thread was ever made; there is nothing to explore.
+* **not applicable**: tests that were not run, for the reason told below. Most order their threads by sleeping: see [limits](limits.md#time).
 
 ";
 
 /// The page: a table, and a section for each crate of which there is more to say.
-///
-/// # Panics
-/// Never: a `String` takes anything.
 pub fn page(table: &Table, runs: &[(&Crate, Run)]) -> String {
     let mut out = String::from(HEAD);
-    out.push_str("| crate | version | complete | failed | incomplete | one thread | not applicable |\n|---|---|---:|---:|---:|---:|---:|\n");
+    circumstances(&mut out, runs);
+    out.push_str(
+        "| crate | complete | incomplete | failed | one thread | not applicable |\n|---|---:|---:|---:|---:|---:|\n",
+    );
     let mut total = Counts::default();
     for (krate, run) in runs {
         let counts = Counts::of(run);
-        row(&mut out, &krate.name, &krate.version, &counts);
+        row(&mut out, &format!("{} {}", krate.name, krate.version), &counts);
         total.complete += counts.complete;
         total.failed += counts.failed;
         total.incomplete += counts.incomplete;
         total.alone += counts.alone;
         total.not_applicable += counts.not_applicable;
     }
-    row(&mut out, "**all**", "", &total);
-    out.push_str(
-        "\nChanges of constants that are made in many crates:\n\n| regular expression | replaced with |\n|---|---|\n",
-    );
+    row(&mut out, "**all**", &total);
+    causes(&mut out, runs);
+    out.push_str("\n## Changes that are made in many crates\n\n| regular expression | replaced with |\n|---|---|\n");
     for change in &table.small {
         let pattern = change.pattern.replace('|', "\\|");
         put(&mut out, format_args!("| `{pattern}` | `{}` |", change.with));
@@ -99,7 +100,51 @@ pub fn page(table: &Table, runs: &[(&Crate, Run)]) -> String {
     out
 }
 
-fn row(out: &mut String, name: &str, version: &str, counts: &Counts) {
+/// Under which circumstances the runs were made.
+fn circumstances(out: &mut String, runs: &[(&Crate, Run)]) {
+    let all = |of: &dyn Fn(&Circumstances) -> String| -> String {
+        let values: BTreeSet<String> = runs.iter().map(|(_, run)| of(&run.circumstances)).collect();
+        values.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let seconds: f64 = runs.iter().map(|(_, run)| run.seconds).sum();
+    put(
+        out,
+        format_args!(
+            "Run on {}, with {}, on {}, with `{}`; that took {:.0} minutes, builds included.\n",
+            all(&|c| c.date.clone()),
+            all(&|c| c.toolchain.clone()),
+            all(&|c| c.machine.clone()),
+            all(&|c| format!(
+                "--max-time {} --stall {} --test-jobs {}",
+                c.max_time, c.stall, c.test_jobs
+            )),
+            seconds / 60.0
+        ),
+    );
+}
+
+/// How many tests are incomplete for which cause.
+fn causes(out: &mut String, runs: &[(&Crate, Run)]) {
+    let mut causes: BTreeMap<&str, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
+    for (krate, run) in runs {
+        for test in &run.tests {
+            if let Class::Incomplete(cause) = &test.class {
+                let (count, crates) = causes.entry(cause).or_default();
+                *count += 1;
+                *crates.entry(&krate.name).or_default() += 1;
+            }
+        }
+    }
+    let mut causes: Vec<_> = causes.into_iter().collect();
+    causes.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    out.push_str("\n## Why tests are incomplete\n\n| cause | tests | where |\n|---|---:|---|\n");
+    for (cause, (count, crates)) in causes {
+        let crates: Vec<_> = crates.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        put(out, format_args!("| {cause} | {count} | {} |", crates.join(", ")));
+    }
+}
+
+fn row(out: &mut String, name: &str, counts: &Counts) {
     let Counts {
         complete,
         failed,
@@ -109,7 +154,7 @@ fn row(out: &mut String, name: &str, version: &str, counts: &Counts) {
     } = counts;
     put(
         out,
-        format_args!("| {name} | {version} | {complete} | {failed} | {incomplete} | {alone} | {not_applicable} |"),
+        format_args!("| {name} | {complete} | {incomplete} | {failed} | {alone} | {not_applicable} |"),
     );
 }
 
@@ -162,17 +207,17 @@ fn section(out: &mut String, krate: &Crate, run: &Run) {
     for test in &run.tests {
         match &test.class {
             Class::Complete => {}
-            Class::Failed { what, seed } => {
+            Class::Failed { what, seed, again } => {
                 put(&mut text, format_args!("* **Failed**: `{}`: {what}.", test.name));
-                if let Some(why) = why(&krate.failures, &test.name) {
+                if let Some(why) = krate.failures.get(&test.name) {
                     put(&mut text, format_args!("  {why}"));
                 }
-                if let Some(seed) = seed.as_ref().filter(|seed| seed.len() <= LONG) {
-                    put(&mut text, format_args!("  Seed: `{seed}`"));
+                if seed.as_ref().is_some_and(|seed| seed.len() <= LONG) {
+                    put(&mut text, format_args!("  `cargo {}`", again.join(" ")));
                 }
             }
             Class::Incomplete(reason) => {
-                let reason = match why(&krate.open, &test.name) {
+                let reason = match krate.open.get(&test.name) {
                     Some(why) => format!("{reason} ({why})"),
                     None => reason.clone(),
                 };
@@ -202,11 +247,7 @@ fn section(out: &mut String, krate: &Crate, run: &Run) {
 }
 
 /// The longest seed that is shown.
-const LONG: usize = 400;
-
-fn why<'a>(table: &'a BTreeMap<String, String>, name: &str) -> Option<&'a String> {
-    table.get(name)
-}
+const LONG: usize = 1000;
 
 fn escaped(text: &str) -> String {
     text.replace('\n', "⏎")

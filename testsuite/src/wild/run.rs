@@ -1,44 +1,27 @@
 //! The tests of one crate under the tool.
 
 use crate::report::{self, Met};
-use crate::tool;
-use crate::wild::{Crate, Source, folder};
+use crate::wild::call::{self, Call};
+use crate::wild::{Circumstances, Crate, Source, Table, fetch, logs};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// How long each test may take, and each of its steps, in the tool's words.
-#[derive(Clone, Debug)]
-pub struct Bounds {
-    /// `--max-time`.
-    pub max_time: String,
-    /// `--stall`.
-    pub stall: String,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Bounds {
-            max_time: "10s".into(),
-            stall: "3".into(),
-        }
-    }
-}
 
 /// What came of the tests of a crate.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Run {
     /// The crate, with its version.
     pub id: String,
-    /// Why there are no tests: the crate does not build, for example.
+    /// Why there are no tests, or not all of them: the crate does not build, for example.
     pub error: Option<String>,
-    /// Its tests.
-    pub tests: Vec<Tested>,
     /// All of it, in seconds.
     pub seconds: f64,
+    /// When, where, and with what it was made.
+    pub circumstances: Circumstances,
+    /// Its tests.
+    pub tests: Vec<Tested>,
 }
 
 /// What came of a test.
@@ -46,14 +29,14 @@ pub struct Run {
 pub struct Tested {
     /// The target and the name: `lib::tests::a`, `mpsc::b`.
     pub name: String,
-    /// What came of it.
-    pub class: Class,
     /// The most threads of an execution.
     pub threads: u64,
     /// Complete executions.
     pub executions: u64,
     /// How long it took.
     pub seconds: f64,
+    /// What came of it.
+    pub class: Class,
 }
 
 /// What came of a test, in short.
@@ -68,6 +51,8 @@ pub enum Class {
         what: String,
         /// The seed.
         seed: Option<String>,
+        /// The arguments of `cargo` that replay it, but for the seed.
+        again: Vec<String>,
     },
     /// Not all was explored, for this reason.
     Incomplete(String),
@@ -75,43 +60,62 @@ pub enum Class {
     NotApplicable(String),
 }
 
-/// The longest that the tests of a crate may take, the build included.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// How long the tool may print nothing while it builds; Cargo may wait for another build.
+const BUILD: Duration = Duration::from_secs(3600);
+
+/// How long it may print nothing while it runs tests, each of which ends with a line, besides the time for a test.
+const SILENCE: Duration = Duration::from_secs(600);
 
 impl Run {
-    /// Builds and runs the tests of a crate.
+    /// Fetches a crate, builds its tests, and runs them. What goes wrong is told by [`Run::error`]. The result is kept for
+    /// [`Run::last`].
     ///
     /// # Panics
-    /// If the tool cannot be started, does not end, or prints something unexpected.
-    pub fn new(krate: &Crate, source: &Source, bounds: &Bounds) -> Run {
+    /// If the tool cannot be started, or nothing can be written.
+    pub fn new(table: &Table, krate: &Crate, circumstances: &Circumstances) -> Run {
         let started = Instant::now();
         let mut run = Run {
             id: krate.id(),
             error: None,
-            tests: Vec::new(),
             seconds: 0.0,
+            circumstances: circumstances.clone(),
+            tests: Vec::new(),
         };
-        let (text, code) = tool(krate, source, "list", &["list", "--include-ignored"], &krate.targets);
-        let all: BTreeSet<_> = text.lines().filter_map(report::listed).collect();
+        let result = fetch(table, krate).and_then(|source| run.all(krate, &source));
+        run.error = result.err();
+        run.seconds = started.elapsed().as_secs_f64();
+        run.save();
+        run
+    }
+
+    fn all(&mut self, krate: &Crate, source: &Source) -> Result<(), String> {
+        let listing = Call {
+            krate,
+            source,
+            log: "list",
+            targets: &krate.targets,
+            silence: BUILD,
+        };
+        let list = call::tool(&listing, &["list", "--include-ignored"]);
+        let all: BTreeSet<_> = list.text.lines().filter_map(report::listed).collect();
         if all.is_empty() {
-            run.error = Some(error(krate).unwrap_or_else(|| format!("the tool ended with {code}")));
+            return Err(call::first_error(krate, "list").unwrap_or_else(|| format!("no tests: the tool {}", list.end)));
         }
         for name in krate.names() {
-            let exists = all.iter().any(|test| self::name(test) == *name);
-            assert!(exists || all.is_empty(), "{}: there is no test {name}", krate.id());
+            if !all.iter().any(|test| self::name(test) == *name) {
+                return Err(format!("the table speaks of a test that there is not: {name}"));
+            }
         }
         let (skipped, chosen): (Vec<_>, Vec<_>) = all.iter().partition(|test| krate.skipped(&name(test)).is_some());
         for test in &skipped {
-            run.tests.extend(
-                krate
-                    .skipped(&name(test))
-                    .map(|reason| Tested::not_run(name(test), reason)),
-            );
+            let reason = krate.skipped(&name(test));
+            self.tests
+                .extend(reason.map(|reason| Tested::not_run(name(test), reason)));
         }
         let names: BTreeSet<&str> = skipped.iter().map(|(_, name)| name.as_str()).collect();
         if chosen.iter().all(|(_, name)| !names.contains(name.as_str())) {
             let flags: Vec<&str> = names.iter().flat_map(|name| ["--skip", name]).collect();
-            run.explore(krate, source, bounds, "all", &krate.targets, &flags, &chosen);
+            self.explore(krate, source, "all", &krate.targets, &flags, &chosen);
         } else {
             // Flags choose tests by their names in all targets alike.
             let mut targets: BTreeMap<&str, Vec<&(String, String)>> = BTreeMap::new();
@@ -119,51 +123,69 @@ impl Run {
                 .iter()
                 .for_each(|test| targets.entry(target(test)).or_default().push(test));
             for (target, tests) in targets {
-                let only = match target.strip_prefix("tests/").unwrap_or(target) {
-                    "lib" if target == "lib" => vec!["--lib".to_string()],
-                    file => vec!["--test".to_string(), file.to_string()],
-                };
                 let flags: Vec<&str> = tests.iter().map(|(_, name)| name.as_str()).collect();
-                run.explore(
-                    krate,
-                    source,
-                    bounds,
-                    target.trim_start_matches("tests/"),
-                    &only,
-                    &flags,
-                    &tests,
-                );
+                let log = format!("target-{}", target.replace('/', "-"));
+                self.explore(krate, source, &log, &only(target), &flags, &tests);
             }
         }
-        run.seconds = started.elapsed().as_secs_f64();
-        run.save();
-        run
+        Ok(())
     }
 
-    /// Runs tests: those that `flags` choose in the targets `only`.
-    #[expect(clippy::too_many_arguments, reason = "a step of `new`")]
+    /// Runs tests: those that `flags` choose in the targets `only`. If the tool comes to no good end, those that it has not
+    /// come to are run one by one.
     fn explore(
         &mut self,
         krate: &Crate,
         source: &Source,
-        bounds: &Bounds,
-        what: &str,
+        log: &str,
         only: &[String],
         flags: &[&str],
         tests: &[&(String, String)],
     ) {
-        let bounds = ["--max-time", &bounds.max_time, "--stall", &bounds.stall];
+        let log = format!("test-{log}");
+        let Circumstances {
+            max_time,
+            stall,
+            test_jobs,
+            ..
+        } = &self.circumstances;
+        let (time, jobs) = (format!("{max_time}s"), test_jobs.to_string());
+        let call = Call {
+            krate,
+            source,
+            log: &log,
+            targets: only,
+            silence: SILENCE + Duration::from_secs(*max_time),
+        };
+        let bounds = ["--max-time", &time, "--stall", stall, "--test-jobs", &jobs];
         let arguments = [&["test", "--verbose", "--exact"], &bounds[..], flags].concat();
-        let (text, code) = tool(krate, source, &format!("test-{what}"), &arguments, only);
-        if !matches!(code, 0 | 1 | 3) {
-            self.error = Some(format!("not all tests were run: the tool ended with {code}"));
+        let called = call::tool(&call, &arguments);
+        let met = report::results(&called.text);
+        let (ran, missing): (Vec<_>, Vec<_>) = tests.iter().partition(|test| met.contains_key(**test));
+        for test in ran {
+            self.tests.push(Tested::new(name(test), &met[test]));
         }
-        let met = report::results(&text);
-        for test in tests {
-            self.tests.push(match met.get(test) {
-                Some(met) => Tested::new(name(test), met),
-                None => Tested::not_run(name(test), "ignored by the crate itself"),
-            });
+        for test in missing {
+            if called.end.is_good() {
+                self.tests
+                    .push(Tested::not_run(name(test), "ignored by the crate itself"));
+            } else if let [_] = tests {
+                let reason = match called.end {
+                    call::End::Code(2) => "ignored by the crate itself".into(),
+                    end => format!("the tool {end}"),
+                };
+                self.tests.push(Tested::not_run(name(test), &reason));
+            } else {
+                let log = format!("one-{}", name(test).replace([':', '/'], "-"));
+                self.explore(
+                    krate,
+                    source,
+                    &log,
+                    &self::only(target(test)),
+                    &[test.1.as_str()],
+                    &[test],
+                );
+            }
         }
     }
 
@@ -190,8 +212,9 @@ impl Tested {
             "failed" => Class::Failed {
                 what: met.failure.text.lines().next().unwrap_or_default().into(),
                 seed: met.failure.seed.clone(),
+                again: met.failure.again.clone(),
             },
-            _ => Class::Incomplete(reason(&met.reason)),
+            _ => Class::Incomplete(reason(met)),
         };
         Tested {
             name,
@@ -228,76 +251,32 @@ fn name(test: &(String, String)) -> String {
     format!("{}::{}", target(test), test.1)
 }
 
+/// Cargo's flags for a target.
+fn only(target: &str) -> Vec<String> {
+    match target.strip_prefix("tests/").unwrap_or(target) {
+        "lib" if target == "lib" => vec!["--lib".into()],
+        file => vec!["--test".into(), file.into()],
+    }
+}
+
 /// The class of a reason: without what is particular to one test.
-fn reason(text: &str) -> String {
-    let text = text.split(" (").next().unwrap_or_default();
+fn reason(met: &Met) -> String {
+    let text = met.reason.split(" (").next().unwrap_or_default();
     let classes = [
-        ("the time limit of", "the time limit was reached"),
+        ("the time limit of", TIME),
         (
             "an execution did not end within",
             "executions are longer than `--max-depth`",
         ),
         ("executions were cut", "executions are longer than `--max-depth`"),
         ("the test process did nothing", "no progress within `--stall`"),
+        ("in a system call, which", "a thread waits in the kernel"),
     ];
     let class = classes.iter().find(|(start, _)| text.contains(start));
-    class.map_or(text, |(_, class)| class).to_string()
-}
-
-/// Where logs and results are.
-fn logs() -> PathBuf {
-    let folder = folder().join("log");
-    fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    folder
-}
-
-fn log(krate: &Crate, what: &str) -> PathBuf {
-    logs().join(format!("{}.{what}.txt", krate.id()))
-}
-
-/// The first error of a build.
-fn error(krate: &Crate) -> Option<String> {
-    let text = fs::read_to_string(log(krate, "list.errors")).ok()?;
-    text.lines().find(|line| line.starts_with("error")).map(String::from)
-}
-
-/// Runs the tool in the copied crate: what it printed, and its exit code.
-fn tool(krate: &Crate, source: &Source, what: &str, arguments: &[&str], targets: &[String]) -> (String, i32) {
-    let create = |path: &Path| File::create(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let output = log(krate, what);
-    let mut command = Command::new(tool::path());
-    command
-        .arg("dpor")
-        .args(arguments)
-        .args(["--color", "never", "--target-dir"])
-        .arg(folder().join("target"))
-        .args(targets)
-        .envs(&krate.environment)
-        .current_dir(&source.folder)
-        .stdin(Stdio::null())
-        .stdout(create(&output))
-        .stderr(create(&log(krate, &format!("{what}.errors"))));
-    if !krate.features.is_empty() {
-        command.args(["--features", &krate.features.join(",")]);
+    match class.map_or(text, |(_, class)| class) {
+        TIME if met.executions == 0 => format!("{TIME} in the first execution"),
+        class => class.into(),
     }
-    if !krate.rustflags.is_empty() {
-        command.env("RUSTFLAGS", krate.rustflags.join(" "));
-    }
-    let mut child = command
-        .spawn()
-        .unwrap_or_else(|error| panic!("{}: {error}", tool::path().display()));
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("a child can be waited for") {
-            break status;
-        }
-        if start.elapsed() > PATIENCE {
-            // Fails only if it has ended just now.
-            let _ = child.kill();
-            panic!("{}: takes too long: see {}", krate.id(), output.display());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    let text = fs::read_to_string(&output).unwrap_or_else(|error| panic!("{}: {error}", output.display()));
-    (text, status.code().unwrap_or(-1))
 }
+
+const TIME: &str = "the time was up";

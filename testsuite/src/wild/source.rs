@@ -16,10 +16,10 @@ pub struct Source {
 
 /// Fetches a crate from crates.io, and copies it with its changes.
 ///
-/// # Panics
+/// # Errors
 /// If Cargo cannot fetch it, if nothing can be written, or if a change fits nothing.
-pub fn fetch(table: &Table, krate: &Crate) -> Source {
-    let original = registry::source(&krate.name, &krate.version).unwrap_or_else(|error| panic!("{error}"));
+pub fn fetch(table: &Table, krate: &Crate) -> Result<Source, String> {
+    let original = registry::source(&krate.name, &krate.version)?;
     let copy = folder().join("src").join(krate.id());
     let general = table
         .small
@@ -28,18 +28,17 @@ pub fn fetch(table: &Table, krate: &Crate) -> Source {
     let own = krate.changes.iter().map(|change| (&change.path, change));
     let changes: Vec<_> = general
         .chain(own)
-        .map(|(path, change)| (Path::new(path), change, regex(change)))
-        .collect();
-    let matched =
-        copy_changed(&original, &copy, &changes).unwrap_or_else(|error| panic!("{}: {error}", copy.display()));
+        .map(|(path, change)| Ok((Path::new(path), change, regex(change)?)))
+        .collect::<Result<_, String>>()?;
+    let matched = copy_changed(&original, &copy, &changes).map_err(|error| format!("{}: {error}", copy.display()))?;
     let useless = changes
         .iter()
         .zip(matched)
         .find(|((_, change, _), matched)| !change.path.is_empty() && !matched);
     if let Some(((path, change, _), _)) = useless {
-        panic!("{}: nothing in {} is `{}`", krate.id(), path.display(), change.pattern);
+        return Err(format!("nothing in {} is `{}`", path.display(), change.pattern));
     }
-    Source { folder: copy }
+    Ok(Source { folder: copy })
 }
 
 /// Copies a crate with changes, and says which of them matched. Files that are as they should be are left alone, so that Cargo
@@ -79,6 +78,6 @@ fn copy_changed(from: &Path, to: &Path, changes: &[(&Path, &Change, Regex)]) -> 
     Ok(matched)
 }
 
-fn regex(change: &Change) -> Regex {
-    Regex::new(&change.pattern).unwrap_or_else(|error| panic!("{error}"))
+fn regex(change: &Change) -> Result<Regex, String> {
+    Regex::new(&change.pattern).map_err(|error| error.to_string())
 }
