@@ -37,7 +37,7 @@ pub use options::Options;
 pub use program::{Crash, Program, SetupError};
 pub use runtime::{
     access, access_awaiting, fail, hold, note, observe, observe_each, on_model_thread, options, outside, perform,
-    point, release, unsupported,
+    perform_from, point, release, steps_begun, unsupported,
 };
 pub use state::{Difference, StateImage};
 pub use word::Word;

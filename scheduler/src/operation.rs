@@ -119,6 +119,22 @@ operation_kinds! {
     SemaphoreTryWait = "semaphore-try-wait",
     SemaphorePost = "semaphore-post",
     SemaphoreQuery = "semaphore-query",
+    SendMessage = "send-message",
+    ProcessMessage = "process-message",
+    EndTurn = "end-turn",
+    AwaitTurn = "await",
+    Look = "look",
+    Settle = "settle",
+    Answer = "answer",
+    AwaitAnswer = "await-answer",
+    TryAnswer = "try-answer",
+    AsyncSend = "async-send",
+    AsyncReceive = "async-receive",
+    TestAny = "test",
+    WaitAny = "wait",
+    TakeMessage = "take-message",
+    RequestLock = "request-lock",
+    WithdrawRequest = "withdraw-request",
 }
 
 impl fmt::Display for OperationKind {

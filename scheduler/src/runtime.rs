@@ -383,6 +383,26 @@ pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R 
     }
 }
 
+/// [`perform`], for an operation that reports are to show at another place of the program than that of the call.
+#[inline]
+pub fn perform_from<R>(caller: &'static Caller<'static>, operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+    if on_model_thread() {
+        let chosen = arrive(operation, Some(caller), &Registers::save());
+        apply(chosen)
+    } else {
+        crate::native::perform(operation, apply)
+    }
+}
+
+/// How many steps have begun in this execution: who must not make one can be asked before and after. 0 off model threads.
+pub fn steps_begun() -> u32 {
+    if on_model_thread() {
+        of_model(|runtime| runtime.steps)
+    } else {
+        0
+    }
+}
+
 /// [`perform`], on a model thread, for a function of the C library: who calls it does not say where.
 #[inline]
 pub(crate) fn perform_call<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {

@@ -2,7 +2,7 @@
 
 use crate::memory::region;
 use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
-use crate::memory::switch::ModelCoroutine;
+use crate::memory::switch::{ModelCoroutine, in_checker};
 use crate::memory::tls::TlsImage;
 use crate::operation::{Operation, OperationKind, access_of, holds_now, values_now};
 use crate::ownership;
@@ -352,4 +352,18 @@ pub fn set_panicked() {
     if runtime::on_model_thread() {
         on_model(|runtime| runtime.threads[runtime.current.index()].panicked = true);
     }
+}
+
+/// Fails the execution by the last panic of the current model thread, for a thread that nobody joins. Nothing unwinds.
+///
+/// # Panics
+/// Off model threads.
+pub fn fail_by_panic() -> ! {
+    assert!(runtime::on_model_thread(), "only a model thread fails an execution");
+    let failure = in_checker(|| {
+        // SAFETY: on a model thread the scheduler is suspended and holds no borrow.
+        let runtime = unsafe { &*runtime::runtime() };
+        crate::program::panic_failure(&runtime.threads[runtime.current.index()])
+    });
+    runtime::stop(Stop::Failed(failure))
 }

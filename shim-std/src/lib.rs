@@ -20,6 +20,8 @@
 //! Two things that std does not have are asked of the checker: [`choose`] and [`nondet`] give values of which every one is
 //! explored, and [`reach!`] and [`must_reach!`] say which places of a test executions must come to.
 //!
+//! Two modules are for programs that communicate by messages: [`actor`] and [`comm`].
+//!
 //! A crate can depend on this one and be tested by `cargo dpor test` as well as by `cargo test`. Under `cargo dpor` (`cfg(dpor)`)
 //! this crate is empty but for the names, which are those of the facade of std: the types are the same, and there is one
 //! scheduler in the process.
@@ -40,7 +42,11 @@
 )]
 
 #[cfg(not(dpor))]
+pub mod actor;
+#[cfg(not(dpor))]
 mod choose;
+#[cfg(not(dpor))]
+pub mod comm;
 #[cfg(not(dpor))]
 pub mod hint;
 #[cfg(not(dpor))]
@@ -53,6 +59,8 @@ pub mod panic;
 pub mod print;
 #[cfg(not(dpor))]
 pub mod process;
+#[cfg(not(dpor))]
+mod share;
 #[cfg(not(dpor))]
 pub mod sync;
 #[cfg(not(dpor))]

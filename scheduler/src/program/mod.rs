@@ -415,7 +415,7 @@ impl System for Program {
     }
 }
 
-fn panic_failure(record: &Record) -> Failure {
+pub(crate) fn panic_failure(record: &Record) -> Failure {
     let message = match &record.panic {
         Some(panic) => match &panic.location {
             Some((file, line, _)) => format!("{}\n  at {file}:{line}", panic.message),

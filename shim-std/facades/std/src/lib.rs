@@ -17,7 +17,7 @@ pub use ::shim_std::{dbg, eprint, eprintln, print, println, thread_local};
 
 /// What std does not have, and a test can ask of the checker. For code under `#[cfg(dpor)]`.
 pub mod dpor {
-    pub use ::shim_std::{Nondet, choose, choose_from, must_reach, nondet, reach};
+    pub use ::shim_std::{Nondet, actor, choose, choose_from, comm, must_reach, nondet, reach};
 }
 
 /// All of `shim_std`, for a dependency of that name.

@@ -1,0 +1,310 @@
+//! Mailboxes.
+//!
+//! The i-th send and the i-th receive of a mailbox meet, whichever comes first. Locations are finer than the mailbox: a send writes the
+//! *tail*, a receive writes the *head*, and both update *place i*, which whoever tests or waits reads. So a send
+//! and a receive are always independent, and a test or a wait depends on the send and the receive that it is about.
+//!
+//! Each side allocates its own node before it knows whether the other is there: how much memory a thread takes does not depend on who
+//! comes first.
+
+use super::list::{List, Node};
+use super::{Part, Sealed};
+use dpor_scheduler::{
+    AccessKind, Location, Operation, OperationKind, Word, access, access_of, location, note, perform, sub_location,
+};
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::ptr;
+
+/// A receive: where its message is put.
+struct Slot<T> {
+    message: *mut Node<T>,
+}
+
+impl<T> Drop for Slot<T> {
+    fn drop(&mut self) {
+        if !self.message.is_null() {
+            // SAFETY: a message that was put into a slot is the slot's.
+            drop(unsafe { Node::free(self.message) });
+        }
+    }
+}
+
+/// What has not met, or has met and was not taken.
+struct Queues<T> {
+    sends: List<T>,
+    receives: List<Slot<T>>,
+    met: List<Slot<T>>,
+}
+
+impl<T> Queues<T> {
+    fn send(&mut self, message: *mut Node<T>) -> bool {
+        match self.receives.pop() {
+            Some(slot) => self.meet(message, slot),
+            None => {
+                self.sends.push(message);
+                false
+            }
+        }
+    }
+
+    fn receive(&mut self, slot: *mut Node<Slot<T>>) -> bool {
+        match self.sends.pop() {
+            Some(message) => self.meet(message, slot),
+            None => {
+                self.receives.push(slot);
+                false
+            }
+        }
+    }
+
+    fn meet(&mut self, message: *mut Node<T>, slot: *mut Node<Slot<T>>) -> bool {
+        // SAFETY: both were taken out of their list, or are in none yet.
+        unsafe { (*slot).value.message = message };
+        self.met.push(slot);
+        true
+    }
+
+    /// Takes out a receive that has met its send, with its message.
+    fn take(&mut self, slot: *mut Node<Slot<T>>) -> *mut Node<T> {
+        let found = self.met.take(|node| ptr::eq(node, slot));
+        debug_assert!(found.is_some(), "a receive that is done has met its send");
+        // SAFETY: the slot was in the list and is in none now.
+        unsafe { std::mem::replace(&mut (*slot).value.message, ptr::null_mut()) }
+    }
+}
+
+/// A mailbox: sends and receives meet in it, each in the order in which they come (first in, first out).
+///
+/// Neither waits: both give a handle of the communication, which is *done* when it has met its counterpart. To wait for
+/// that is another step. So `mailbox.send(x).wait()` goes on once the message is being received, and
+/// `mailbox.receive().wait()` is what is often called receive.
+///
+/// ```
+/// # shim_std::model(|| {
+/// use shim_std::{comm::Mailbox, sync::Arc, thread};
+///
+/// let mailbox = Arc::new(Mailbox::new());
+/// let early = mailbox.receive();
+/// let other = Arc::clone(&mailbox);
+/// let handle = thread::spawn(move || {
+///     other.send("first");
+///     other.send("second").wait();
+/// });
+/// assert_eq!(early.wait(), "first");
+/// assert_eq!(mailbox.receive().wait(), "second");
+/// handle.join().unwrap();
+/// # });
+/// ```
+///
+/// A handle that is dropped withdraws nothing: its communication takes part as before, and a message that nobody can take any more is
+/// dropped with the mailbox.
+pub struct Mailbox<T> {
+    /// How many sends there were.
+    sent: Word,
+    /// How many receives there were.
+    received: Word,
+    queues: UnsafeCell<Queues<T>>,
+}
+
+// SAFETY: a mailbox owns the messages in it.
+unsafe impl<T: Send> Send for Mailbox<T> {}
+// SAFETY: the queues are touched inside of operations only, of which one takes effect at a time; a message goes from one thread to
+// another.
+unsafe impl<T: Send> Sync for Mailbox<T> {}
+impl<T> UnwindSafe for Mailbox<T> {}
+impl<T> RefUnwindSafe for Mailbox<T> {}
+
+impl<T> Mailbox<T> {
+    /// An empty mailbox.
+    #[must_use]
+    pub const fn new() -> Mailbox<T> {
+        Mailbox {
+            sent: Word::new(0),
+            received: Word::new(0),
+            queues: UnsafeCell::new(Queues {
+                sends: List::new(),
+                receives: List::new(),
+                met: List::new(),
+            }),
+        }
+    }
+
+    /// Sends a message, and does not wait.
+    #[track_caller]
+    pub fn send(&self, message: T) -> Sending<'_> {
+        let node = Node::alloc(message);
+        let index = self.add(OperationKind::AsyncSend, &self.sent, |queues| queues.send(node));
+        Sending {
+            part: self.part(index, &self.received),
+            lifetime: PhantomData,
+        }
+    }
+
+    /// Asks for a message, and does not wait.
+    #[track_caller]
+    pub fn receive(&self) -> Receiving<'_, T> {
+        let slot = Node::alloc(Slot {
+            message: ptr::null_mut(),
+        });
+        let index = self.add(OperationKind::AsyncReceive, &self.received, |queues| {
+            queues.receive(slot)
+        });
+        Receiving {
+            part: self.part(index, &self.sent),
+            mailbox: self,
+            slot,
+            not_send: PhantomData,
+        }
+    }
+
+    /// Counts a communication of one side and lets it meet its counterpart; gives its number.
+    #[track_caller]
+    fn add(&self, kind: OperationKind, count: &Word, meet: impl FnOnce(&mut Queues<T>) -> bool) -> i64 {
+        let end = location(count);
+        // Others may go first, and then it gets to another place than the next.
+        let accesses = [
+            access_of(end, AccessKind::Write),
+            access_of(self.any_place(), AccessKind::Write),
+        ];
+        perform(&Operation::always(kind, end, &accesses), |_| {
+            let index = count.get();
+            count.set(index + 1);
+            access(end, AccessKind::Write);
+            access(self.place(index), AccessKind::Update);
+            // SAFETY: inside of an operation.
+            let met = meet(unsafe { &mut *self.queues.get() });
+            note(|| format!("number {index}, {}", if met { "done" } else { "pending" }));
+            index
+        })
+    }
+
+    /// Where the communications with this number meet.
+    fn place(&self, index: i64) -> Location {
+        sub_location(location(&self.sent), index.unsigned_abs())
+    }
+
+    /// Stands for all places in the look-ahead of pending communications, and conflicts with no step.
+    fn any_place(&self) -> Location {
+        location(&self.queues)
+    }
+
+    /// The communication with this number, which is done when the other side has got to it.
+    fn part(&self, index: i64, other: &Word) -> Part {
+        Part {
+            places: [self.place(index), self.any_place()],
+            variable: other.variable(),
+            least: index + 1,
+            observed: false,
+            known: Cell::new(false),
+        }
+    }
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Mailbox::new()
+    }
+}
+
+impl<T> fmt::Debug for Mailbox<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").finish_non_exhaustive()
+    }
+}
+
+/// A send. It is done when a receive has got its message.
+pub struct Sending<'a> {
+    part: Part,
+    lifetime: PhantomData<&'a ()>,
+}
+
+impl Sending<'_> {
+    /// Waits until the message is received.
+    #[track_caller]
+    pub fn wait(self) {
+        self.part.wait(|| ());
+    }
+
+    /// Says whether the message is received.
+    #[must_use]
+    #[track_caller]
+    pub fn test(&self) -> bool {
+        self.part.test()
+    }
+}
+
+impl Sealed for Sending<'_> {
+    fn part(&self) -> &Part {
+        &self.part
+    }
+}
+
+impl fmt::Debug for Sending<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending").finish_non_exhaustive()
+    }
+}
+
+/// A receive. It is done when it has got a message.
+#[must_use = "the message that a dropped receive gets is lost"]
+pub struct Receiving<'a, T> {
+    part: Part,
+    mailbox: &'a Mailbox<T>,
+    slot: *mut Node<Slot<T>>,
+    /// A receive belongs to the thread that has made it.
+    not_send: PhantomData<*const ()>,
+}
+
+impl<T> Receiving<'_, T> {
+    /// Waits for the message.
+    #[track_caller]
+    pub fn wait(self) -> T {
+        let message = self.part.wait(|| self.take_out());
+        self.unpack(message)
+    }
+
+    /// Says whether there is a message.
+    #[must_use]
+    #[track_caller]
+    pub fn test(&self) -> bool {
+        self.part.test()
+    }
+
+    /// Takes the message if it is there.
+    ///
+    /// # Errors
+    /// The receive itself, if it is not done.
+    #[track_caller]
+    pub fn take(self) -> Result<T, Self> {
+        if self.test() { Ok(self.wait()) } else { Err(self) }
+    }
+
+    /// Inside of an operation.
+    fn take_out(&self) -> *mut Node<T> {
+        // SAFETY: inside of an operation.
+        unsafe { &mut *self.mailbox.queues.get() }.take(self.slot)
+    }
+
+    fn unpack(self, message: *mut Node<T>) -> T {
+        // SAFETY: the slot is in no list any more, and known to nobody but this handle, which goes. So it is with the message.
+        unsafe {
+            drop(Node::free(self.slot));
+            Node::free(message)
+        }
+    }
+}
+
+impl<T> Sealed for Receiving<'_, T> {
+    fn part(&self) -> &Part {
+        &self.part
+    }
+}
+
+impl<T> fmt::Debug for Receiving<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiving").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+//! Shared ownership of what this crate offers beyond std, with the destructor of the value under the scheduler's eyes.
+//!
+//! As with `Arc` under the facades, drops are no scheduling points, unless the value's destructor does something by which it can
+//! be told which thread has dropped the last share (see [`dpor_scheduler::ownership`]).
+
+use dpor_scheduler::{AccessKind, Location, OperationKind, access_of, location, ownership, sub_location};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A value with code of the user's to run when it is destroyed, or not.
+pub(crate) trait Shareable {
+    /// Whether there may be such code.
+    const NEEDS_DROP: bool;
+}
+
+/// A share of a value.
+pub(crate) struct Share<T: Shareable>(ManuallyDrop<Arc<T>>);
+
+/// The part of the value's location that stands for whether it is alive.
+const LIFE: u64 = 0xFF00;
+
+fn life<T>(value: &T) -> Location {
+    sub_location(location(value), LIFE)
+}
+
+impl<T: Shareable> Share<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Share(ManuallyDrop::new(Arc::new(value)))
+    }
+
+    /// Whether both are shares of one value.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<T: Shareable> Clone for Share<T> {
+    fn clone(&self) -> Self {
+        Share(self.0.clone())
+    }
+}
+
+impl<T: Shareable> Deref for Share<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Shareable> Drop for Share<T> {
+    fn drop(&mut self) {
+        let life = life(&**self);
+        if T::NEEDS_DROP {
+            ownership::point_if_observed(OperationKind::ArcDrop, [access_of(life, AccessKind::Write)]);
+        }
+        // SAFETY: `self` is not used again.
+        let last = Arc::into_inner(unsafe { ManuallyDrop::take(&mut self.0) });
+        if !T::NEEDS_DROP {
+            return;
+        }
+        match last {
+            None => ownership::dropped(life),
+            Some(value) => {
+                let mut in_doubt = ownership::destroys(life).then_some(InDoubt { panics: true });
+                drop(value);
+                if let Some(in_doubt) = &mut in_doubt {
+                    in_doubt.panics = false;
+                }
+            }
+        }
+    }
+}
+
+/// A destructor that another thread could have run.
+struct InDoubt {
+    panics: bool,
+}
+
+impl Drop for InDoubt {
+    fn drop(&mut self) {
+        if self.panics {
+            // The panic goes through another thread's code in another order of drops.
+            ownership::visible();
+        }
+        ownership::destroyed();
+    }
+}
