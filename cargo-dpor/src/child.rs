@@ -14,7 +14,7 @@ use crate::error::Error;
 use channel::Channel;
 use dpor_protocol::{
     Config, Counts, FailureReport, LabelReport, Limits, Message, Mode, OutputStream, PairReport, SharedSchedule,
-    SourceLocation, StepReport, ThreadReport, Verdict,
+    Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
 };
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::fd::AsRawFd;
@@ -55,6 +55,8 @@ pub struct Outcome {
     pub pair: Option<PairReport>,
     /// The labels that the test has reached, or was to reach.
     pub labels: Vec<LabelReport>,
+    /// The simplest schedule that fails, if it was asked for.
+    pub simplified: Option<Simplified>,
     /// From start to end of the process.
     pub time: Duration,
 }
@@ -89,6 +91,7 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     outcome.account = state.account;
     outcome.pair = state.pair;
     outcome.labels = state.labels;
+    outcome.simplified = state.simplified;
     outcome.time = started.elapsed();
     Ok(outcome)
 }
@@ -117,6 +120,7 @@ struct State {
     account: Account,
     pair: Option<PairReport>,
     labels: Vec<LabelReport>,
+    simplified: Option<Simplified>,
     finished: Option<Outcome>,
 }
 
@@ -325,6 +329,7 @@ impl State {
             Message::Output { stream, text } => self.account.output.push((stream, text)),
             Message::Pair(pair) => self.pair = Some(pair),
             Message::Labels { labels } => self.labels = labels,
+            Message::Simplified(simplified) => self.simplified = Some(simplified),
             Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
             Message::Finished {
                 verdict,
@@ -345,6 +350,7 @@ impl State {
                     account: Account::default(),
                     pair: None,
                     labels: Vec::new(),
+                    simplified: None,
                     time: Duration::ZERO,
                 });
             }

@@ -117,6 +117,9 @@ pub struct ExploreArgs {
     /// Check the checker: keep states whole, compare them byte by byte, and expect each where it was met before
     #[arg(long)]
     pub exact_states: bool,
+    /// Look for so long for a simpler schedule that fails in the same way; 0 for not at all
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    pub simplify: Duration,
     /// Stop after the first failing test
     #[arg(long)]
     pub fail_fast: bool,

@@ -11,6 +11,7 @@ mod pair;
 mod source;
 mod steps;
 
+pub use failure::same_failure;
 pub use human::{Amount, Human};
 pub use source::SourceTree;
 

@@ -1,6 +1,7 @@
 //! The commands.
 
 mod seeds;
+mod simplify;
 
 use crate::build::{self, Build, Test, list, named, of_seed, select};
 use crate::child::{self, Order, Outcome};
@@ -98,7 +99,8 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
         exact_states: false,
         stall: args.stall,
     };
-    let outcome = child::run(&test, &order, &mut |_| {})?;
+    let mut outcome = child::run(&test, &order, &mut |_| {})?;
+    simplify::find_parting(&test, &order, &mut outcome)?;
     reporter.event(Event::Replayed {
         test: &test,
         seed: args.seed.trim(),
@@ -303,22 +305,21 @@ fn explore(
     let tell = |item| drop(news.send(item));
     tell(News::Started(index));
     let outcome = child::run(test, order, &mut |counts| tell(News::Progress(index, counts)))?;
-    let mut result = TestResult {
-        outcome,
-        replay: None,
-        again: None,
-    };
-    if let Some(seed) = result.outcome.seed.clone() {
-        seeds::keep(&mut result.outcome, folder)?;
-        result.again = result.outcome.seed.as_ref().map(|seed| again(seed, test, &args.cargo));
-        tell(News::Replaying(index));
-        let order = Order {
-            mode: Mode::Replay { seed },
-            ..order.clone()
-        };
-        result.replay = Some(child::run(test, &order, &mut |_| {})?);
+    if outcome.seed.is_none() {
+        return Ok(TestResult {
+            outcome,
+            replay: None,
+            again: None,
+        });
     }
-    Ok(result)
+    tell(News::Replaying(index));
+    let (mut outcome, replay) = simplify::replayed(test, order, args.explore.simplify, outcome)?;
+    seeds::keep(&mut outcome, folder)?;
+    Ok(TestResult {
+        again: outcome.seed.as_ref().map(|seed| again(seed, test, &args.cargo)),
+        outcome,
+        replay: Some(replay),
+    })
 }
 
 /// The command that replays a seed: with the flags that this run had.

@@ -13,6 +13,7 @@
 //! | `context`, `learned` | what context-sensitive strategies add to it |
 //! | [`statistics`] | what it counts |
 //! | [`keys`], [`random`] | hashing and chance that are the same in every process |
+//! | [`simplify`] | the simplest schedule that ends in a failure that was found |
 
 pub mod clock;
 mod context;
@@ -22,6 +23,7 @@ pub mod guard;
 pub mod keys;
 mod learned;
 pub mod random;
+pub mod simplify;
 pub mod statistics;
 pub mod strategy;
 pub mod system;

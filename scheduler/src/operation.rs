@@ -27,7 +27,7 @@ pub(crate) fn part_of(location: Location) -> u64 {
 macro_rules! operation_kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
         /// What kind of operation it is; for reports, and to notice that a program has changed.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u8)]
         pub enum OperationKind {

@@ -43,6 +43,17 @@ pub enum Mode {
         /// The seed as printed.
         seed: String,
     },
+    /// Look for the simplest schedule that fails as that of a seed does, and for where it parts from one that passes.
+    Simplify {
+        /// The seed as printed.
+        seed: String,
+        /// The kind of failure in which it ends.
+        kind: String,
+        /// How long the search may take.
+        millis: u64,
+        /// Look for a simpler schedule; otherwise only for where the given one parts from one that passes.
+        shorten: bool,
+    },
     /// Show where the states differ to which two orders of the same steps lead.
     DiffStates {
         /// Which one of the pairs of orders that lead to different states, from 1.
@@ -132,6 +143,16 @@ mod tests {
         assert_eq!(Config::from_text(&config().to_text()), Ok(config()));
         let other = Config {
             mode: Mode::DiffStates { pair: 2 },
+            ..config()
+        };
+        assert_eq!(Config::from_text(&other.to_text()), Ok(other));
+        let other = Config {
+            mode: Mode::Simplify {
+                seed: "dpor1-x".into(),
+                kind: "panic".into(),
+                millis: 2000,
+                shorten: true,
+            },
             ..config()
         };
         assert_eq!(Config::from_text(&other.to_text()), Ok(other));

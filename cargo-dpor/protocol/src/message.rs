@@ -43,6 +43,9 @@ pub enum Message {
         /// All of them, in the order in which they were met.
         labels: Vec<LabelReport>,
     },
+    /// A simpler schedule was found, or what could be found of the simplest one. The last of them counts. Only if that is
+    /// what was asked for.
+    Simplified(Simplified),
     /// The last message.
     Finished {
         /// How it ended.
@@ -234,6 +237,51 @@ pub struct LabelReport {
     pub all: u64,
     /// Where the test demands that it is reached.
     pub required: Option<SourceLocation>,
+}
+
+/// The simplest schedule that was found to end in a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Simplified {
+    /// Its seed.
+    pub seed: String,
+    /// How often a thread was switched away from that could have gone on.
+    pub preemptions: u64,
+    /// How often one thread ran after another.
+    pub switches: u64,
+    /// The number of its steps.
+    pub steps: u64,
+    /// None that fails in this way has fewer preemptions, or as few and fewer switches, or as few of both and fewer steps.
+    pub proven: bool,
+    /// Where it parts from schedules that pass; none if that is not known.
+    pub parting: Option<PartingReport>,
+}
+
+/// Where a failing schedule parts from those that pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PartingReport {
+    /// The last step in whose place something else could have run so that the execution would have ended well.
+    At(ChoiceReport),
+    /// With another choice at any one point, no execution that was tried ended well.
+    Nowhere,
+}
+
+/// What could have run in place of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChoiceReport {
+    /// The number of the step, from 0.
+    pub step: u64,
+    /// The thread that could have run.
+    pub thread: u32,
+    /// Its name, if the program gave it one.
+    pub thread_name: Option<String>,
+    /// Its operation, such as `lock`.
+    pub operation: String,
+    /// The operation in the program's source.
+    pub location: Option<SourceLocation>,
+    /// Which alternative of the operation.
+    pub alternative: u32,
+    /// It is the thread that made the step, which could have gone on in another way.
+    pub same_thread: bool,
 }
 
 /// What failed.

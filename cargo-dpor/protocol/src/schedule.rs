@@ -236,6 +236,11 @@ impl SharedSchedule {
         self.crashed.store(1, Release);
     }
 
+    /// Forgets the fatal signal on record.
+    pub fn clear_crash(&self) {
+        self.crashed.store(0, Release);
+    }
+
     /// The fatal signal on record.
     pub fn crash(&self) -> Option<Crash> {
         (self.crashed.load(Acquire) != 0).then(|| {
@@ -377,6 +382,8 @@ mod tests {
             assert_eq!(reader.crash(), None);
             writer.set_crash(crash);
             assert_eq!(reader.crash(), Some(crash));
+            reader.clear_crash();
+            assert_eq!(writer.crash(), None);
             assert_eq!(reader.heartbeat(), 4);
             assert_eq!(reader.ended(), [0; 4]);
             writer.set_ended([4, 3, 2, 1]);

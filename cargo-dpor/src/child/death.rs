@@ -19,6 +19,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         account: Account::default(),
         pair: None,
         labels: vec![],
+        simplified: None,
         time: Duration::ZERO,
     };
     // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died has
@@ -116,7 +117,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         output: String::new(),
     });
     outcome.seed = match &order.mode {
-        Mode::Replay { seed } => Some(seed.clone()),
+        Mode::Replay { seed } | Mode::Simplify { seed, .. } => Some(seed.clone()),
         _ if !state.started => None,
         Mode::Explore | Mode::DiffStates { .. } => schedule
             .seed(&test.id(), &order.strategy, order.spurious_wakeups, order.spurious_cas)

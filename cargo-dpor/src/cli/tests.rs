@@ -58,6 +58,15 @@ fn filters_and_flags_mix() {
 }
 
 #[test]
+fn simpler_schedules_are_looked_for_unless_told_otherwise() {
+    let time = |line| test_args(line).explore.simplify;
+    assert_eq!(time("cargo-dpor test"), Duration::from_secs(2));
+    assert_eq!(time("cargo-dpor test --simplify 300ms"), Duration::from_millis(300));
+    assert_eq!(time("cargo-dpor test --simplify 0"), Duration::ZERO);
+    assert!(cli("cargo-dpor test --simplify soon").is_err());
+}
+
+#[test]
 fn what_a_replay_needs_again_is_kept() {
     let args = test_args("cargo-dpor test --workspace --exclude z --test it -F a,b --release --offline -v x");
     let line: Vec<_> = args

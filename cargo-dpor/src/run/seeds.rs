@@ -53,6 +53,7 @@ mod tests {
                 seed: Some(seed.clone()),
                 account: Account::default(),
                 pair: None,
+                simplified: None,
                 time: Duration::ZERO,
             };
             keep(&mut outcome, folder.path()).unwrap();

@@ -58,6 +58,7 @@ fn exit_codes_of_replays() {
         },
         pair: None,
         labels: vec![],
+        simplified: None,
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
@@ -86,6 +87,7 @@ fn exit_codes_of_diff_states() {
             differences: vec![],
         }),
         labels: vec![],
+        simplified: None,
         time: Duration::ZERO,
     };
     for (verdict, compared, equal, found, exit) in [

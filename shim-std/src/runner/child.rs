@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::describe::{self, Objects};
 use super::journal::Journaled;
+use super::simplify::{self, Task};
 use super::{coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Report, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
@@ -44,6 +45,20 @@ pub(crate) fn serve(config: Result<Config, String>, test: &str, place: &std::pan
         Mode::Explore => explore(&config, map, body, &mut parent),
         Mode::DiffStates { pair } => diff_states(&config, *pair, map, body, &mut parent),
         Mode::Replay { seed } => replay(&config, seed, map, body, &mut parent),
+        Mode::Simplify {
+            seed,
+            kind,
+            millis,
+            shorten,
+        } => {
+            let task = Task {
+                seed,
+                kind,
+                time: Duration::from_millis(*millis),
+                shorten: *shorten,
+            };
+            simplify::serve(&config, task, map, body, &mut parent)
+        }
     };
     parent.send(&finished);
     map.set_phase(Phase::Done);
@@ -55,7 +70,7 @@ fn give_up(error: &str) -> ! {
     leave(NO_CONVERSATION)
 }
 
-fn leave(code: i32) -> ! {
+pub(super) fn leave(code: i32) -> ! {
     // SAFETY: ends the process without running destructors: the explored program's memory is gone.
     unsafe { libc::_exit(code) }
 }
@@ -96,12 +111,12 @@ fn attach(descriptor: i32) -> Result<&'static SharedSchedule, String> {
     unsafe { SharedSchedule::attach(memory.cast(), size) }.map_err(|error| error.to_string())
 }
 
-struct Parent {
+pub(super) struct Parent {
     pipe: File,
 }
 
 impl Parent {
-    fn send(&mut self, message: &Message) {
+    pub fn send(&mut self, message: &Message) {
         // A parent that has gone away needs no answer.
         if self.pipe.write_all(message.to_line().as_bytes()).is_err() {
             leave(NO_CONVERSATION);
@@ -159,7 +174,7 @@ impl Observer<Journaled> for Progress<'_> {
     }
 }
 
-fn incomplete(reason: String) -> Message {
+pub(super) fn incomplete(reason: String) -> Message {
     Message::Finished {
         verdict: dpor_protocol::Verdict::Incomplete,
         reason: Some(reason),

@@ -7,6 +7,7 @@ mod coverage;
 mod describe;
 mod difference;
 mod journal;
+mod simplify;
 
 use body::Body;
 use dpor_explorer::{Context, Explorer, Limits, Report, Statistics, Strategy, System, Verdict};

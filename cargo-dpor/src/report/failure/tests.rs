@@ -74,6 +74,7 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
         account,
         pair: None,
         labels: vec![],
+        simplified: None,
         time: Duration::from_millis(1500),
     }
 }

@@ -42,6 +42,7 @@ fn outcome(verdict: Verdict) -> Outcome {
         account: Account::default(),
         pair: None,
         labels: vec![],
+        simplified: None,
         time: Duration::from_millis(70),
     }
 }

@@ -1,0 +1,555 @@
+//! The simplest schedule that ends in the same failure as a given one, and where it parts from one that does not fail.
+//!
+//! Few bugs need more than two preemptions (Musuvathi and Qadeer, *Iterative Context Bounding for Systematic Testing of
+//! Multithreaded Programs*, PLDI 2007), and a schedule with few of them is one that people can follow. So the search has
+//! two parts. The first works on the schedule that was found, whatever its length: runs of steps of one thread are
+//! moved together or left out, and what still fails is kept, as in delta debugging. The second is iterative context
+//! bounding, from no preemption on, best first: if it comes to its end, no schedule is simpler. Deviation from the paper: no state
+//! is remembered.
+//!
+//! Every schedule that is given out was run, and failed.
+
+use crate::system::{Failure, Step, Stop, System, Transition};
+use crate::thread::{BitSet, ThreadId};
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// How hard a schedule is to follow: less is simpler.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Cost {
+    /// Switches away from a thread that could have gone on.
+    pub preemptions: u32,
+    /// Switches in all.
+    pub switches: u32,
+    /// Steps.
+    pub steps: u32,
+    /// Steps that took another than the first alternative that was enabled.
+    pub unusual: u32,
+}
+
+impl Cost {
+    /// More than any schedule costs.
+    pub const MAX: Cost = Cost {
+        preemptions: u32::MAX,
+        switches: u32::MAX,
+        steps: u32::MAX,
+        unusual: u32::MAX,
+    };
+}
+
+/// A state of a [`Run`], and how the run went on.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What could run.
+    pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
+    /// What ran.
+    pub taken: Transition,
+    /// The cost of the steps so far.
+    pub before: Cost,
+    /// The thread that moved last, if it could go on and was not about to give way.
+    pub holding: Option<ThreadId>,
+    /// The thread that moved last.
+    pub last: Option<ThreadId>,
+}
+
+impl Point {
+    /// The cost after a transition from here.
+    pub fn after(&self, transition: Transition) -> Cost {
+        let switches = self.last.is_some_and(|last| last != transition.thread);
+        let preempts = self.holding.is_some_and(|thread| thread != transition.thread);
+        let usual = self.alternatives(transition.thread).and_then(|set| set.iter().next());
+        Cost {
+            preemptions: self.before.preemptions + u32::from(preempts),
+            switches: self.before.switches + u32::from(switches),
+            steps: self.before.steps + 1,
+            unusual: self.before.unusual + u32::from(usual != Some(transition.alternative)),
+        }
+    }
+
+    fn alternatives(&self, thread: ThreadId) -> Option<&BitSet> {
+        let found = self.enabled.iter().find(|(enabled, _)| *enabled == thread);
+        found.map(|(_, alternatives)| alternatives)
+    }
+
+    /// What could have run instead of what did, of the thread that moved last first.
+    fn others(&self) -> impl Iterator<Item = Transition> + '_ {
+        let of = |&(thread, ref alternatives): &'_ (ThreadId, BitSet)| -> SmallVec<[Transition; 4]> {
+            let all = alternatives.iter();
+            all.map(|alternative| Transition { thread, alternative }).collect()
+        };
+        let is_last = |entry: &&(ThreadId, BitSet)| self.last == Some(entry.0);
+        let first = self.enabled.iter().filter(is_last).flat_map(of);
+        let rest = self.enabled.iter().filter(move |entry| !is_last(entry)).flat_map(of);
+        first.chain(rest).filter(|&transition| transition != self.taken)
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// In the failure that is looked for.
+    Same,
+    /// Well.
+    Passed,
+    /// In another failure, or it was given up because it cost too much.
+    Other,
+    /// It was given up because it was too long.
+    Long,
+}
+
+/// One execution.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its states but the last.
+    pub points: Vec<Point>,
+    /// How it ended.
+    pub ending: Ending,
+    /// The cost of all of its steps.
+    pub cost: Cost,
+}
+
+impl Run {
+    /// What ran.
+    pub fn schedule(&self) -> Vec<Transition> {
+        self.points.iter().map(|point| point.taken).collect()
+    }
+}
+
+/// When to give up a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// When it costs as much.
+    pub cost: Cost,
+    /// When it has so many steps.
+    pub steps: u32,
+}
+
+/// Runs schedules.
+pub trait Trials {
+    /// Runs a plan, of which what cannot run is passed over; after its end the thread that moved last goes on as long as it can,
+    /// then the first that can.
+    fn run(&mut self, plan: &[Transition], bound: Bound) -> Run;
+
+    /// Says, once, whether more scheduling points have come to be, so that earlier runs would be others now.
+    fn refined(&mut self) -> bool;
+
+    /// Called with the last run if it is better than all before.
+    fn found(&mut self, run: &Run);
+}
+
+/// What a search must be told of a system's failures.
+pub trait Judge<S> {
+    /// Says whether the failure in which the execution has ended is the one that is looked for.
+    fn same(&mut self, system: &mut S, failure: &Failure) -> bool;
+
+    /// Says whether the thread's pending operation is there to let others run.
+    fn gives_way(&self, system: &S, thread: ThreadId) -> bool;
+
+    /// Called with the last run if it is better than all before; the system is still in its last state.
+    fn found(&mut self, system: &mut S, run: &Run);
+}
+
+/// Runs schedules of a system in place.
+pub struct InPlace<S, J> {
+    /// The system.
+    pub system: S,
+    /// What is looked for.
+    pub judge: J,
+    refined: bool,
+}
+
+impl<S: System, J: Judge<S>> InPlace<S, J> {
+    /// Trials of this system.
+    pub fn new(system: S, judge: J) -> Self {
+        InPlace {
+            system,
+            judge,
+            refined: false,
+        }
+    }
+
+    /// The state that the system is in, after steps of which `last` was the last; none if nobody can run. Of what can run,
+    /// something is taken for taken.
+    pub fn point(&self, last: Option<ThreadId>, before: Cost) -> Option<Point> {
+        let enabled: SmallVec<[(ThreadId, BitSet); 4]> = (0..)
+            .zip(self.system.threads())
+            .filter_map(|(thread, status)| Some((ThreadId(thread), status.alternatives()?.clone())))
+            .collect();
+        let goes_on = last.filter(|thread| enabled.iter().any(|(enabled, _)| enabled == thread));
+        Some(Point {
+            taken: usual(enabled.first()?),
+            before,
+            holding: goes_on.filter(|&thread| !self.judge.gives_way(&self.system, thread)),
+            last,
+            enabled,
+        })
+    }
+
+    /// Runs the plan; `Err` if exploration has to begin again.
+    fn attempt(&mut self, plan: &[Transition], bound: Bound) -> Result<Run, ()> {
+        self.system.restart();
+        let mut step = Step::default();
+        let (mut points, mut cost) = (Vec::new(), Cost::default());
+        let mut plan = plan.iter().copied();
+        let mut last: Option<ThreadId> = None;
+        let ending = loop {
+            if cost >= bound.cost {
+                break Ending::Other;
+            }
+            if cost.steps >= bound.steps {
+                break Ending::Long;
+            }
+            let Some(mut point) = self.point(last, cost) else {
+                break self.finish();
+            };
+            point.taken = plan
+                .find_map(|planned| fitting(&point, planned))
+                .unwrap_or_else(|| by_default(&point));
+            cost = point.after(point.taken);
+            last = Some(point.taken.thread);
+            let taken = point.taken;
+            points.push(point);
+            step.clear();
+            match self.system.step(taken, &mut step) {
+                Ok(()) => {}
+                Err(Stop::Failed(failure)) => {
+                    break match self.judge.same(&mut self.system, &failure) {
+                        true => Ending::Same,
+                        false => Ending::Other,
+                    };
+                }
+                Err(Stop::Unsupported(_)) => break Ending::Other,
+                Err(Stop::Refine) => return Err(()),
+            }
+        };
+        Ok(Run { points, ending, cost })
+    }
+
+    fn finish(&mut self) -> Ending {
+        match self.system.finish() {
+            Ok(()) => Ending::Passed,
+            Err(failure) => {
+                let same = self.judge.same(&mut self.system, &failure);
+                match same && !self.system.goes_on() {
+                    true => Ending::Same,
+                    false => Ending::Other,
+                }
+            }
+        }
+    }
+}
+
+/// The first alternative of a thread.
+fn usual((thread, alternatives): &(ThreadId, BitSet)) -> Transition {
+    Transition {
+        thread: *thread,
+        alternative: alternatives.iter().next().unwrap_or(0),
+    }
+}
+
+/// The planned transition, if the thread can run; with another alternative if need be.
+fn fitting(point: &Point, planned: Transition) -> Option<Transition> {
+    let alternatives = point.alternatives(planned.thread)?;
+    Some(match alternatives.contains(planned.alternative) {
+        true => planned,
+        false => usual(&(planned.thread, alternatives.clone())),
+    })
+}
+
+fn by_default(point: &Point) -> Transition {
+    let thread = |wanted: ThreadId| point.enabled.iter().find(|(thread, _)| *thread == wanted);
+    let next = || {
+        let after = |last: ThreadId| point.enabled.iter().find(move |(thread, _)| *thread > last);
+        // Who gives way, gives way to all others in turn.
+        point.last.and_then(after).unwrap_or(&point.enabled[0])
+    };
+    let chosen = match point.holding.and_then(thread) {
+        Some(entry) => entry,
+        None if point.last.and_then(thread).is_some() => next(),
+        None => &point.enabled[0],
+    };
+    usual(chosen)
+}
+
+impl<S: System, J: Judge<S>> Trials for InPlace<S, J> {
+    fn run(&mut self, plan: &[Transition], bound: Bound) -> Run {
+        loop {
+            match self.attempt(plan, bound) {
+                Ok(run) => return run,
+                Err(()) => self.refined = true,
+            }
+        }
+    }
+
+    fn refined(&mut self) -> bool {
+        std::mem::take(&mut self.refined)
+    }
+
+    fn found(&mut self, run: &Run) {
+        self.judge.found(&mut self.system, run);
+    }
+}
+
+/// What a search has found.
+#[derive(Clone, Debug)]
+pub struct Simplest {
+    /// The simplest schedule that ends in the failure.
+    pub run: Run,
+    /// None is simpler.
+    pub proven: bool,
+}
+
+/// Where a failing schedule parts from a passing one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parting {
+    /// At the state before the step `at`, the last of that kind that was found: had `instead` run, the execution could have
+    /// ended well.
+    At {
+        /// The number of the step.
+        at: usize,
+        /// What would have run in its place.
+        instead: Transition,
+    },
+    /// With another choice at any one point, no run ended well.
+    Nowhere,
+    /// Time was up.
+    Unknown,
+}
+
+/// A run that is to be made: one that was made up to a point, and something else there.
+struct Candidate {
+    run: Rc<Vec<Transition>>,
+    at: usize,
+    instead: Transition,
+}
+
+/// At most so many runs are kept in mind. With more, the search cannot come to its end anyway.
+const CANDIDATES: usize = 1 << 20;
+
+/// The length of a run that is looked at for a schedule of so many steps: a program without an end does not come to one, and
+/// one that was held back where it repeated itself may go on for a while.
+fn longest(steps: usize) -> u32 {
+    u32::try_from(steps).map_or(u32::MAX, |steps| steps.saturating_mul(4).saturating_add(2000))
+}
+
+/// Looks for the simplest schedule that ends as `schedule` does. `None` if that one does not end in the failure.
+pub fn simplest(trials: &mut impl Trials, schedule: &[Transition], deadline: Instant) -> Option<Simplest> {
+    let mut search = Search::begin(trials, schedule, deadline)?;
+    let start = Instant::now();
+    // The second part finds what the first cannot, if there is time.
+    let half = start + deadline.saturating_duration_since(start) / 2;
+    search.improve(half);
+    let proven = search.bounded();
+    Some(Simplest {
+        run: search.best,
+        proven,
+    })
+}
+
+struct Search<'a, T> {
+    trials: &'a mut T,
+    deadline: Instant,
+    longest: u32,
+    best: Run,
+}
+
+impl<'a, T: Trials> Search<'a, T> {
+    fn begin(trials: &'a mut T, schedule: &[Transition], deadline: Instant) -> Option<Self> {
+        let longest = longest(schedule.len());
+        let best = trials.run(
+            schedule,
+            Bound {
+                cost: Cost::MAX,
+                steps: longest,
+            },
+        );
+        // Scheduling points that have come to be on the way are of no concern: nothing else is known yet.
+        trials.refined();
+        (best.ending == Ending::Same).then(|| Search {
+            trials,
+            deadline,
+            longest,
+            best,
+        })
+    }
+
+    /// Runs a plan; says whether it is better than the best so far, which it then replaces.
+    fn improves(&mut self, plan: &[Transition]) -> bool {
+        let run = self.run(plan, self.best.cost);
+        self.take(&run)
+    }
+
+    fn run(&mut self, plan: &[Transition], cost: Cost) -> Run {
+        let steps = self.longest;
+        self.trials.run(plan, Bound { cost, steps })
+    }
+
+    fn take(&mut self, run: &Run) -> bool {
+        let better = run.ending == Ending::Same && run.cost < self.best.cost;
+        if better {
+            self.best = run.clone();
+            self.trials.found(run);
+        }
+        better
+    }
+
+    /// Moves runs of steps of one thread together, and leaves them out, as long as that helps.
+    fn improve(&mut self, deadline: Instant) {
+        'again: loop {
+            let schedule = self.best.schedule();
+            for plan in variations(&schedule) {
+                if Instant::now() >= deadline {
+                    return;
+                }
+                if self.improves(&plan) {
+                    continue 'again;
+                }
+            }
+            return;
+        }
+    }
+
+    /// Runs all schedules with as many preemptions as the best one has, or fewer. Says whether there was time for that.
+    fn bounded(&mut self) -> bool {
+        loop {
+            match self.best_first() {
+                Some(exhausted) => return exhausted,
+                // Runs so far are no longer what they were.
+                None => {
+                    let best = self.run(&self.best.schedule(), Cost::MAX);
+                    if best.ending != Ending::Same {
+                        return false;
+                    }
+                    self.best = best;
+                    self.trials.found(&self.best);
+                }
+            }
+        }
+    }
+
+    fn best_first(&mut self) -> Option<bool> {
+        let mut candidates: Vec<Option<Candidate>> = vec![None];
+        // Cheapest first; of those, the newest.
+        let mut queue = BinaryHeap::from([(Reverse(Cost::default()), 0)]);
+        let mut exhaustive = true;
+        let mut plan = Vec::new();
+        while let Some((Reverse(cost), index)) = queue.pop() {
+            if cost >= self.best.cost {
+                break;
+            }
+            if Instant::now() >= self.deadline {
+                return Some(false);
+            }
+            plan.clear();
+            let mut from = 0;
+            if let Some(Candidate { run, at, instead }) = candidates[index].take() {
+                plan.extend_from_slice(&run[..at]);
+                plan.push(instead);
+                from = at + 1;
+            }
+            let run = self.run(&plan, self.best.cost);
+            if self.trials.refined() {
+                return None;
+            }
+            exhaustive &= run.ending != Ending::Long;
+            self.take(&run);
+            let taken = Rc::new(run.schedule());
+            for (at, point) in run.points.iter().enumerate().skip(from) {
+                for instead in point.others() {
+                    let cost = point.after(instead);
+                    if cost >= self.best.cost {
+                        continue;
+                    }
+                    if candidates.len() >= CANDIDATES {
+                        exhaustive = false;
+                        break;
+                    }
+                    queue.push((Reverse(cost), candidates.len()));
+                    candidates.push(Some(Candidate {
+                        run: Rc::clone(&taken),
+                        at,
+                        instead,
+                    }));
+                }
+            }
+        }
+        Some(exhaustive)
+    }
+}
+
+/// Schedules that may have fewer switches than this one.
+fn variations(schedule: &[Transition]) -> impl Iterator<Item = Vec<Transition>> + '_ {
+    let blocks = blocks(schedule);
+    let count = blocks.len();
+    (0..count).flat_map(move |first| {
+        let block = blocks[first].clone();
+        let thread = schedule[block.start].thread;
+        let again = (first + 1..count).find(|&later| schedule[blocks[later].start].thread == thread);
+        let mut plans = Vec::with_capacity(4);
+        let mut plan = |parts: &[&[Transition]]| plans.push(parts.concat());
+        let (before, own, after) = (
+            &schedule[..block.start],
+            &schedule[block.clone()],
+            &schedule[block.end..],
+        );
+        // Left out, and made up for at the end.
+        plan(&[before, after, own]);
+        if let Some(again) = again {
+            let later = blocks[again].clone();
+            let between = &schedule[block.end..later.start];
+            let (rest, end) = (&schedule[later.clone()], &schedule[later.end..]);
+            plan(&[before, own, rest, between, end]);
+            plan(&[before, between, own, rest, end]);
+            let (mine, others): (Vec<_>, Vec<_>) = after.iter().partition(|transition| transition.thread == thread);
+            plan(&[before, own, &mine, &others]);
+        }
+        plans
+    })
+}
+
+/// The runs of steps of one thread.
+fn blocks(schedule: &[Transition]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    schedule
+        .chunk_by(|a, b| a.thread == b.thread)
+        .map(|block| {
+            let range = start..start + block.len();
+            start = range.end;
+            range
+        })
+        .collect()
+}
+
+/// Looks for the last point of a failing run from which another choice leads to an execution that ends well.
+pub fn parting(trials: &mut impl Trials, run: &Run, deadline: Instant) -> Parting {
+    let schedule = run.schedule();
+    let bound = Bound {
+        cost: Cost::MAX,
+        steps: longest(schedule.len()),
+    };
+    for (at, point) in run.points.iter().enumerate().rev() {
+        for instead in point.others() {
+            let mut plan = schedule[..at].to_vec();
+            plan.push(instead);
+            // The others' rest right after it, or when it can go no further by itself.
+            let mut same_rest = plan.clone();
+            same_rest.extend_from_slice(&schedule[at..]);
+            for plan in [plan, same_rest] {
+                if Instant::now() >= deadline {
+                    return Parting::Unknown;
+                }
+                if trials.run(&plan, bound).ending == Ending::Passed {
+                    return Parting::At { at, instead };
+                }
+            }
+        }
+    }
+    Parting::Nowhere
+}
+
+#[cfg(test)]
+mod tests;

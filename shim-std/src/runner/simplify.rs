@@ -1,0 +1,266 @@
+//! The search for the simplest schedule that fails as a given one does, and for where it parts from one that passes, in a
+//! process of its own.
+//!
+//! Each better schedule is told at once: the process may die of another failure that it meets on the way.
+
+mod forked;
+
+use super::body::Body;
+use super::child::{Parent, incomplete};
+use super::describe;
+use super::journal::Journaled;
+use super::seed_of;
+use dpor_explorer::simplify::{self, Bound, Cost, InPlace, Judge, Parting, Run, Trials};
+use dpor_explorer::{Failure, Strategy, ThreadId, Transition};
+use dpor_protocol::{ChoiceReport, Config, Counts, Message, PartingReport, Seed, SeedStep, SharedSchedule, Simplified};
+use dpor_scheduler::{Location, OperationKind, Options, Program};
+use forked::Forked;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// What to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task<'a> {
+    /// The schedule, as printed.
+    pub seed: &'a str,
+    /// The kind of failure in which it ends.
+    pub kind: &'a str,
+    /// How long the search may take.
+    pub time: Duration,
+    /// Look for a simpler schedule; otherwise only for where the given one parts from one that passes.
+    pub shorten: bool,
+}
+
+/// Does the task.
+pub(super) fn serve(
+    config: &Config,
+    task: Task<'_>,
+    map: &'static SharedSchedule,
+    body: Body,
+    parent: &mut Parent,
+) -> Message {
+    let seed: Seed = match task.seed.parse() {
+        Ok(seed) => seed,
+        Err(error) => return incomplete(format!("{error}")),
+    };
+    if let Err(error) = seed.check_test(&config.test) {
+        return incomplete(error.to_string());
+    }
+    let options = Options {
+        spurious_wakeups: seed.spurious_wakeups,
+        spurious_cas: seed.spurious_cas,
+    };
+    let mut program = match Program::new(options, move || body.run()) {
+        Ok(program) => program,
+        Err(error) => return incomplete(error.to_string()),
+    };
+    program.find_leaks(seed.leaks);
+    program.intern_threads(&seed.threads.iter().map(|c| (c.parent, c.nth)).collect::<Vec<_>>());
+    program.observe(
+        &seed
+            .refinements
+            .iter()
+            .map(|&location| Location(location))
+            .collect::<Vec<_>>(),
+    );
+    map.begin_execution();
+    let teller = Teller {
+        test: &config.test,
+        options,
+        kind: task.kind,
+        wanted: None,
+        best: task.seed.to_owned(),
+        parent,
+        given: seed,
+    };
+    let mut trials = InPlace::new(Journaled::new(program, map), teller);
+    let done = match task.kind {
+        // The process ends with the execution.
+        "crash" | "stack-overflow" | "abort" | "exit" => search(&mut Forked::new(trials), task),
+        _ => search(&mut trials, task),
+    };
+    if !done {
+        return incomplete("the schedule, run once more, did not end in the same failure".to_owned());
+    }
+    Message::Finished {
+        verdict: dpor_protocol::Verdict::Complete,
+        reason: None,
+        note: None,
+        counts: Counts::default(),
+        failure: None,
+        seed: None,
+    }
+}
+
+/// Trials in this process.
+type Place<'a> = InPlace<Journaled, Teller<'a>>;
+
+/// Trials that in the end run in this process.
+trait Reach<'a>: Trials {
+    fn place(&mut self) -> &mut Place<'a>;
+}
+
+impl<'a> Reach<'a> for Place<'a> {
+    fn place(&mut self) -> &mut Place<'a> {
+        self
+    }
+}
+
+/// Searches; false if the given schedule does not end in the failure.
+fn search<'a>(trials: &mut impl Reach<'a>, task: Task<'_>) -> bool {
+    let schedule: Vec<_> = trials
+        .place()
+        .judge
+        .given
+        .steps
+        .iter()
+        .map(|step| step.transition)
+        .collect();
+    let start = Instant::now();
+    // What is left for the parting is enough if the schedule is a short one; then the search comes to its end before.
+    let time = if task.shorten {
+        task.time * 3 / 4
+    } else {
+        Duration::ZERO
+    };
+    let Some(simplest) = simplify::simplest(trials, &schedule, start + time) else {
+        return false;
+    };
+    let run = &simplest.run;
+    let parting = simplify::parting(trials, run, start + task.time);
+    let parting = match parting {
+        Parting::At { at, instead } => Some(PartingReport::At(choice(trials, run, at, instead))),
+        Parting::Nowhere => Some(PartingReport::Nowhere),
+        Parting::Unknown => None,
+    };
+    let teller = &mut trials.place().judge;
+    let told = Simplified {
+        proven: simplest.proven,
+        parting,
+        ..teller.simplified(run.cost)
+    };
+    teller.parent.send(&Message::Simplified(told));
+    true
+}
+
+/// Says what else could have run.
+fn choice<'a>(trials: &mut impl Reach<'a>, run: &Run, at: usize, instead: Transition) -> ChoiceReport {
+    let bound = Bound {
+        cost: Cost::MAX,
+        steps: u32::try_from(at).unwrap_or(u32::MAX),
+    };
+    let place = trials.place();
+    place.run(&run.schedule()[..at], bound);
+    let program = &place.system.program;
+    let pending = program.pending_operation(instead.thread);
+    let (kind, source) = pending.map_or((OperationKind::Start, None), |pending| pending);
+    ChoiceReport {
+        step: at as u64,
+        thread: instead.thread.0,
+        thread_name: program.thread_name(instead.thread),
+        operation: kind.to_string(),
+        location: describe::place(source),
+        alternative: instead.alternative,
+        same_thread: instead.thread == run.points[at].taken.thread,
+    }
+}
+
+/// Judges failures, and tells the parent of what was found.
+struct Teller<'a> {
+    test: &'a str,
+    options: Options,
+    kind: &'a str,
+    /// What the given schedule ends in.
+    wanted: Option<Signature>,
+    given: Seed,
+    /// The seed of the best schedule so far.
+    best: String,
+    parent: &'a mut Parent,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, program: &Program, steps: Vec<SeedStep>, cost: Cost) {
+        let seed = Seed {
+            strategy: self.given.strategy.clone(),
+            ..seed_of(
+                program,
+                self.test,
+                Strategy::default(),
+                self.options,
+                self.given.leaks,
+                steps,
+            )
+        };
+        self.best = seed.encode();
+        let told = self.simplified(cost);
+        self.parent.send(&Message::Simplified(told));
+    }
+
+    fn simplified(&self, cost: Cost) -> Simplified {
+        Simplified {
+            seed: self.best.clone(),
+            preemptions: cost.preemptions.into(),
+            switches: cost.switches.into(),
+            steps: cost.steps.into(),
+            proven: false,
+            parting: None,
+        }
+    }
+}
+
+impl Judge<Journaled> for Teller<'_> {
+    fn same(&mut self, system: &mut Journaled, failure: &Failure) -> bool {
+        let met = Signature::of(&system.program, failure);
+        failure.kind == self.kind && *self.wanted.get_or_insert_with(|| met.clone()) == met
+    }
+
+    fn gives_way(&self, system: &Journaled, thread: ThreadId) -> bool {
+        let pending = system.program.pending_operation(thread);
+        matches!(pending, Some((OperationKind::Yield | OperationKind::SpinLoop, _)))
+    }
+
+    fn found(&mut self, system: &mut Journaled, run: &Run) {
+        // The mapping holds the kinds of operation as well, of what has just run.
+        self.tell(&system.program, system.map.snapshot().steps, run.cost);
+    }
+}
+
+/// A file, a line and a column.
+type At = (String, u32, u32);
+
+/// By what two failures count as the same one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Signature {
+    /// Of failures that happen at one place.
+    message: Option<String>,
+    /// Where threads have panicked.
+    panics: BTreeSet<Option<At>>,
+    /// What threads wait to do, and where; but for those that wait for others to end.
+    waits: BTreeSet<(OperationKind, Option<At>)>,
+}
+
+impl Signature {
+    fn of(program: &Program, failure: &Failure) -> Signature {
+        let threads = program.thread_reports();
+        let panics = threads.iter().filter_map(|thread| program.last_panic(thread.id));
+        let stuck = matches!(failure.kind, "deadlock" | "livelock");
+        let waits = program
+            .blocked()
+            .into_iter()
+            .filter(|thread| stuck && thread.kind != OperationKind::Join);
+        // That of a heap fault has an address in it, and who is stuck is compared by itself.
+        let says = !stuck && !matches!(failure.kind, "double-free" | "invalid-free");
+        Signature {
+            message: says.then(|| failure.message.clone()),
+            panics: panics.map(|panic| panic.location).collect(),
+            waits: waits
+                .map(|thread| {
+                    let source = thread
+                        .source
+                        .map(|place| (place.file.into_owned(), place.line, place.column));
+                    (thread.kind, source)
+                })
+                .collect(),
+        }
+    }
+}

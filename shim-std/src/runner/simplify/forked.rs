@@ -1,0 +1,113 @@
+//! Trials of schedules in which the process dies: each in a copy of this process.
+
+use super::{Place, Reach};
+use crate::runner::child::leave;
+use dpor_explorer::Transition;
+use dpor_explorer::simplify::{Bound, Cost, Ending, Run, Trials};
+use dpor_protocol::{Phase, SeedStep};
+
+/// How a process died.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Death {
+    /// The fatal signal, as its handler saw it, and whether a stack was used up.
+    crash: Option<(u32, bool)>,
+    /// As `waitpid` has it.
+    status: i32,
+    /// In which kind of operation.
+    operation: u8,
+}
+
+pub(super) struct Forked<'a> {
+    place: Place<'a>,
+    /// The death that is looked for: the first.
+    wanted: Option<Death>,
+    /// The steps of the last run.
+    steps: Vec<SeedStep>,
+}
+
+impl<'a> Forked<'a> {
+    pub fn new(place: Place<'a>) -> Forked<'a> {
+        Forked {
+            place,
+            wanted: None,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Runs the plan in a copy of this process; says what it ran and how it died, if it did.
+    fn try_out(&mut self, plan: &[Transition], bound: Bound) -> Option<(Vec<SeedStep>, Death)> {
+        let map = self.place.system.map;
+        map.clear_crash();
+        map.set_phase(Phase::Exploring);
+        // SAFETY: a copy of the one thread that the process has but for those of the test harness, which hold no lock that it
+        // needs: it waits for this one.
+        let copy = unsafe { libc::fork() };
+        if copy == 0 {
+            // SAFETY: only says what is to be done when the parent dies.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            self.place.run(plan, bound);
+            map.set_phase(Phase::Done);
+            leave(0);
+        }
+        let mut status = 0;
+        // SAFETY: waits for a process of our own, and writes its status.
+        while copy > 0 && unsafe { libc::waitpid(copy, &raw mut status, 0) } < 0 {
+            if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+                break;
+            }
+        }
+        let survived = map.phase() == Phase::Done;
+        map.set_phase(Phase::Exploring);
+        let steps = map.snapshot().steps;
+        let last = steps.last().filter(|_| copy > 0 && !survived)?;
+        let death = Death {
+            crash: map.crash().map(|crash| (crash.signal, crash.stack_overflow)),
+            status,
+            operation: last.operation,
+        };
+        Some((steps, death))
+    }
+}
+
+impl Trials for Forked<'_> {
+    fn run(&mut self, plan: &[Transition], bound: Bound) -> Run {
+        let Some((steps, death)) = self.try_out(plan, bound) else {
+            let run = self.place.run(plan, bound);
+            self.steps = self.place.system.map.snapshot().steps;
+            return run;
+        };
+        // All steps but the last are harmless.
+        let mut schedule: Vec<_> = steps.iter().map(|step| step.transition).collect();
+        let last = schedule.pop();
+        let harmless = Bound {
+            cost: Cost::MAX,
+            steps: u32::try_from(schedule.len()).unwrap_or(u32::MAX),
+        };
+        let mut run = self.place.run(&schedule, harmless);
+        let thread = run.points.last().map(|point| point.taken.thread);
+        if let (Some(mut point), Some(last)) = (self.place.point(thread, run.cost), last) {
+            point.taken = last;
+            run.cost = point.after(last);
+            run.points.push(point);
+        }
+        let same = *self.wanted.get_or_insert_with(|| death.clone()) == death;
+        run.ending = if same { Ending::Same } else { Ending::Other };
+        self.steps = steps;
+        run
+    }
+
+    fn refined(&mut self) -> bool {
+        self.place.refined()
+    }
+
+    fn found(&mut self, run: &Run) {
+        let steps = self.steps.clone();
+        self.place.judge.tell(&self.place.system.program, steps, run.cost);
+    }
+}
+
+impl<'a> Reach<'a> for Forked<'a> {
+    fn place(&mut self) -> &mut Place<'a> {
+        &mut self.place
+    }
+}
