@@ -35,6 +35,11 @@ pub struct TestArgs {
     #[command(flatten)]
     pub explore: ExploreArgs,
     #[command(flatten)]
+    pub report: ReportArgs,
+    /// Write what came of each test to a file as well, in JUnit's format
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    pub junit: Option<PathBuf>,
+    #[command(flatten)]
     pub cargo: CargoArgs,
 }
 
@@ -46,6 +51,8 @@ pub struct ReplayArgs {
     /// Say that there is no progress when a step takes longer than this
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = duration)]
     pub stall: Duration,
+    #[command(flatten)]
+    pub report: ReportArgs,
     #[command(flatten)]
     pub cargo: CargoArgs,
 }
@@ -62,6 +69,8 @@ pub struct DiffStatesArgs {
     #[command(flatten)]
     pub model: ModelArgs,
     #[command(flatten)]
+    pub report: ReportArgs,
+    #[command(flatten)]
     pub cargo: CargoArgs,
 }
 
@@ -70,6 +79,8 @@ pub struct DiffStatesArgs {
 pub struct ListArgs {
     #[command(flatten)]
     pub select: SelectArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
     #[command(flatten)]
     pub cargo: CargoArgs,
 }
@@ -156,6 +167,26 @@ pub struct ModelArgs {
     /// Let compare_exchange_weak fail without a reason
     #[arg(long)]
     pub spurious_cas: bool,
+}
+
+/// Who is told what happens.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct ReportArgs {
+    /// For whom to print
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = MessageFormat::Human)]
+    pub message_format: MessageFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// People
+    #[default]
+    Human,
+    /// Programs: a line of JSON for each event
+    Json,
+    /// People, with annotations that GitHub finds in the log of a workflow
+    Github,
 }
 
 /// Flags that are Cargo's own, with Cargo's meaning.

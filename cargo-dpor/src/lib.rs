@@ -47,14 +47,5 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Color::Never => anstream::ColorChoice::Never,
     };
     choice.write_global();
-    match run::run(cli.command) {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            anstream::eprintln!(
-                "{} {error}",
-                owo_colors::OwoColorize::bold(&owo_colors::OwoColorize::red(&"error:"))
-            );
-            error.exit().into()
-        }
-    }
+    run::run(&cli.command).into()
 }

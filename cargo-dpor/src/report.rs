@@ -1,4 +1,5 @@
-//! What is shown. Commands send [`Event`]s; a [`Reporter`] makes something of them, for people or for machines.
+//! What is shown. Commands send [`Event`]s, one stream of them; a [`Reporter`] makes something of them, for people or for
+//! machines.
 
 /// Prints into a `String`, which takes anything.
 macro_rules! put {
@@ -6,18 +7,28 @@ macro_rules! put {
 }
 
 mod failure;
+mod github;
 mod human;
+mod json;
+mod junit;
 mod pair;
+#[cfg(test)]
+mod samples;
 mod source;
 mod steps;
 
 pub use failure::same_failure;
+pub use github::GitHub;
 pub use human::{Amount, Human};
-pub use source::SourceTree;
+pub use json::Json;
+pub use junit::Junit;
 
 use crate::build::Test;
 use crate::child::Outcome;
+use crate::error::{Error, Exit};
 use dpor_protocol::{Counts, Verdict};
+use source::SourceTree;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Something that happened in a run of tests.
@@ -25,6 +36,11 @@ use std::time::Duration;
 pub enum Event<'a> {
     /// The facades are about to be built.
     FacadesBuilding,
+    /// The tests are built. The compiler's relative paths are relative to one of these folders, of which the first is the
+    /// workspace's.
+    Built { folders: &'a [PathBuf] },
+    /// All tests are known, and the user wants no more than that.
+    Listed { tests: &'a [Test] },
     /// All tests are known.
     RunStarted { tests: &'a [Test] },
     /// A test begins.
@@ -36,7 +52,9 @@ pub enum Event<'a> {
     /// A test has ended.
     TestFinished { test: &'a Test, result: &'a TestResult },
     /// All tests have ended, or the rest is not run.
-    RunFinished { summary: &'a Summary },
+    RunFinished { summary: &'a Summary, exit: Exit },
+    /// The command could not do its work. No other event follows.
+    Stopped { error: &'a Error },
     /// Two orders of a test's steps were looked for that lead to different states: the given one of all such pairs.
     Compared {
         test: &'a Test,
@@ -56,7 +74,38 @@ pub enum Event<'a> {
 /// Receives events.
 pub trait Reporter {
     /// Takes in one event. Events of tests that run at the same time are mixed.
-    fn event(&mut self, event: Event<'_>);
+    fn event(&mut self, event: &Event<'_>);
+
+    /// There are no more events: writes what is still to be written.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    fn close(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// All who hear of a command.
+#[derive(Default)]
+pub struct Listeners(Vec<Box<dyn Reporter>>);
+
+impl Listeners {
+    /// Adds one, who hears of what happens from now on.
+    pub fn add(&mut self, reporter: impl Reporter + 'static) {
+        self.0.push(Box::new(reporter));
+    }
+}
+
+impl Reporter for Listeners {
+    fn event(&mut self, event: &Event<'_>) {
+        for reporter in &mut self.0 {
+            reporter.event(event);
+        }
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        self.0.iter_mut().try_for_each(|reporter| reporter.close())
+    }
 }
 
 /// The result of one test.
@@ -68,6 +117,28 @@ pub struct TestResult {
     pub replay: Option<Outcome>,
     /// The command that shows the failure again.
     pub again: Option<String>,
+}
+
+impl TestResult {
+    /// The run that tells most of the failure: the one that was run once more, if it ended in the same way.
+    fn shown(&self) -> &Outcome {
+        let replay = self.replay.as_ref();
+        replay
+            .filter(|replay| failure::same_failure(&self.outcome, replay))
+            .unwrap_or(&self.outcome)
+    }
+
+    /// The failure in full, for people.
+    fn failure_text(&self, test: &Test, sources: &SourceTree) -> String {
+        failure::Failure {
+            test: &test.display_name(),
+            outcome: &self.outcome,
+            replay: self.replay.as_ref(),
+            again: self.again.as_deref(),
+            sources,
+        }
+        .render()
+    }
 }
 
 /// The results of a run of tests.

@@ -5,16 +5,18 @@ mod simplify;
 
 use crate::build::{self, Build, Test, list, named, of_seed, select};
 use crate::child::{self, Order, Outcome};
-use crate::cli::{CargoArgs, Color, Command, DiffStatesArgs, ExploreArgs, ListArgs, ModelArgs, ReplayArgs, TestArgs};
+use crate::cli::{
+    CargoArgs, Color, Command, DiffStatesArgs, ExploreArgs, ListArgs, MessageFormat, ModelArgs, ReplayArgs, ReportArgs,
+    TestArgs,
+};
 use crate::error::{Error, Exit};
 use crate::facades::Facades;
-use crate::report::{Amount, Event, Human, Reporter, SourceTree, Summary, TestResult};
+use crate::report::{Amount, Event, GitHub, Human, Json, Junit, Listeners, Reporter, Summary, TestResult};
 use crate::toolchain::Toolchain;
 use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Counts, Limits, Mode, Seed, Verdict};
 use std::collections::VecDeque;
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -32,39 +34,78 @@ pub fn color(command: &Command) -> Color {
     }
 }
 
+/// Who hears of a command, and how much people want to hear.
+fn listeners(command: &Command) -> Listeners {
+    let (report, cargo) = match command {
+        Command::Test(args) => (&args.report, &args.cargo),
+        Command::Replay(args) => (&args.report, &args.cargo),
+        Command::DiffStates(args) => (&args.report, &args.cargo),
+        Command::List(args) => (&args.report, &args.cargo),
+    };
+    let ReportArgs { message_format } = *report;
+    let mut listeners = Listeners::default();
+    match message_format {
+        MessageFormat::Human | MessageFormat::Github => {
+            listeners.add(Human::new(anstream::stdout(), Amount::of(cargo)));
+        }
+        MessageFormat::Json => listeners.add(Json::new(std::io::stdout())),
+    }
+    if message_format == MessageFormat::Github {
+        let repository = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
+        listeners.add(GitHub::new(std::io::stdout(), repository));
+    }
+    listeners
+}
+
 /// Runs a command to its exit code.
-///
-/// # Errors
-/// Whatever kept it from a verdict.
-pub fn run(command: Command) -> Result<Exit, Error> {
-    match command {
-        Command::Test(args) => test(&args),
-        Command::Replay(args) => replay(&args),
-        Command::DiffStates(args) => diff_states(&args),
-        Command::List(args) => print_list(&args),
+pub fn run(command: &Command) -> Exit {
+    let mut listeners = listeners(command);
+    let result = match command {
+        Command::Test(args) => test(args, &mut listeners),
+        Command::Replay(args) => replay(args, &mut listeners),
+        Command::DiffStates(args) => diff_states(args, &mut listeners),
+        Command::List(args) => print_list(args, &mut listeners),
+    };
+    if let Err(error) = &result {
+        listeners.event(&Event::Stopped { error });
+    }
+    match (result, listeners.close()) {
+        (Ok(exit), Ok(())) => exit,
+        (Err(error), _) => error.exit(),
+        (Ok(_), Err(error)) => {
+            listeners.event(&Event::Stopped { error: &error });
+            error.exit()
+        }
     }
 }
 
-fn test(args: &TestArgs) -> Result<Exit, Error> {
-    let (mut reporter, build) = prepare(&args.cargo)?;
+fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    if let Some(path) = &args.junit {
+        listeners.add(Junit::create(path)?);
+    }
+    let build = prepare(&args.cargo, listeners)?;
     let all = list(&build.binaries)?;
     let count = all.len();
     let tests = select(all, &args.select);
     if tests.is_empty() {
         return Err(no_tests(&build, count));
     }
-    reporter.event(Event::RunStarted { tests: &tests });
+    listeners.event(&Event::RunStarted { tests: &tests });
     let order = order(&args.explore);
     let mut summary = Summary {
         left_out: count - tests.len(),
         ..Summary::default()
     };
     let started = Instant::now();
-    explore_all(&tests, &build.folder, &order, args, &mut reporter, &mut summary)?;
+    explore_all(&tests, &build.folder, &order, args, listeners, &mut summary)?;
     summary.not_run = tests.len() - summary.complete - summary.failed - summary.incomplete;
     summary.time = started.elapsed();
-    reporter.event(Event::RunFinished { summary: &summary });
-    Ok(exit(&summary))
+    let exit = exit(&summary);
+    listeners.event(&Event::RunFinished {
+        summary: &summary,
+        exit,
+    });
+    Ok(exit)
 }
 
 /// The exit code of a run of tests.
@@ -76,11 +117,11 @@ fn exit(summary: &Summary) -> Exit {
     }
 }
 
-fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
+fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     // Before anything is built: a damaged seed is the user's first concern.
     let text = seeds::read(&args.seed);
     let seed = Seed::decode(&text)?;
-    let (mut reporter, build) = prepare(&args.cargo)?;
+    let build = prepare(&args.cargo, listeners)?;
     let test = of_seed(list(&build.binaries)?, &seed)?;
     let text = text.trim();
     let order = Order {
@@ -101,7 +142,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Error> {
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
     simplify::find_parting(&test, &order, &mut outcome)?;
-    reporter.event(Event::Replayed {
+    listeners.event(&Event::Replayed {
         test: &test,
         seed: args.seed.trim(),
         outcome: &outcome,
@@ -119,8 +160,8 @@ fn replay_exit(outcome: &Outcome) -> Exit {
     }
 }
 
-fn diff_states(args: &DiffStatesArgs) -> Result<Exit, Error> {
-    let (mut reporter, build) = prepare(&args.cargo)?;
+fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let build = prepare(&args.cargo, listeners)?;
     let test = named(list(&build.binaries)?, &args.name)?;
     // The one that runs both orders of every conflict at once.
     let strategy = Strategy::Context(Context::CDPOR1);
@@ -128,7 +169,7 @@ fn diff_states(args: &DiffStatesArgs) -> Result<Exit, Error> {
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
     seeds::keep(&mut outcome, &build.folder)?;
     let again = outcome.seed.as_ref().map(|seed| again(seed, &test, &args.cargo));
-    reporter.event(Event::Compared {
+    listeners.event(&Event::Compared {
         test: &test,
         number: args.pair,
         outcome: &outcome,
@@ -149,21 +190,15 @@ fn diff_states_exit(outcome: &Outcome) -> Exit {
     }
 }
 
-fn print_list(args: &ListArgs) -> Result<Exit, Error> {
-    let (_, build) = prepare(&args.cargo)?;
+fn print_list(args: &ListArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let build = prepare(&args.cargo, listeners)?;
     let all = list(&build.binaries)?;
     let count = all.len();
     let tests = select(all, &args.select);
     if tests.is_empty() {
         return Err(no_tests(&build, count));
     }
-    let mut out = anstream::stdout().lock();
-    for test in tests {
-        // A reader that has seen enough closes the pipe.
-        if writeln!(out, "{}", test.display_name()).is_err() {
-            break;
-        }
-    }
+    listeners.event(&Event::Listed { tests: &tests });
     Ok(Exit::Complete)
 }
 
@@ -176,15 +211,14 @@ fn no_tests(build: &Build, count: usize) -> Error {
 }
 
 /// Builds the facades and the tests.
-fn prepare(args: &CargoArgs) -> Result<(Human<anstream::AutoStream<std::io::Stdout>>, Build), Error> {
-    let mut reporter = Human::new(anstream::stdout(), Amount::of(args));
+fn prepare(args: &CargoArgs, listeners: &mut Listeners) -> Result<Build, Error> {
     let toolchain = Toolchain::find()?;
-    let facades = Facades::ensure(&toolchain, &args.network(), || reporter.event(Event::FacadesBuilding))?;
+    let facades = Facades::ensure(&toolchain, &args.network(), || listeners.event(&Event::FacadesBuilding))?;
     let build = build::build(args, &toolchain, &facades)?;
-    let mut roots = vec![build.workspace_root.clone()];
-    roots.extend(build.binaries.iter().map(|binary| binary.folder.clone()));
-    reporter.set_sources(SourceTree::new(roots));
-    Ok((reporter, build))
+    let mut folders = vec![build.workspace_root.clone()];
+    folders.extend(build.binaries.iter().map(|binary| binary.folder.clone()));
+    listeners.event(&Event::Built { folders: &folders });
+    Ok(build)
 }
 
 fn order(args: &ExploreArgs) -> Order {
@@ -262,21 +296,21 @@ fn explore_all(
         let mut first_error = Ok(());
         for item in news {
             match item {
-                News::Started(index) => reporter.event(Event::TestStarted { test: &tests[index] }),
+                News::Started(index) => reporter.event(&Event::TestStarted { test: &tests[index] }),
                 News::Progress(index, counts) => {
-                    reporter.event(Event::TestProgress {
+                    reporter.event(&Event::TestProgress {
                         test: &tests[index],
                         counts: &counts,
                     });
                 }
-                News::Replaying(index) => reporter.event(Event::Replaying { test: &tests[index] }),
+                News::Replaying(index) => reporter.event(&Event::Replaying { test: &tests[index] }),
                 News::Finished(index, result) => match *result {
                     Ok(result) => {
                         summary.add(result.outcome.verdict);
                         if result.outcome.verdict == Verdict::Failed && args.explore.fail_fast {
                             stop();
                         }
-                        reporter.event(Event::TestFinished {
+                        reporter.event(&Event::TestFinished {
                             test: &tests[index],
                             result: &result,
                         });

@@ -65,11 +65,6 @@ impl<W: Write> Human<W> {
         }
     }
 
-    /// Says where the sources are.
-    pub fn set_sources(&mut self, sources: SourceTree) {
-        self.sources = sources;
-    }
-
     /// Takes the output back.
     #[cfg(test)]
     pub fn into_output(self) -> W {
@@ -108,15 +103,7 @@ impl<W: Write> Human<W> {
             self.print(&line);
         }
         if outcome.verdict == Verdict::Failed {
-            let name = test.display_name();
-            let failure = Failure {
-                test: &name,
-                outcome,
-                replay: result.replay.as_ref(),
-                again: result.again.as_deref(),
-                sources: &self.sources,
-            };
-            let text = format!("\n{}\n", failure.render());
+            let text = format!("\n{}\n", result.failure_text(test, &self.sources));
             self.print(&text);
         }
     }
@@ -275,20 +262,29 @@ impl<W: Write> Human<W> {
 }
 
 impl<W: Write> Reporter for Human<W> {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
+    fn event(&mut self, event: &Event<'_>) {
+        match *event {
             Event::FacadesBuilding => {
                 if self.amount != Amount::Quiet {
                     let what = "the facades of the standard library (once for each toolchain)";
                     anstream::eprintln!("{} {what}", "    Building".green().bold());
                 }
             }
+            Event::Built { folders } => self.sources = SourceTree::new(folders.to_vec()),
+            Event::Listed { tests } => {
+                let names: String = tests.iter().map(|test| test.display_name() + "\n").collect();
+                self.print(&names);
+            }
             Event::RunStarted { tests } => self.run_started(tests),
             Event::TestStarted { test } => self.bar.set_message(test.display_name()),
             Event::TestProgress { test, counts } => self.bar.set_message(progress(test, counts)),
             Event::Replaying { test } => self.bar.set_message(format!("{}: replaying", test.display_name())),
             Event::TestFinished { test, result } => self.test_finished(test, result),
-            Event::RunFinished { summary } => self.run_finished(summary),
+            Event::RunFinished { summary, .. } => self.run_finished(summary),
+            Event::Stopped { error } => {
+                self.bar.finish_and_clear();
+                anstream::eprintln!("{} {error}", "error:".red().bold());
+            }
             Event::Compared {
                 test,
                 number,

@@ -140,7 +140,7 @@ fn a_damaged_seed_is_refused_before_anything_is_built() {
     else {
         panic!()
     };
-    let error = replay(&args).unwrap_err();
+    let error = replay(&args, &mut Listeners::default()).unwrap_err();
     assert_eq!(error.exit(), Exit::Usage);
     assert!(error.to_string().starts_with("this seed is "), "{error}");
 }

@@ -1,116 +1,12 @@
 //! A whole run as printed, from a fixed stream of events.
 
 use super::*;
-use crate::build::Binary;
 use crate::child::Account;
-use dpor_protocol::FailureReport;
-use std::sync::Arc;
-
-fn test(name: &str) -> Test {
-    let binary = Binary {
-        path: "bank-1".into(),
-        id: "bank/lib/bank".into(),
-        name: "bank".into(),
-        folder: "".into(),
-        environment: vec![],
-    };
-    Test {
-        binary: Arc::new(binary),
-        name: name.into(),
-        ignored: false,
-    }
-}
-
-fn outcome(verdict: Verdict) -> Outcome {
-    Outcome {
-        verdict,
-        reason: None,
-        note: None,
-        counts: Counts {
-            complete: 20,
-            blocked: 3,
-            steps: 420,
-            states: 95,
-            compared: 70,
-            equal: 12,
-            checks: 4,
-            threads: 3,
-            ..Counts::default()
-        },
-        failure: None,
-        seed: None,
-        account: Account::default(),
-        pair: None,
-        labels: vec![],
-        simplified: None,
-        time: Duration::from_millis(70),
-    }
-}
-
-fn pruned() -> Outcome {
-    let mut outcome = outcome(Verdict::Complete);
-    outcome.counts.pruned = 7;
-    outcome.note = Some("states were not compared: a mapping was made".into());
-    outcome
-}
-
-fn failed() -> Outcome {
-    let failure = FailureReport {
-        kind: "panic".into(),
-        message: "lost update".into(),
-        thread: Some(0),
-        thread_name: None,
-        location: None,
-        blocked: vec![],
-        output: "seen 1\n".into(),
-    };
-    Outcome {
-        failure: Some(failure),
-        seed: Some("dpor1-AAAA".into()),
-        ..outcome(Verdict::Failed)
-    }
-}
-
-fn incomplete() -> Outcome {
-    Outcome {
-        reason: Some("the limit of 20 executions was reached".into()),
-        ..outcome(Verdict::Incomplete)
-    }
-}
-
-fn finish(reporter: &mut dyn Reporter, test: &Test, outcome: Outcome) {
-    let again = outcome.seed.as_ref().map(|seed| format!("cargo dpor replay {seed}"));
-    let replay = outcome.failure.is_some().then(|| outcome.clone());
-    let result = TestResult { outcome, replay, again };
-    reporter.event(Event::TestFinished { test, result: &result });
-}
+use crate::report::samples::{self, failed, finish, incomplete, outcome, test};
 
 fn run(amount: Amount) -> String {
     let mut reporter = Human::new(Vec::new(), amount);
-    let tests = [
-        test("tests::deposit"),
-        test("tests::transfer_back_and_forth"),
-        test("tests::long"),
-    ];
-    reporter.event(Event::RunStarted { tests: &tests });
-    for (test, outcome) in tests.iter().zip([pruned(), failed(), incomplete()]) {
-        reporter.event(Event::TestStarted { test });
-        reporter.event(Event::TestProgress {
-            test,
-            counts: &outcome.counts,
-        });
-        reporter.event(Event::Replaying { test });
-        finish(&mut reporter, test, outcome);
-    }
-    let summary = Summary {
-        complete: 1,
-        failed: 1,
-        incomplete: 1,
-        not_run: 2,
-        left_out: 7,
-        time: Duration::from_millis(2345),
-    };
-    reporter.event(Event::RunFinished { summary: &summary });
+    samples::run(&mut reporter, failed());
     text(reporter)
 }
 
@@ -120,7 +16,7 @@ fn text(reporter: Human<Vec<u8>>) -> String {
 
 fn replayed(outcome: Outcome) -> String {
     let mut reporter = Human::new(Vec::new(), Amount::Usual);
-    reporter.event(Event::Replayed {
+    reporter.event(&Event::Replayed {
         test: &test("tests::a"),
         seed: "dpor1-AAAA",
         outcome: &outcome,
@@ -165,7 +61,7 @@ fn replays() {
 fn pairs_that_are_not_there() {
     let compared = |outcome: Outcome| {
         let mut reporter = Human::new(Vec::new(), Amount::Usual);
-        reporter.event(Event::Compared {
+        reporter.event(&Event::Compared {
             test: &test("tests::a"),
             number: 100,
             outcome: &outcome,

@@ -1,0 +1,132 @@
+//! The reporter for GitHub's workflows: annotations, as workflow commands that the runner finds in the log.
+
+use crate::build::Test;
+use crate::report::{Event, Reporter, TestResult};
+use dpor_protocol::{SourceLocation, Verdict};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Writes workflow commands to an output.
+pub struct GitHub<W> {
+    out: W,
+    /// The repository's folder, to which the paths in annotations are relative.
+    repository: Option<PathBuf>,
+    folders: Vec<PathBuf>,
+}
+
+/// The longest command that is worth to be in an annotation, in bytes. The log has it in any case.
+const MAX_AGAIN: usize = 1000;
+
+/// How an annotation looks.
+#[derive(Clone, Copy, Debug)]
+enum Level {
+    Error,
+    Warning,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::Error => "error",
+            Level::Warning => "warning",
+        }
+    }
+}
+
+impl<W: Write> GitHub<W> {
+    /// Without the repository's folder, paths are relative to the workspace's.
+    pub fn new(out: W, repository: Option<PathBuf>) -> Self {
+        GitHub {
+            out,
+            repository,
+            folders: Vec::new(),
+        }
+    }
+
+    /// Takes the output back.
+    #[cfg(test)]
+    pub fn into_output(self) -> W {
+        self.out
+    }
+
+    /// The first of the places that is in the repository.
+    fn place<'a>(
+        &self,
+        places: impl IntoIterator<Item = Option<&'a SourceLocation>>,
+    ) -> Option<(PathBuf, &'a SourceLocation)> {
+        let mut places = places.into_iter().flatten();
+        places.find_map(|place| Some((self.in_repository(&place.file)?, place)))
+    }
+
+    fn in_repository(&self, file: &str) -> Option<PathBuf> {
+        let whole = |folder: &PathBuf| Some(folder.join(file)).filter(|path| path.is_file());
+        let path = self.folders.iter().find_map(whole)?;
+        let root = self.repository.as_ref().or(self.folders.first())?;
+        path.strip_prefix(root).ok().map(Path::to_path_buf)
+    }
+
+    fn annotate(&mut self, level: Level, place: Option<(PathBuf, &SourceLocation)>, title: &str, message: &str) {
+        let place = place.map_or_else(String::new, |(file, place)| {
+            let file = property(&file.display().to_string());
+            format!("file={file},line={},col={},", place.line, place.column)
+        });
+        let (level, title, message) = (level.name(), property(title), data(message));
+        // Whoever closed the output does not want the rest of it.
+        let _ = writeln!(self.out, "::{level} {place}title={title}::{message}").and_then(|()| self.out.flush());
+    }
+
+    fn finished(&mut self, test: &Test, result: &TestResult) {
+        let (outcome, name) = (&result.outcome, test.display_name());
+        let own = outcome.account.location.as_ref();
+        let reason = outcome.reason.as_deref().unwrap_or_default();
+        match outcome.verdict {
+            Verdict::Complete => {}
+            Verdict::Incomplete => {
+                let place = self.place([own]);
+                self.annotate(Level::Warning, place, &format!("incomplete: {name}"), reason);
+            }
+            Verdict::Failed => {
+                let failure = result.shown().failure.as_ref();
+                let place = self.place([failure.and_then(|failure| failure.location.as_ref()), own]);
+                let kind = failure.map_or("failed", |failure| &failure.kind);
+                let mut text = failure.map_or(reason, |failure| &failure.message).to_owned();
+                if let Some(again) = result.again.as_ref().filter(|again| again.len() <= MAX_AGAIN) {
+                    text.push_str(&format!("\nagain: {again}"));
+                }
+                self.annotate(Level::Error, place, &format!("{kind}: {name}"), &text);
+            }
+        }
+    }
+}
+
+/// The text of a command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property of a command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+impl<W: Write> Reporter for GitHub<W> {
+    fn event(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Built { folders } => self.folders = folders.to_vec(),
+            Event::TestFinished { test, result } => self.finished(test, result),
+            Event::Replayed { test, outcome, .. } => {
+                let result = TestResult {
+                    outcome: outcome.clone(),
+                    replay: None,
+                    again: None,
+                };
+                self.finished(test, &result);
+            }
+            Event::Stopped { error } => self.annotate(Level::Error, None, "cargo dpor", &error.to_string()),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

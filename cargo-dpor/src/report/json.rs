@@ -1,0 +1,311 @@
+//! The reporter for programs: a line of JSON for each event.
+//!
+//! What the lines hold is described in the book's chapter on machine output. Within a [`VERSION`], fields and events are only
+//! added.
+
+use crate::build::Test;
+use crate::child::Outcome;
+use crate::report::{Event, Reporter, Summary, TestResult};
+use dpor_protocol::{
+    Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport, ThreadReport,
+};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The version of the format, in every line.
+const VERSION: u32 = 1;
+
+/// Writes lines of JSON to an output.
+pub struct Json<W> {
+    out: W,
+}
+
+impl<W: Write> Json<W> {
+    pub fn new(out: W) -> Self {
+        Json { out }
+    }
+
+    /// Takes the output back.
+    #[cfg(test)]
+    pub fn into_output(self) -> W {
+        self.out
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    version: u32,
+    #[serde(flatten)]
+    body: Body<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Body<'a> {
+    FacadesBuilding,
+    Built {
+        folders: &'a [PathBuf],
+    },
+    Listed {
+        tests: Vec<Name<'a>>,
+    },
+    RunStarted {
+        tests: Vec<Name<'a>>,
+    },
+    TestStarted {
+        test: Name<'a>,
+    },
+    TestProgress {
+        test: Name<'a>,
+        counts: &'a Counts,
+    },
+    TestReplaying {
+        test: Name<'a>,
+    },
+    TestFinished {
+        test: Name<'a>,
+        #[serde(flatten)]
+        result: Finished<'a>,
+    },
+    RunFinished {
+        #[serde(flatten)]
+        summary: Totals,
+        exit_code: u8,
+    },
+    Replayed {
+        test: Name<'a>,
+        /// What the program did instead of what the seed says.
+        diverged: Option<Divergence<'a>>,
+        #[serde(flatten)]
+        result: Finished<'a>,
+    },
+    Compared {
+        test: Name<'a>,
+        number: u64,
+        pair: Option<Pair<'a>>,
+        #[serde(flatten)]
+        result: Finished<'a>,
+    },
+    Stopped {
+        message: String,
+        exit_code: u8,
+    },
+}
+
+/// What a test is called.
+#[derive(Serialize)]
+struct Name<'a> {
+    package: &'a str,
+    kind: &'a str,
+    target: &'a str,
+    name: &'a str,
+    ignored: bool,
+}
+
+impl<'a> From<&'a Test> for Name<'a> {
+    fn from(test: &'a Test) -> Self {
+        let mut parts = test.binary.id.splitn(3, '/');
+        let mut part = || parts.next().unwrap_or_default();
+        Name {
+            package: part(),
+            kind: part(),
+            target: part(),
+            name: &test.name,
+            ignored: test.ignored,
+        }
+    }
+}
+
+fn names(tests: &[Test]) -> Vec<Name<'_>> {
+    tests.iter().map(Name::from).collect()
+}
+
+/// What came of a test.
+#[derive(Serialize)]
+struct Finished<'a> {
+    verdict: String,
+    reason: Option<&'a str>,
+    note: Option<&'a str>,
+    location: Option<&'a SourceLocation>,
+    seconds: f64,
+    counts: &'a Counts,
+    labels: &'a [LabelReport],
+    failure: Option<&'a FailureReport>,
+    seed: Option<&'a str>,
+    /// The command that shows the failure again.
+    again: Option<&'a str>,
+    schedule: Option<Schedule<'a>>,
+}
+
+/// How the failure comes about.
+#[derive(Serialize)]
+struct Schedule<'a> {
+    /// Whether it is known, because the schedule was run once more and has ended in the same way.
+    reproduced: bool,
+    threads: &'a [ThreadReport],
+    steps: &'a [StepReport],
+    output: Vec<Piece<'a>>,
+    /// What the process wrote past the model.
+    stderr: &'a str,
+}
+
+#[derive(Serialize)]
+struct Piece<'a> {
+    stream: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Divergence<'a> {
+    step: u64,
+    expected: &'a str,
+    met: &'a str,
+}
+
+#[derive(Serialize)]
+struct Pair<'a> {
+    common: u64,
+    first: &'a [StepReport],
+    second: &'a [StepReport],
+    differences: &'a [DifferenceReport],
+}
+
+impl<'a> Finished<'a> {
+    /// `shown` tells most of the failure.
+    fn new(outcome: &'a Outcome, shown: &'a Outcome, reproduced: bool, again: Option<&'a str>) -> Self {
+        let account = &shown.account;
+        let piece = |(stream, text): &'a (OutputStream, String)| Piece {
+            stream: match stream {
+                OutputStream::Out => "stdout",
+                OutputStream::Err => "stderr",
+            },
+            text,
+        };
+        let schedule = shown.failure.as_ref().map(|_| Schedule {
+            reproduced,
+            threads: &account.threads,
+            steps: &account.steps,
+            output: account.output.iter().map(piece).collect(),
+            stderr: &account.stderr,
+        });
+        Finished {
+            verdict: outcome.verdict.to_string(),
+            reason: outcome.reason.as_deref(),
+            note: outcome.note.as_deref(),
+            location: outcome.account.location.as_ref(),
+            seconds: outcome.time.as_secs_f64(),
+            counts: &outcome.counts,
+            labels: &outcome.labels,
+            failure: shown.failure.as_ref(),
+            seed: outcome.seed.as_deref(),
+            again,
+            schedule,
+        }
+    }
+}
+
+impl<'a> From<&'a TestResult> for Finished<'a> {
+    fn from(result: &'a TestResult) -> Self {
+        let shown = result.shown();
+        let reproduced = !std::ptr::eq(shown, &raw const result.outcome);
+        Finished::new(&result.outcome, shown, reproduced, result.again.as_deref())
+    }
+}
+
+#[derive(Serialize)]
+struct Totals {
+    complete: usize,
+    failed: usize,
+    incomplete: usize,
+    not_run: usize,
+    left_out: usize,
+    seconds: f64,
+}
+
+impl From<&Summary> for Totals {
+    fn from(summary: &Summary) -> Self {
+        Totals {
+            complete: summary.complete,
+            failed: summary.failed,
+            incomplete: summary.incomplete,
+            not_run: summary.not_run,
+            left_out: summary.left_out,
+            seconds: summary.time.as_secs_f64(),
+        }
+    }
+}
+
+impl<'a> From<&'a Event<'a>> for Body<'a> {
+    fn from(event: &'a Event<'a>) -> Self {
+        match *event {
+            Event::FacadesBuilding => Body::FacadesBuilding,
+            Event::Built { folders } => Body::Built { folders },
+            Event::Listed { tests } => Body::Listed { tests: names(tests) },
+            Event::RunStarted { tests } => Body::RunStarted { tests: names(tests) },
+            Event::TestStarted { test } => Body::TestStarted { test: test.into() },
+            Event::TestProgress { test, counts } => Body::TestProgress {
+                test: test.into(),
+                counts,
+            },
+            Event::Replaying { test } => Body::TestReplaying { test: test.into() },
+            Event::TestFinished { test, result } => Body::TestFinished {
+                test: test.into(),
+                result: result.into(),
+            },
+            Event::RunFinished { summary, exit } => Body::RunFinished {
+                summary: summary.into(),
+                exit_code: exit as u8,
+            },
+            Event::Replayed { test, outcome, .. } => Body::Replayed {
+                test: test.into(),
+                diverged: outcome
+                    .account
+                    .diverged
+                    .as_ref()
+                    .map(|(step, expected, met)| Divergence {
+                        step: *step,
+                        expected,
+                        met,
+                    }),
+                result: Finished::new(outcome, outcome, true, None),
+            },
+            Event::Compared {
+                test,
+                number,
+                outcome,
+                again,
+            } => Body::Compared {
+                test: test.into(),
+                number,
+                pair: outcome.pair.as_ref().map(|pair| Pair {
+                    common: pair.common,
+                    first: &pair.first,
+                    second: &pair.second,
+                    differences: &pair.differences,
+                }),
+                result: Finished::new(outcome, outcome, true, again),
+            },
+            Event::Stopped { error } => Body::Stopped {
+                message: error.to_string(),
+                exit_code: error.exit() as u8,
+            },
+        }
+    }
+}
+
+impl<W: Write> Reporter for Json<W> {
+    fn event(&mut self, event: &Event<'_>) {
+        let line = Line {
+            version: VERSION,
+            body: event.into(),
+        };
+        let mut text = serde_json::to_string(&line).expect("an event has a form in JSON");
+        text.push('\n');
+        // Whoever closed the output does not want the rest of it.
+        let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests;

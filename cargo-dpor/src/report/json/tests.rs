@@ -1,0 +1,124 @@
+//! Whole streams as printed.
+
+use super::*;
+use crate::child::Account;
+use crate::report::samples::{self, failed_in_full, incomplete, test};
+use dpor_protocol::PairReport;
+use serde_json::Value;
+
+/// The lines of a stream, each a value.
+fn lines(tell: impl FnOnce(&mut dyn Reporter)) -> Vec<Value> {
+    let mut reporter = Json::new(Vec::new());
+    tell(&mut reporter);
+    let text = String::from_utf8(reporter.into_output()).unwrap();
+    assert!(text.ends_with('\n'));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The lines with their fields below each other, as they stand in a line.
+fn pretty(tell: impl FnOnce(&mut dyn Reporter)) -> String {
+    let lines = lines(tell);
+    let pretty: Vec<_> = lines
+        .iter()
+        .map(|line| serde_json::to_string_pretty(line).unwrap())
+        .collect();
+    pretty.join("\n")
+}
+
+#[test]
+fn a_run() {
+    insta::assert_snapshot!(pretty(|reporter| {
+        reporter.event(&Event::FacadesBuilding);
+        reporter.event(&Event::Built {
+            folders: &["/bank".into(), "/bank/teller".into()],
+        });
+        samples::run(reporter, failed_in_full());
+    }));
+}
+
+#[test]
+fn other_commands() {
+    insta::assert_snapshot!(pretty(|reporter| {
+        reporter.event(&Event::Listed {
+            tests: &[Test {
+                ignored: true,
+                ..test("tests::a")
+            }],
+        });
+        let account = Account {
+            diverged: Some((4, "t1: lock".into(), "t1: load".into())),
+            ..Account::default()
+        };
+        reporter.event(&Event::Replayed {
+            test: &test("tests::a"),
+            seed: "dpor1-AAAA",
+            outcome: &Outcome {
+                account,
+                ..incomplete()
+            },
+        });
+        let full = failed_in_full();
+        let pair = PairReport {
+            common: 1,
+            first: full.account.steps.clone(),
+            second: vec![],
+            differences: vec![DifferenceReport {
+                owner: "static x".into(),
+                address: Some(64),
+                offset: 8,
+                length: 1,
+                first: vec![1],
+                second: vec![2],
+                hint: None,
+            }],
+        };
+        reporter.event(&Event::Compared {
+            test: &test("tests::a"),
+            number: 2,
+            outcome: &Outcome {
+                pair: Some(pair),
+                ..samples::outcome(dpor_protocol::Verdict::Complete)
+            },
+            again: None,
+        });
+        reporter.event(&Event::Stopped {
+            error: &samples::error(),
+        });
+    }));
+}
+
+#[test]
+fn a_line_begins_with_what_it_is() {
+    let mut reporter = Json::new(Vec::new());
+    reporter.event(&Event::FacadesBuilding);
+    let text = String::from_utf8(reporter.into_output()).unwrap();
+    assert_eq!(text, "{\"version\":1,\"event\":\"facades-building\"}\n");
+}
+
+#[test]
+fn every_event_is_one_versioned_line() {
+    let lines = lines(|reporter| samples::run(reporter, failed_in_full()));
+    // One for the start, one for the end, four for each of three tests.
+    assert_eq!(lines.len(), 14);
+    for line in lines {
+        assert_eq!(line["version"], VERSION, "{line}");
+        assert!(line["event"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn a_failure_that_is_not_found_again_says_so() {
+    let result = TestResult {
+        outcome: failed_in_full(),
+        replay: Some(samples::outcome(dpor_protocol::Verdict::Complete)),
+        again: None,
+    };
+    let lines = lines(|reporter| {
+        reporter.event(&Event::TestFinished {
+            test: &test("tests::a"),
+            result: &result,
+        });
+    });
+    assert_eq!(lines[0]["schedule"]["reproduced"], false);
+    assert_eq!(lines[0]["failure"]["kind"], "panic");
+}

@@ -1,0 +1,183 @@
+//! What happens in a run, made up, for the tests of reporters.
+
+use crate::build::{Binary, Test};
+use crate::child::{Account, Outcome};
+use crate::error::{Error, Exit};
+use crate::report::{Event, Reporter, Summary, TestResult};
+use dpor_protocol::{
+    BlockedThread, Counts, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport, ThreadReport, Verdict,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub fn test(name: &str) -> Test {
+    let binary = Binary {
+        path: "bank-1".into(),
+        id: "bank/lib/bank".into(),
+        name: "bank".into(),
+        folder: "".into(),
+        environment: vec![],
+    };
+    Test {
+        binary: Arc::new(binary),
+        name: name.into(),
+        ignored: false,
+    }
+}
+
+pub fn outcome(verdict: Verdict) -> Outcome {
+    Outcome {
+        verdict,
+        reason: None,
+        note: None,
+        counts: Counts {
+            complete: 20,
+            blocked: 3,
+            steps: 420,
+            states: 95,
+            compared: 70,
+            equal: 12,
+            checks: 4,
+            threads: 3,
+            ..Counts::default()
+        },
+        failure: None,
+        seed: None,
+        account: Account::default(),
+        pair: None,
+        labels: vec![],
+        simplified: None,
+        time: Duration::from_millis(70),
+    }
+}
+
+pub fn pruned() -> Outcome {
+    let mut outcome = outcome(Verdict::Complete);
+    outcome.counts.pruned = 7;
+    outcome.note = Some("states were not compared: a mapping was made".into());
+    outcome
+}
+
+pub fn failed() -> Outcome {
+    let failure = FailureReport {
+        kind: "panic".into(),
+        message: "lost update".into(),
+        thread: Some(0),
+        thread_name: None,
+        location: None,
+        blocked: vec![],
+        output: "seen 1\n".into(),
+    };
+    Outcome {
+        failure: Some(failure),
+        seed: Some("dpor1-AAAA".into()),
+        ..outcome(Verdict::Failed)
+    }
+}
+
+pub fn incomplete() -> Outcome {
+    Outcome {
+        reason: Some("the limit of 20 executions was reached".into()),
+        ..outcome(Verdict::Incomplete)
+    }
+}
+
+/// A place in a file that is there.
+fn place(line: u32) -> SourceLocation {
+    SourceLocation {
+        file: "src/main.rs".into(),
+        line,
+        column: 5,
+    }
+}
+
+/// A failure of which everything is known.
+pub fn failed_in_full() -> Outcome {
+    let mut outcome = failed();
+    let failure = outcome.failure.as_mut().expect("it has failed");
+    failure.location = Some(place(7));
+    failure.blocked = vec![BlockedThread {
+        thread: 1,
+        thread_name: Some("teller".into()),
+        operation: "lock".into(),
+        object: "mutex#1".into(),
+        location: Some(place(9)),
+        held_by: vec![],
+    }];
+    let thread = |id, parent, name: Option<&str>| ThreadReport {
+        id,
+        parent,
+        name: name.map(Into::into),
+        location: parent.is_some().then(|| place(5)),
+    };
+    let step = |index, thread, operation: &str, switched| StepReport {
+        index,
+        thread,
+        thread_name: (thread == 1).then(|| "teller".into()),
+        operation: operation.into(),
+        object: "atomic#1".into(),
+        location: Some(place(6)),
+        detail: Some("0 → 1".into()),
+        switched,
+    };
+    outcome.account = Account {
+        location: Some(place(3)),
+        threads: vec![thread(0, None, None), thread(1, Some(0), Some("teller"))],
+        steps: vec![step(0, 0, "load", true), step(1, 1, "store", true)],
+        output: vec![(OutputStream::Err, "seen 1\n".into())],
+        diverged: None,
+        stderr: String::new(),
+    };
+    outcome.labels = vec![LabelReport {
+        label: "overdrawn".into(),
+        complete: 2,
+        all: 3,
+        required: Some(place(8)),
+    }];
+    outcome
+}
+
+/// Tells of the end of a test; a failure is found again.
+pub fn finish(reporter: &mut dyn Reporter, test: &Test, outcome: Outcome) {
+    let again = outcome.seed.as_ref().map(|seed| format!("cargo dpor replay {seed}"));
+    let replay = outcome.failure.is_some().then(|| outcome.clone());
+    let result = TestResult { outcome, replay, again };
+    reporter.event(&Event::TestFinished { test, result: &result });
+}
+
+/// A whole run.
+pub fn run(reporter: &mut dyn Reporter, failed: Outcome) {
+    let tests = [
+        test("tests::deposit"),
+        test("tests::transfer_back_and_forth"),
+        test("tests::long"),
+        test("tests::later"),
+    ];
+    reporter.event(&Event::RunStarted { tests: &tests });
+    for (test, outcome) in tests.iter().zip([pruned(), failed, incomplete()]) {
+        reporter.event(&Event::TestStarted { test });
+        reporter.event(&Event::TestProgress {
+            test,
+            counts: &outcome.counts,
+        });
+        reporter.event(&Event::Replaying { test });
+        finish(reporter, test, outcome);
+    }
+    let summary = Summary {
+        complete: 1,
+        failed: 1,
+        incomplete: 1,
+        not_run: 1,
+        left_out: 7,
+        time: Duration::from_millis(2345),
+    };
+    reporter.event(&Event::RunFinished {
+        summary: &summary,
+        exit: Exit::Failed,
+    });
+}
+
+/// What keeps a command from its work.
+pub fn error() -> Error {
+    Error::NoTests("none: 100 %\nof them".into())
+}
