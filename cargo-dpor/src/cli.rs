@@ -110,14 +110,14 @@ pub struct SelectArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
-    /// How to search for schedules: context, source, exhaustive or random
+    /// How to search for schedules: context, source, exhaustive, random or pct
     ///
     /// `context` merges what leads to the same state, `source` explores one interleaving of each equivalence class,
-    /// `exhaustive` every interleaving; `random` walks are never complete. `context:OPTIONS` takes a list of eager, lazy or
+    /// `exhaustive` every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or
     /// stored (when states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper.
     #[arg(long, default_value_t = Strategy::Context(Context::default()))]
     pub strategy: Strategy,
-    /// The seed of `--strategy random`
+    /// The seed of `--strategy random` and `pct`
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     #[command(flatten)]
@@ -146,7 +146,7 @@ pub struct ExploreArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ModelArgs {
-    /// Give up a test after so many executions [default: none; 10000 for `--strategy random`]
+    /// Give up a test after so many executions [default: none; 10000 for `random` and `pct`]
     #[arg(long, value_name = "N")]
     pub max_executions: Option<u64>,
     /// Give up a test after this time (such as 500ms, 30s, 5m, 1h)

@@ -229,7 +229,7 @@ fn order(args: &ExploreArgs) -> Order {
         ..
     } = args.model;
     let boundless = max_executions.is_none() && max_steps.is_none() && max_time.is_none();
-    let random = matches!(args.strategy, Strategy::Random { .. }) && boundless;
+    let random = args.strategy.is_random() && boundless;
     let mut order = model_order(&args.model, Mode::Explore, args.strategy);
     order.random_seed = args.seed;
     order.leaks = args.leaks;

@@ -37,6 +37,9 @@ pub struct Statistics {
     pub peak_depth: u64,
     /// The most entries that were asleep in one state.
     pub peak_sleeping: u64,
+    /// About which part of the executions has been explored, in millionths: an estimate ([`Explorer`](crate::Explorer) says
+    /// how), made again now and then. 0 for walks that are never complete.
+    pub explored: u32,
     /// Time spent.
     pub time: Duration,
 }

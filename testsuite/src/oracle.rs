@@ -139,7 +139,7 @@ pub fn explore(toy: Toy, strategy: Strategy, limit: u64, fault: Option<Fault>) -
 }
 
 fn explorer(toy: Toy, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Explorer<Toy> {
-    let executions = matches!(strategy, Strategy::Random { .. }).then_some(limit);
+    let executions = strategy.is_random().then_some(limit);
     let limits = Limits {
         depth: 120,
         executions,
@@ -276,10 +276,10 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
     judge(Strategy::Exhaustive, &exhaustive, &exhaustive)?;
     let source = explore(toy.clone(), Strategy::Source, limit, settings.fault);
     judge(Strategy::Source, &source, &exhaustive)?;
-    let strategy = Strategy::Random {
-        seed: exhaustive.statistics.steps,
-    };
-    judge(strategy, &explore(toy.clone(), strategy, 10, None), &exhaustive)?;
+    let seed = exhaustive.statistics.steps;
+    for strategy in [Strategy::Random { seed }, Strategy::Pct { depth: 3, seed }] {
+        judge(strategy, &explore(toy.clone(), strategy, 10, None), &exhaustive)?;
+    }
     let mut contexts = Vec::new();
     for &context in settings.contexts {
         let strategy = Strategy::Context(context);
@@ -326,7 +326,7 @@ fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mi
         return wrong("invents a trace".to_owned());
     }
     let verdict = found.verdict.as_ref().expect("the explorer concludes");
-    if matches!(strategy, Strategy::Random { .. }) {
+    if strategy.is_random() {
         return match verdict {
             Verdict::Complete => wrong("says it is complete".to_owned()),
             _ => Ok(()),

@@ -57,6 +57,26 @@ pub fn readers(n: usize) -> Program {
     Program::of(bodies)
 }
 
+/// A failure that needs two switches, each after `n` steps and at no other place: one thread stores `n` times, another must
+/// see the last value to store `n` times in its turn, and the first fails if it then finds the last of these.
+pub fn narrow(n: usize) -> Program {
+    let stores = |variable| (1..=n).map(move |value| store(variable, value));
+    let last = n as i64;
+    let mut first: Vec<_> = stores(0).chain([load(1, 0)]).collect();
+    first.push(Assert {
+        register: 0,
+        test: Test::NotEqual(last),
+    });
+    let mut second = vec![load(0, 0)];
+    second.push(SkipUnless {
+        register: 0,
+        test: Test::Equal(last),
+        count: n,
+    });
+    second.extend(stores(1));
+    Program::of(vec![first, second])
+}
+
 /// `n` threads add 1 and keep what was there before: n!.
 pub fn counterobs(n: usize) -> Program {
     Program::of(vec![vec![increment(0, Some(0))]; n])

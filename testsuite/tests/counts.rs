@@ -1,6 +1,6 @@
 //! Numbers of executions that are published or can be derived by hand.
 
-use dpor_explorer::{Check, Context, End, Explorer, Limits, Observer, Statistics, Strategy, Trace};
+use dpor_explorer::{Check, Context, End, Explorer, Limits, Observer, Statistics, Strategy, Trace, Verdict};
 use dpor_testsuite::oracle::CONTEXTS;
 use dpor_testsuite::programs::*;
 use dpor_testsuite::toy::{Program, Terminal, Toy};
@@ -38,6 +38,42 @@ fn expect(name: &str, program: Program, executions: u64, deadlocks: u64) -> Stat
 
 fn factorial(n: u64) -> u64 {
     (1..=n).product()
+}
+
+/// Of n! executions of which all are alike, the part that has been run is known exactly.
+#[test]
+fn the_explored_part_of_a_regular_tree_is_known() {
+    for executions in [1, 5, 8, 23] {
+        let limits = Limits {
+            executions: Some(executions),
+            ..Limits::default()
+        };
+        let statistics = Explorer::new(Toy::new(lastwrite(4)), Strategy::Exhaustive, limits)
+            .run(&mut ())
+            .statistics;
+        assert_eq!(
+            u64::from(statistics.explored),
+            1_000_000 * executions / 24,
+            "{executions} of 24"
+        );
+    }
+    let (_, statistics) = explore(lastwrite(4), Strategy::Source);
+    assert_eq!(statistics.explored, 1_000_000);
+}
+
+/// A failure that needs two preemptions, in a program that is far too large for random walks to find it.
+#[test]
+fn random_priorities_find_what_random_steps_do_not() {
+    let strategies = [Strategy::Random { seed: 1 }, Strategy::Pct { depth: 3, seed: 1 }];
+    let found = strategies.map(|strategy| {
+        let limits = Limits {
+            executions: Some(2_000),
+            ..Limits::default()
+        };
+        let report = Explorer::new(Toy::new(narrow(12)), strategy, limits).run(&mut ());
+        matches!(report.verdict, Verdict::Failed { .. })
+    });
+    assert_eq!(found, [false, true]);
 }
 
 #[test]

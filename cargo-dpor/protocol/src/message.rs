@@ -111,6 +111,8 @@ pub struct Counts {
     pub refinements: u64,
     /// The longest execution, in steps.
     pub peak_depth: u64,
+    /// About which part of the executions has been explored, in millionths; 0 if that cannot be said.
+    pub explored: u32,
     /// The most threads of one execution.
     pub threads: u64,
     /// Time spent, in milliseconds.

@@ -131,7 +131,10 @@ impl<W: Write> Human<W> {
             ));
         }
         line.push_str(&format!("  {:>8}", time(outcome.time)));
-        for text in outcome.reason.iter().chain(&outcome.note) {
+        let share = (outcome.verdict == Verdict::Incomplete)
+            .then(|| share(counts))
+            .flatten();
+        for text in outcome.reason.iter().chain(&share).chain(&outcome.note) {
             line.push_str(&format!("\n             {}", text.dimmed()));
         }
         let width = outcome.labels.iter().map(|label| label.label.chars().count()).max();
@@ -299,12 +302,23 @@ impl<W: Write> Reporter for Human<W> {
 fn progress(test: &Test, counts: &Counts) -> String {
     let seconds = counts.millis.max(1) as f64 / 1000.0;
     format!(
-        "{}: {} executions, {:.0} a second, {} steps",
+        "{}: {} executions, {:.0} a second, {}",
         test.display_name(),
         counts.executions(),
         counts.executions() as f64 / seconds,
-        counts.steps
+        share(counts).unwrap_or_else(|| format!("{} steps", counts.steps))
     )
+}
+
+/// About how much has been explored, if there is something to say.
+fn share(counts: &Counts) -> Option<String> {
+    let percent = f64::from(counts.explored) / 10_000.0;
+    match counts.explored {
+        0 => None,
+        ..100 => Some("less than 0.01 % explored".to_owned()),
+        ..100_000 => Some(format!("about {percent:.2} % explored")),
+        _ => Some(format!("about {percent:.0} % explored")),
+    }
 }
 
 /// The verdict, coloured, right-aligned.

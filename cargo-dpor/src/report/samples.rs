@@ -78,6 +78,10 @@ pub fn failed() -> Outcome {
 pub fn incomplete() -> Outcome {
     Outcome {
         reason: Some("the limit of 20 executions was reached".into()),
+        counts: Counts {
+            explored: 31_250,
+            ..outcome(Verdict::Incomplete).counts
+        },
         ..outcome(Verdict::Incomplete)
     }
 }

@@ -5,6 +5,7 @@
 
 mod context;
 mod exhaustive;
+mod pct;
 mod random;
 mod source;
 
@@ -26,6 +27,13 @@ pub enum Strategy {
     Source,
     /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The default.
     Context(Context),
+    /// Probabilistic concurrency testing: random priorities; never complete.
+    Pct {
+        /// How many ordering constraints a failure needs that is looked for.
+        depth: u32,
+        /// The seed of the first execution.
+        seed: u64,
+    },
     /// A seeded random walk; never complete.
     Random {
         /// The seed of the first execution.
@@ -135,11 +143,30 @@ impl Default for Strategy {
 }
 
 impl Strategy {
+    /// The depth of [`Strategy::Pct`] if none is given: most failures need less.
+    pub const PCT_DEPTH: u32 = 3;
+
+    /// Whether the strategy draws executions at random: then it is never complete, and the same executions may come again.
+    pub fn is_random(self) -> bool {
+        matches!(self, Strategy::Random { .. } | Strategy::Pct { .. })
+    }
+
+    /// The strategy with this seed instead of 0, if it draws at random and has no seed of its own.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Strategy {
+        match self {
+            Strategy::Random { seed: 0 } => Strategy::Random { seed },
+            Strategy::Pct { depth, seed: 0 } => Strategy::Pct { depth, seed },
+            other => other,
+        }
+    }
+
     pub(crate) fn rules(self) -> Box<dyn Rules> {
         match self {
             Strategy::Exhaustive => Box::new(exhaustive::Exhaustive),
             Strategy::Source => Box::new(source::Source),
             Strategy::Context(context) => Box::new(context::ContextSensitive::new(context)),
+            Strategy::Pct { depth, seed } => Box::new(pct::Pct::new(depth, seed)),
             Strategy::Random { seed } => Box::new(random::Random::new(seed)),
         }
     }
@@ -151,6 +178,8 @@ impl fmt::Display for Strategy {
             Strategy::Exhaustive => f.write_str("exhaustive"),
             Strategy::Source => f.write_str("source"),
             Strategy::Context(context) => context.fmt(f),
+            Strategy::Pct { depth, seed: 0 } => write!(f, "pct:{depth}"),
+            Strategy::Pct { depth, seed } => write!(f, "pct:{depth}:{seed}"),
             Strategy::Random { seed: 0 } => f.write_str("random"),
             Strategy::Random { seed } => write!(f, "random:{seed}"),
         }
@@ -166,7 +195,8 @@ impl fmt::Display for UnknownStrategy {
         write!(
             f,
             "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, guide), \
-             `cdpor1`, `cdpor2`, `cdpor3`, `source`, `exhaustive`, `random` and `random:SEED`",
+             `cdpor1`, `cdpor2`, `cdpor3`, `source`, `exhaustive`, `random`, `random:SEED`, `pct`, \
+             `pct:DEPTH` and `pct:DEPTH:SEED`",
             self.0
         )
     }
@@ -186,7 +216,18 @@ impl FromStr for Strategy {
             "cdpor2" => Ok(Strategy::Context(Context::CDPOR2)),
             "cdpor3" => Ok(Strategy::Context(Context::CDPOR3)),
             "random" => Ok(Strategy::Random { seed: 0 }),
+            "pct" => Ok(Strategy::Pct {
+                depth: Strategy::PCT_DEPTH,
+                seed: 0,
+            }),
             other => match other.split_once(':') {
+                Some(("pct", numbers)) => {
+                    let (depth, seed) = numbers.split_once(':').unwrap_or((numbers, "0"));
+                    let numbers = depth.parse().ok().zip(seed.parse().ok());
+                    numbers
+                        .filter(|&(depth, _)| depth > 0)
+                        .map(|(depth, seed)| Strategy::Pct { depth, seed })
+                }
                 Some(("random", seed)) => seed.parse().ok().map(|seed| Strategy::Random { seed }),
                 Some(("context", options)) => Context::from_options(options).map(Strategy::Context),
                 _ => None,

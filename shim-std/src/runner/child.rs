@@ -138,6 +138,7 @@ fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
         races: statistics.races,
         refinements: statistics.refinements,
         peak_depth: statistics.peak_depth,
+        explored: statistics.explored,
         threads: threads as u64,
         millis: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
     }
@@ -186,16 +187,10 @@ pub(super) fn incomplete(reason: String) -> Message {
 }
 
 fn strategy(config: &Config) -> Result<Strategy, String> {
-    match config
-        .strategy
-        .parse()
-        .map_err(|error: dpor_explorer::strategy::UnknownStrategy| error.to_string())?
-    {
-        Strategy::Random { seed: 0 } => Ok(Strategy::Random {
-            seed: config.random_seed,
-        }),
-        strategy => Ok(strategy),
-    }
+    let strategy = config.strategy.parse();
+    strategy
+        .map(|strategy: Strategy| strategy.seeded(config.random_seed))
+        .map_err(|error: dpor_explorer::strategy::UnknownStrategy| error.to_string())
 }
 
 fn options(config: &Config) -> Options {

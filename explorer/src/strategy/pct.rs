@@ -1,0 +1,104 @@
+//! Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi and Nagarakatte, *A Randomized Scheduler with Probabilistic
+//! Guarantees of Finding Bugs* (ASPLOS 2010).
+//!
+//! Every execution gives each thread a random priority and always runs the enabled one with the highest. At `depth − 1` random
+//! steps the thread that would run falls below all others. A failure that needs `depth` ordering constraints among `n`
+//! threads and `k` steps is found by an execution with a probability of at least `1 / (n · k^(depth − 1))`. It never proves
+//! anything.
+//!
+//! Deviations: the number of steps, which the paper takes as given, is that of the longest execution so far; threads that
+//! are created later draw their priority then; alternatives of an operation are drawn uniformly.
+
+use super::{Race, Rules, all_enabled};
+use crate::driver::State;
+use crate::random::SplitMix64;
+use crate::statistics::Statistics;
+use crate::system::Transition;
+use crate::thread::ThreadId;
+use crate::trace::Trace;
+
+pub(super) struct Pct {
+    numbers: SplitMix64,
+    depth: u32,
+    /// The steps of the longest execution so far.
+    longest: usize,
+    /// The steps of the present one.
+    steps: usize,
+    /// The priorities of the threads, in the present execution; the highest runs.
+    priorities: Vec<u64>,
+    /// Before which steps who would run falls, and to which priority; latest first.
+    falls: Vec<(usize, u64)>,
+}
+
+/// Random priorities are above this, those of threads that have fallen below.
+const LOWEST_RANDOM: u64 = 1 << 32;
+
+impl Pct {
+    pub(super) fn new(depth: u32, seed: u64) -> Self {
+        Pct {
+            numbers: SplitMix64::new(seed),
+            depth,
+            longest: 0,
+            steps: 0,
+            priorities: Vec::new(),
+            falls: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.steps = 0;
+        self.priorities.clear();
+        self.falls.clear();
+        if self.longest > 0 {
+            let falls = (1..self.depth).map(|priority| (self.numbers.below(self.longest), u64::from(priority)));
+            self.falls.extend(falls);
+            self.falls.sort_unstable_by(|one, other| other.cmp(one));
+        }
+    }
+
+    /// The enabled thread with the highest priority.
+    fn highest(&mut self, state: &State) -> Option<ThreadId> {
+        let last = state.enabled.iter().map(|(thread, _)| thread.index()).max()?;
+        while self.priorities.len() <= last {
+            self.priorities.push(LOWEST_RANDOM | self.numbers.draw() >> 1);
+        }
+        let enabled = state.enabled.iter().map(|&(thread, _)| thread);
+        enabled.max_by_key(|thread| self.priorities[thread.index()])
+    }
+}
+
+impl Rules for Pct {
+    fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
+        if previous.is_none() {
+            self.begin();
+        }
+        state.backtrack = all_enabled(state);
+    }
+
+    fn pick(&mut self, state: &State) -> Option<Transition> {
+        let mut thread = self.highest(state)?;
+        while let Some((_, priority)) = self.falls.pop_if(|(at, _)| *at <= self.steps) {
+            self.priorities[thread.index()] = priority;
+            thread = self.highest(state)?;
+        }
+        self.steps += 1;
+        self.longest = self.longest.max(self.steps);
+        let alternatives = state.alternatives(thread)?;
+        let alternative = alternatives.iter().nth(self.numbers.below(alternatives.len()))?;
+        Some(Transition { thread, alternative })
+    }
+
+    fn sleeps(&self) -> bool {
+        false
+    }
+
+    fn detects_races(&self) -> bool {
+        false
+    }
+
+    fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
+
+    fn backtracks(&self) -> bool {
+        false
+    }
+}
