@@ -47,7 +47,7 @@ pub struct Crate {
     /// Tests that are not run, and why not. A test is named with its target, `lib::tests::a` or `mpsc::b`.
     #[serde(default)]
     pub skip: BTreeMap<String, String>,
-    /// Tests that are not run because they expect a sleeping thread to wake after others have done their part.
+    /// Tests that are not run because they rely on a sleep or a timeout that is long enough for others to do their part.
     #[serde(default)]
     pub timed: Vec<String>,
     /// Tests that fail, and why.
@@ -98,7 +98,7 @@ impl Crate {
     /// Why the test is not run.
     pub fn skipped(&self, test: &str) -> Option<&str> {
         let timed = self.timed.iter().any(|name| name == test);
-        let reason = timed.then_some("threads are ordered by sleeping, which promises no order");
+        let reason = timed.then_some("it relies on a sleep or a timeout to be long enough, which nothing promises");
         reason.or(self.skip.get(test).map(String::as_str))
     }
 
