@@ -9,7 +9,7 @@ use crate::footprint::Footprint;
 use crate::keys::KeySet;
 use crate::learned::Learned;
 use crate::statistics::Statistics;
-use crate::strategy::{Check, Context, Race, Rules, Strategy};
+use crate::strategy::{Check, Context, Race, Refusal, Rules, StepName, Strategy};
 use crate::system::{Failure, Fingerprint, Step, Stop, System, Transition};
 use crate::thread::{BitSet, Status, ThreadId};
 use crate::trace::{Event, EventIndex, Removed, Trace};
@@ -104,6 +104,9 @@ pub trait Observer<S: System> {
         ControlFlow::Continue(())
     }
 
+    /// The strategy refuses the program for this reason. The verdict is incomplete, or a failure that was found before.
+    fn refused(&mut self, _reason: &str) {}
+
     /// Exploration starts again, with more scheduling points; all that was reported before is void.
     fn refined(&mut self) {}
 }
@@ -128,6 +131,8 @@ pub(crate) struct Sleeping {
 pub(crate) struct State {
     pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
     pub backtrack: BitSet,
+    /// Races add nothing to the backtrack set until another transition is chosen from here.
+    pub frozen: bool,
     /// Transitions explored from here, and those inherited from the state before.
     pub sleep: Vec<Sleeping>,
     /// So many of them are inherited.
@@ -148,6 +153,7 @@ impl State {
     fn clear(&mut self) {
         self.enabled.clear();
         self.backtrack.clear();
+        self.frozen = false;
         self.sleep.clear();
         self.inherited = 0;
         self.sequences.clear();
@@ -204,6 +210,15 @@ pub enum Fault {
     SkipCutRaces,
     /// A sleeping sequence stays although a dependent step ran.
     LooseSequences,
+    /// A backtrack set that is frozen stays so.
+    KeepFrozen,
+}
+
+/// Counts the race and says whether it is one that the fault drops.
+#[cfg(feature = "faults")]
+fn drops_race(fault: Option<Fault>, occasions: &mut u64) -> bool {
+    *occasions += 1;
+    matches!(fault, Some(Fault::DropRace(n)) if occasions.is_multiple_of(n))
 }
 
 /// The races of an operation, latest event first, and what must be left out of each reversal.
@@ -240,6 +255,8 @@ pub struct Explorer<S> {
     pub(crate) rarity: Rarity,
     /// The newest event is in a race with an earlier one.
     pub(crate) raced: bool,
+    /// The races of steps that have run and that the strategy is told of when the execution has ended.
+    deferred: Vec<(EventIndex, Races)>,
     /// The states of nodes that are explored completely.
     pub(crate) stored: KeySet<u128>,
     #[cfg(feature = "faults")]
@@ -267,6 +284,7 @@ impl<S: System> Explorer<S> {
             learned: Learned::default(),
             rarity: Rarity::default(),
             raced: false,
+            deferred: Vec::new(),
             stored: KeySet::default(),
             #[cfg(feature = "faults")]
             fault: None,
@@ -350,6 +368,7 @@ impl<S: System> Explorer<S> {
     fn forget(&mut self) {
         self.trace.truncate(0);
         self.depth = 0;
+        self.deferred.clear();
         self.first_failure = None;
         self.learned = Learned::default();
         self.stored.clear();
@@ -412,6 +431,7 @@ impl<S: System> Explorer<S> {
             Ok(end) => end,
             Err(next) => return next,
         };
+        self.follow_up();
         match &end {
             End::Complete | End::Failed(_) => self.statistics.complete += 1,
             End::Blocked => self.statistics.blocked += 1,
@@ -429,6 +449,10 @@ impl<S: System> Explorer<S> {
                 return Next::Done(Verdict::Failed { failure, schedule });
             }
             self.first_failure.get_or_insert((failure, schedule));
+        }
+        if let Some(reason) = self.refusal() {
+            observer.refused(&reason);
+            return Next::Done(self.incomplete(reason));
         }
         match flow {
             ControlFlow::Continue(()) => Next::Explore,
@@ -618,6 +642,9 @@ impl<S: System> Explorer<S> {
                 state.enabled.push((ThreadId(i as u32), alternatives.clone()));
             }
         }
+        if let Some(order) = self.rules.order() {
+            order.sort(&mut state.enabled, |&(thread, _)| thread, &self.trace, &self.system);
+        }
         #[cfg(feature = "faults")]
         if self.fault == Some(Fault::IgnoreAlternatives) {
             for (_, alternatives) in &mut state.enabled {
@@ -722,14 +749,20 @@ impl<S: System> Explorer<S> {
                 .find(|(v, _)| *v == variable)
                 .map_or(0, |&(_, value)| value)
         };
-        let races = self.trace.races(thread, footprint, guards, value);
+        let defers = self.rules.defers_races();
+        let races = if defers {
+            self.trace.dependent_pairs(thread, footprint, guards, value)
+        } else {
+            self.trace.races(thread, footprint, guards, value)
+        };
+        if defers && pending.is_none() {
+            self.deferred.push((self.trace.len(), races));
+            return Races::new();
+        }
         for (event, removed) in &races {
             #[cfg(feature = "faults")]
-            {
-                self.occasions += 1;
-                if matches!(self.fault, Some(Fault::DropRace(n)) if self.occasions.is_multiple_of(n)) {
-                    continue;
-                }
+            if drops_race(self.fault, &mut self.occasions) {
+                continue;
             }
             self.statistics.races += 1;
             let race = Race {
@@ -737,11 +770,51 @@ impl<S: System> Explorer<S> {
                 removed,
                 thread,
                 footprint,
+                at: self.trace.len(),
             };
             self.rules
                 .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
         }
         races
+    }
+
+    /// Hands the strategy the races of the steps that have run since the search went back, latest first.
+    fn follow_up(&mut self) {
+        for (at, races) in std::mem::take(&mut self.deferred).into_iter().rev() {
+            for (event, removed) in &races {
+                #[cfg(feature = "faults")]
+                if drops_race(self.fault, &mut self.occasions) {
+                    continue;
+                }
+                self.statistics.races += 1;
+                let later = &self.trace.events()[at];
+                let race = Race {
+                    event: *event,
+                    removed,
+                    thread: later.thread(),
+                    footprint: &later.step().footprint,
+                    at,
+                };
+                self.rules
+                    .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
+            }
+        }
+    }
+
+    /// Why the strategy gives up, if it does.
+    fn refusal(&self) -> Option<String> {
+        let Refusal { independent, shared } = self.rules.refusal()?;
+        let name = |step: &StepName| {
+            let operation = self.system.describe(step.signature);
+            format!("step {} of {} (`{operation}`)", step.index, step.thread)
+        };
+        let [one, other] = independent.each_ref().map(name);
+        Some(format!(
+            "`{}` is for programs in which dependency is transitive: {one} and {other} are independent, but each is in a \
+             race with {}",
+            self.strategy,
+            name(shared)
+        ))
     }
 
     /// Finds the races of pending operations at the end of an execution: what is blocked there never
@@ -791,6 +864,11 @@ impl<S: System> Explorer<S> {
             self.trace.truncate(at);
             state.current = self.rules.pick(state);
             if state.current.is_some() {
+                #[cfg(feature = "faults")]
+                if self.fault == Some(Fault::KeepFrozen) {
+                    return true;
+                }
+                state.frozen = false;
                 return true;
             }
             self.store(at);

@@ -162,6 +162,12 @@ pub trait System {
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 
+    /// A number for the time at which the thread was created, or, if the thread stands for a message, the receiver: what was
+    /// created later in the same execution has a larger one. For exploration orders.
+    fn created(&self, thread: ThreadId) -> u64 {
+        u64::from(thread.0)
+    }
+
     /// Says in words which operation a step's signature stands for, for reports of a divergence.
     fn describe(&self, signature: u64) -> String {
         format!("operation {signature:#018x}")

@@ -365,6 +365,21 @@ impl Trace {
         history.events.last().copied().or(history.spawned_by)
     }
 
+    /// When the thread's next operation became pending: a larger value is later. What one step makes pending is in the order of
+    /// the thread's own next operation and those of the threads that it has created.
+    pub(crate) fn pending_since(&self, thread: ThreadId) -> (usize, usize) {
+        let history = self.threads.get(thread.index());
+        let own = history.and_then(|history| history.events.last());
+        match (own, history.and_then(|history| history.spawned_by)) {
+            (Some(event), _) => (event + 1, 0),
+            (None, Some(event)) => {
+                let mut spawned = self.events[event].step.spawned.iter();
+                (event + 1, 1 + spawned.position(|&child| child == thread).unwrap_or(0))
+            }
+            (None, None) => (0, thread.index()),
+        }
+    }
+
     /// How many steps the thread has made before the event at `at`.
     pub(crate) fn steps_before(&self, thread: ThreadId, at: EventIndex) -> u32 {
         let events = self.threads.get(thread.index()).map_or(&[][..], |t| &t.events);
@@ -558,6 +573,62 @@ impl Trace {
             }
         }
         races
+    }
+
+    /// All events that an operation is dependent with and may be co-enabled, latest first, be they ordered before it by others
+    /// of them or not, with what must be left out of each reversal. See [`Trace::races`].
+    pub(crate) fn dependent_pairs(
+        &self,
+        thread: ThreadId,
+        footprint: &Footprint,
+        guards: &[Guard],
+        current: impl Fn(Variable) -> i64,
+    ) -> SmallVec<[(EventIndex, Removed); 4]> {
+        let before = self.thread_clock(thread);
+        let mut events = Vec::new();
+        for access in footprint.accesses() {
+            for &(e, kind) in self.accesses(access.location).iter().rev() {
+                let event = &self.events[e];
+                let covered = before.get(event.thread()) >= event.index;
+                if !covered && event.thread() != thread && kind.conflicts_with(access.kind) {
+                    events.push(e);
+                }
+                // All that is earlier happens before it.
+                if covered && kind == AccessKind::Write {
+                    break;
+                }
+            }
+        }
+        events.sort_unstable_by(|a, b| b.cmp(a));
+        events.dedup();
+        let reversible = |e| Some((e, self.reversal(guards, e, &current)?));
+        events.into_iter().filter_map(reversible).collect()
+    }
+
+    /// The first event of `notdep(e, E)` without the removed ones that happens before an operation of `thread` with the
+    /// given footprint, which is the event at `at`, or pending if there is none.
+    pub(crate) fn first_of_reversal(
+        &self,
+        e: EventIndex,
+        removed: &Removed,
+        thread: ThreadId,
+        footprint: &Footprint,
+        at: EventIndex,
+    ) -> Option<EventIndex> {
+        let history = self.threads.get(thread.index())?;
+        let last = history.events[..self.steps_before(thread, at) as usize].last();
+        let mut before = match last.copied().or(history.spawned_by) {
+            Some(last) => self.events[last].clock.clone(),
+            None => VectorClock::new(),
+        };
+        let between = || self.notdep(e).take_while(|&f| f < at).filter(|f| !removed.contains(f));
+        for f in between() {
+            let event = &self.events[f];
+            if event.step.footprint.conflicts_with(footprint) {
+                before.join(&event.clock);
+            }
+        }
+        between().find(|&f| before.get(self.events[f].thread()) >= self.events[f].index)
     }
 
     /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is the next operation of `thread` with the given

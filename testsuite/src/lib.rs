@@ -3,6 +3,7 @@
 //! Run with `cargo test --release -p dpor-testsuite`; the oracle on a million programs with
 //! `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
 
+pub mod actors;
 pub mod enumerate;
 pub mod examples;
 pub mod mazurkiewicz;

@@ -4,8 +4,8 @@ use crate::enumerate::enumerate;
 use crate::mazurkiewicz::{canonical_form, happens_before};
 use crate::toy::{Part, Program, Terminal, Toy};
 use dpor_explorer::{
-    Check, Context, End, Explorer, Fault, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace,
-    Transition, Verdict,
+    Check, Context, Dpor, End, Explorer, Fault, Limits, Observer, Order, Statistics, Step, Stop, Strategy, System,
+    Trace, Transition, Verdict,
 };
 use std::collections::HashSet;
 use std::fmt;
@@ -26,6 +26,23 @@ pub const CONTEXTS: [Context; 12] = {
     contexts
 };
 
+/// Configurations of `dpor` and `trans`: every order with sleep sets, and every order without.
+pub const DPORS: [Dpor; 6] = {
+    let mut dpors = [Dpor {
+        sleep: true,
+        order: Order::Fifo,
+    }; 6];
+    let mut i = 0;
+    while i < dpors.len() {
+        dpors[i] = Dpor {
+            sleep: i < 3,
+            order: [Order::Fifo, Order::Eca, Order::Lca][i % 3],
+        };
+        i += 1;
+    }
+    dpors
+};
+
 /// What an exploration found.
 #[derive(Clone, Default, Debug)]
 pub struct Found {
@@ -35,6 +52,8 @@ pub struct Found {
     pub traces: HashSet<u64>,
     /// Whether an execution was cut short by a failed assertion.
     pub stopped: bool,
+    /// Whether the strategy has refused the program.
+    pub refused: bool,
     /// What the explorer counted.
     pub statistics: Statistics,
     /// What the explorer concluded; `None` if it was not the explorer.
@@ -90,6 +109,10 @@ impl Observer<Toy> for Collector {
         } else {
             ControlFlow::Continue(())
         }
+    }
+
+    fn refused(&mut self, _: &str) {
+        self.found.refused = true;
     }
 
     fn refined(&mut self) {
@@ -187,7 +210,9 @@ pub struct Settings {
     pub brute_force: bool,
     /// The configurations of the context-sensitive strategy.
     pub contexts: &'static [Context],
-    /// A fault of `source` and of the context-sensitive strategy.
+    /// The configurations of `dpor` and `trans`.
+    pub dpors: &'static [Dpor],
+    /// A fault of all strategies but `exhaustive`.
     pub fault: Option<Fault>,
     /// A part of the state on which fingerprints do not depend.
     pub unseen: Option<Part>,
@@ -202,6 +227,7 @@ impl Settings {
             limit,
             brute_force: false,
             contexts: &CONTEXTS,
+            dpors: &DPORS,
             fault: None,
             unseen: None,
             opaque: false,
@@ -218,6 +244,10 @@ pub struct Agreement {
     pub source: Statistics,
     /// What each configuration of the context-sensitive strategy counted, in the order of the settings.
     pub contexts: Vec<Statistics>,
+    /// What each configuration of `dpor` counted, in the order of the settings.
+    pub dpors: Vec<Statistics>,
+    /// What each configuration of `trans` counted, unless it has refused the program.
+    pub trans: Vec<Option<Statistics>>,
     /// The number of Mazurkiewicz traces.
     pub traces: u64,
     /// The number of terminal states.
@@ -301,7 +331,15 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         }
         contexts.push(found.statistics);
     }
+    let (mut dpors, mut trans) = (Vec::new(), Vec::new());
+    for &options in settings.dpors {
+        let [dpor, tried] = compare_dpor(&toy, options, settings, &exhaustive)?;
+        dpors.extend(dpor);
+        trans.push(tried);
+    }
     Ok(Some(Agreement {
+        dpors,
+        trans,
         exhaustive: exhaustive.statistics,
         source: source.statistics,
         contexts,
@@ -310,6 +348,38 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         deadlock: exhaustive.terminals.iter().any(|t| t.blocked().next().is_some()),
         failure: exhaustive.terminals.iter().any(|t| t.failed().next().is_some()),
     }))
+}
+
+/// What `dpor` and `trans` count, this only if it does not refuse the program.
+fn compare_dpor(
+    toy: &Toy,
+    options: Dpor,
+    settings: &Settings,
+    exhaustive: &Found,
+) -> Result<[Option<Statistics>; 2], Mismatch> {
+    let strategy = Strategy::Dpor(options);
+    let dpor = explore(toy.clone(), strategy, settings.limit, settings.fault);
+    judge(strategy, &dpor, exhaustive)?;
+    let wrong = |strategy, what: String| Err(Mismatch { strategy, what });
+    if dpor.statistics.complete > exhaustive.statistics.complete {
+        return wrong(strategy, "completes more executions than there are".to_owned());
+    }
+    let strategy = Strategy::Trans(options);
+    let trans = explore(toy.clone(), strategy, settings.limit, settings.fault);
+    if trans.refused {
+        return Ok([Some(dpor.statistics), None]);
+    }
+    judge(strategy, &trans, exhaustive)?;
+    if !options.sleep && trans.statistics.states > dpor.statistics.states {
+        return wrong(
+            strategy,
+            format!(
+                "visits {} states, dpor only {}",
+                trans.statistics.states, dpor.statistics.states
+            ),
+        );
+    }
+    Ok([Some(dpor.statistics), Some(trans.statistics)])
 }
 
 fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mismatch> {
@@ -351,7 +421,11 @@ fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mi
             return wrong(format!("misses {missed} of {} traces", exhaustive.traces.len()));
         }
     }
-    let sleeps = matches!(strategy, Strategy::Source | Strategy::Context(_));
+    let sleeps = match strategy {
+        Strategy::Source | Strategy::Context(_) => true,
+        Strategy::Dpor(options) | Strategy::Trans(options) => options.sleep,
+        Strategy::Exhaustive | Strategy::Random { .. } => false,
+    };
     if sleeps && found.statistics.complete != found.traces.len() as u64 {
         return wrong(format!(
             "completes {} executions of {} traces, although sleep sets let none run twice",

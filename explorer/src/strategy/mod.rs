@@ -4,10 +4,15 @@
 //! which transitions a new state starts with, whether transitions fall asleep, and what a race adds.
 
 mod context;
+mod dpor;
 mod exhaustive;
+mod order;
 mod pct;
 mod random;
 mod source;
+mod trans;
+
+pub use order::{Dpor, Order};
 
 use crate::driver::State;
 use crate::footprint::Footprint;
@@ -25,6 +30,10 @@ pub enum Strategy {
     Exhaustive,
     /// Source-DPOR with sleep sets: at least one execution of every Mazurkiewicz trace.
     Source,
+    /// The DPOR of Flanagan and Godefroid, with or without sleep sets.
+    Dpor(Dpor),
+    /// TransDPOR: explores less than `Dpor` where the dependency of steps is transitive, and refuses other programs.
+    Trans(Dpor),
     /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The default.
     Context(Context),
     /// Probabilistic concurrency testing: random priorities; never complete.
@@ -165,6 +174,8 @@ impl Strategy {
         match self {
             Strategy::Exhaustive => Box::new(exhaustive::Exhaustive),
             Strategy::Source => Box::new(source::Source),
+            Strategy::Dpor(options) => Box::new(dpor::FlanaganGodefroid::new(options)),
+            Strategy::Trans(options) => Box::new(trans::TransDpor::new(options)),
             Strategy::Context(context) => Box::new(context::ContextSensitive::new(context)),
             Strategy::Pct { depth, seed } => Box::new(pct::Pct::new(depth, seed)),
             Strategy::Random { seed } => Box::new(random::Random::new(seed)),
@@ -177,6 +188,8 @@ impl fmt::Display for Strategy {
         match self {
             Strategy::Exhaustive => f.write_str("exhaustive"),
             Strategy::Source => f.write_str("source"),
+            Strategy::Dpor(options) => options.write("dpor", f),
+            Strategy::Trans(options) => options.write("trans", f),
             Strategy::Context(context) => context.fmt(f),
             Strategy::Pct { depth, seed: 0 } => write!(f, "pct:{depth}"),
             Strategy::Pct { depth, seed } => write!(f, "pct:{depth}:{seed}"),
@@ -195,8 +208,8 @@ impl fmt::Display for UnknownStrategy {
         write!(
             f,
             "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, guide), \
-             `cdpor1`, `cdpor2`, `cdpor3`, `source`, `exhaustive`, `random`, `random:SEED`, `pct`, \
-             `pct:DEPTH` and `pct:DEPTH:SEED`",
+             `cdpor1`, `cdpor2`, `cdpor3`, `source`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of sleep, nosleep, \
+             fifo, eca, lca), `exhaustive`, `random`, `random:SEED`, `pct`, `pct:DEPTH` and `pct:DEPTH:SEED`",
             self.0
         )
     }
@@ -211,6 +224,8 @@ impl FromStr for Strategy {
         match name {
             "exhaustive" => Ok(Strategy::Exhaustive),
             "source" => Ok(Strategy::Source),
+            "dpor" => Ok(Strategy::Dpor(Dpor::default())),
+            "trans" => Ok(Strategy::Trans(Dpor::default())),
             "context" => Ok(Strategy::Context(Context::default())),
             "cdpor1" => Ok(Strategy::Context(Context::CDPOR1)),
             "cdpor2" => Ok(Strategy::Context(Context::CDPOR2)),
@@ -229,6 +244,8 @@ impl FromStr for Strategy {
                         .map(|(depth, seed)| Strategy::Pct { depth, seed })
                 }
                 Some(("random", seed)) => seed.parse().ok().map(|seed| Strategy::Random { seed }),
+                Some(("dpor", options)) => Dpor::from_options(options).map(Strategy::Dpor),
+                Some(("trans", options)) => Dpor::from_options(options).map(Strategy::Trans),
                 Some(("context", options)) => Context::from_options(options).map(Strategy::Context),
                 _ => None,
             }
@@ -244,6 +261,24 @@ pub(crate) struct Race<'a> {
     pub removed: &'a Removed,
     pub thread: ThreadId,
     pub footprint: &'a Footprint,
+    /// The operation's place in the execution, after all others if it has not run or has only just.
+    pub at: EventIndex,
+}
+
+/// A step, for reports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepName {
+    pub thread: ThreadId,
+    /// It is the thread's n-th, counted from 1.
+    pub index: u32,
+    pub signature: u64,
+}
+
+/// Why a strategy gives up: two independent steps that are both in a race with a third.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusal {
+    pub independent: [StepName; 2],
+    pub shared: StepName,
 }
 
 /// A strategy's choice rules.
@@ -266,8 +301,24 @@ pub(crate) trait Rules {
     /// Whether races are to be reported to [`Rules::reverse`].
     fn detects_races(&self) -> bool;
 
+    /// The order in which [`State::enabled`] holds threads; that of their ids unless one is given.
+    fn order(&self) -> Option<Order> {
+        None
+    }
+
+    /// Whether the races of steps are reported when the execution has ended, those of the last step first, and each time with
+    /// all events that may be co-enabled with the step, not only with those that no other comes between.
+    fn defers_races(&self) -> bool {
+        false
+    }
+
     /// Notes in the states of the current execution what must be explored because of a race.
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics);
+
+    /// Why the program cannot be explored with these rules, if it cannot.
+    fn refusal(&self) -> Option<&Refusal> {
+        None
+    }
 
     /// What is compared, if states are.
     fn context(&self) -> Option<Context> {

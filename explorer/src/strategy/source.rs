@@ -16,15 +16,7 @@ pub(super) struct Source;
 
 impl Rules for Source {
     fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
-        let awake = |thread: &ThreadId| state.awake_transitions(*thread).next().is_some();
-        // A thread some of whose alternatives are asleep would hide their races: they do not run here.
-        let fully = |thread: &ThreadId| state.is_fully_awake(*thread);
-        let threads = || state.enabled.iter().map(|&(thread, _)| thread);
-        let first = previous.filter(fully).or_else(|| threads().find(fully));
-        state.backtrack = match first {
-            Some(thread) => BitSet::of(thread.0),
-            None => threads().filter(awake).map(|thread| thread.0).collect(),
-        };
+        open_awake(state, previous);
     }
 
     fn sleeps(&self) -> bool {
@@ -39,6 +31,19 @@ impl Rules for Source {
         let prefer = race.thread;
         missing_initial(states, trace, race, prefer, statistics);
     }
+}
+
+/// Makes one thread the backtrack set: `preferred` if it is enabled and awake, otherwise the first that is.
+pub(super) fn open_awake(state: &mut State, preferred: Option<ThreadId>) {
+    let awake = |thread: &ThreadId| state.awake_transitions(*thread).next().is_some();
+    // A thread some of whose alternatives are asleep would hide their races: they do not run here.
+    let fully = |thread: &ThreadId| state.is_fully_awake(*thread);
+    let threads = || state.enabled.iter().map(|&(thread, _)| thread);
+    let first = preferred.filter(fully).or_else(|| threads().find(fully));
+    state.backtrack = match first {
+        Some(thread) => BitSet::of(thread.0),
+        None => threads().filter(awake).map(|thread| thread.0).collect(),
+    };
 }
 
 /// Adds an initial of the race's reversal to the backtrack set of the state before the event, `prefer` if it is one,

@@ -1,0 +1,101 @@
+//! DPOR: Flanagan and Godefroid, *Dynamic Partial-Order Reduction for Model Checking Software* (POPL 2005), Figure 3,
+//! with and without sleep sets; the baseline of Tasharofi et al., *TransDPOR* (FASE/FORTE 2012).
+//!
+//! Deviations:
+//!
+//! * Figure 3 looks for races in each state, for the next operation of each thread, with the last event that it is in a race
+//!   with. Here they are looked for when the execution has ended, from the last step back, with all earlier steps. To DPOR
+//!   that makes no difference. To TransDPOR, which takes up only the first, it does: with this order,
+//!   the numbers of paths and transitions come out that were published (see `super::trans`).
+//! * Footprints are those of the steps, not of pending operations, except for what is blocked at the end.
+//! * *May be co-enabled* is decided by guards: see `crate::trace`.
+//! * Line 5 lets the algorithm choose *any* thread of the set E: the racing thread if it is enabled, or one that has to
+//!   move before it. Here it is always the one whose step comes first in the reversal, also if that comes first only because it
+//!   conflicts with the racing step itself. Any other may be asleep and yet not stand for the
+//!   reversal; nobody would follow up its races in that state, and traces would be lost. Without sleep sets all choices are
+//!   right.
+//! * Backtrack sets hold threads, and all alternatives of a thread's operation are explored where the thread is.
+
+use super::order::{Dpor, Order};
+use super::source::open_awake;
+use super::{Race, Rules, all_enabled};
+use crate::driver::State;
+use crate::statistics::Statistics;
+use crate::system::Transition;
+use crate::thread::ThreadId;
+use crate::trace::{EventIndex, Trace};
+
+pub(super) struct FlanaganGodefroid {
+    options: Dpor,
+}
+
+impl FlanaganGodefroid {
+    pub(super) fn new(options: Dpor) -> Self {
+        FlanaganGodefroid { options }
+    }
+}
+
+impl Rules for FlanaganGodefroid {
+    fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
+        open_awake(state, None);
+    }
+
+    fn pick(&mut self, state: &State) -> Option<Transition> {
+        first_in_order(state)
+    }
+
+    fn order(&self) -> Option<Order> {
+        Some(self.options.order)
+    }
+
+    fn sleeps(&self) -> bool {
+        self.options.sleep
+    }
+
+    fn detects_races(&self) -> bool {
+        true
+    }
+
+    fn defers_races(&self) -> bool {
+        true
+    }
+
+    fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
+        let state = &mut states[race.event];
+        match leading_to(state, trace, &race) {
+            Some((thread, _)) => {
+                if state.backtrack.insert(thread.0) {
+                    statistics.backtracks += 1;
+                }
+            }
+            None => {
+                statistics.fallbacks += 1;
+                state.backtrack = all_enabled(state);
+            }
+        }
+    }
+}
+
+/// The awake transition of the backtrack set that comes first in the strategy's order.
+pub(super) fn first_in_order(state: &State) -> Option<Transition> {
+    let threads = state.enabled.iter().map(|&(thread, _)| thread);
+    threads
+        .filter(|thread| state.backtrack.contains(thread.0))
+        .find_map(|thread| state.awake_transitions(thread).next())
+}
+
+/// The thread of the set E of line 5 that moves first, with the event in which it does; the racing thread itself, with
+/// no event, if nothing has to come before it. `None` if that is not enabled: then the operation was pending there, and
+/// blocked.
+pub(super) fn leading_to(state: &State, trace: &Trace, race: &Race<'_>) -> Option<(ThreadId, Option<EventIndex>)> {
+    let Race {
+        event,
+        removed,
+        thread,
+        footprint,
+        at,
+    } = *race;
+    let first = trace.first_of_reversal(event, removed, thread, footprint, at);
+    let thread = first.map_or(thread, |first| trace.events()[first].thread());
+    state.alternatives(thread).map(|_| (thread, first))
+}

@@ -1,0 +1,193 @@
+//! TransDPOR: Tasharofi, Karmani, Lauterburg, Legay, Marinov and Agha, *TransDPOR: A Novel Dynamic Partial-Order
+//! Reduction Technique for Testing Actor Programs* (FMOODS/FORTE 2012), Figure 2, with and without sleep sets.
+//!
+//! The algorithm is that of `super::dpor` with a flag for each state: when a race has added a thread to the backtrack
+//! set, the set is *frozen*, and further races add nothing until the next thread is explored from there (lines 4', 6
+//! and 14').
+//!
+//! Deviations, besides those of `super::dpor`:
+//!
+//! * Messages are threads with one step. Nothing else is special about actors.
+//! * Figure 2, read literally, looks at each pending message in each state, so that in state 8 of the paper's example `r1` would
+//!   be added before `w2`, and 13 paths be explored. With races looked for from the end of an execution back it is
+//!   as the text says, 10; so do the numbers of the paper's regsim come out.
+//! * What is asleep is not added and does not freeze. The paper does not say how its sleep sets work together with the
+//!   flag; if a sleeping message froze the set, the flag would not be reset (nothing new is explored from there), and
+//!   traces would be lost.
+//! * Line 7 adds nothing if E is empty, since what enables a message belongs to the same actor as the race's event.
+//!   Here that is not taken for granted: unless the event writes all that the blocked operation touches (so that
+//!   whatever enables it depends on the event), all that is enabled is added, as DPOR does.
+//! * The paper proves that actors' race relation is transitive (Proposition 2). Here it is observed: two steps are *in
+//!   race* if they were found in a reversible race in some execution. As soon as a step is in race with two others, of
+//!   different threads, that are independent of each other, the program is refused, and the exploration is incomplete.
+//!   What was seen up to then holds all the same. That a program is not refused need not mean that its relation
+//!   is transitive in orders that were not explored; `complete` does not depend on it, because the last thread
+//!   explored from a state had all its races followed up, and so the backtrack set is a source set.
+
+use super::dpor::{first_in_order, leading_to};
+use super::order::{Dpor, Order};
+use super::source::open_awake;
+use super::{Race, Refusal, Rules, StepName, all_enabled};
+use crate::driver::State;
+use crate::footprint::{AccessKind, Footprint};
+use crate::keys::KeyMap;
+use crate::statistics::Statistics;
+use crate::system::Transition;
+use crate::thread::{BitSet, ThreadId};
+use crate::trace::{EventIndex, Trace};
+use smallvec::SmallVec;
+
+pub(super) struct TransDpor {
+    options: Dpor,
+    relation: RaceRelation,
+    refusal: Option<Refusal>,
+}
+
+impl TransDpor {
+    pub(super) fn new(options: Dpor) -> Self {
+        TransDpor {
+            options,
+            relation: RaceRelation::default(),
+            refusal: None,
+        }
+    }
+}
+
+impl Rules for TransDpor {
+    fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
+        open_awake(state, None);
+    }
+
+    fn pick(&mut self, state: &State) -> Option<Transition> {
+        first_in_order(state)
+    }
+
+    fn order(&self) -> Option<Order> {
+        Some(self.options.order)
+    }
+
+    fn sleeps(&self) -> bool {
+        self.options.sleep
+    }
+
+    fn detects_races(&self) -> bool {
+        true
+    }
+
+    fn defers_races(&self) -> bool {
+        true
+    }
+
+    fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
+        if race.at < trace.len() && self.refusal.is_none() {
+            self.refusal = self.relation.add(trace, &race);
+        }
+        let state = &mut states[race.event];
+        if state.frozen {
+            return;
+        }
+        let Some((thread, event)) = leading_to(state, trace, &race) else {
+            if !writes_all(&trace.events()[race.event].step().footprint, race.footprint) {
+                statistics.fallbacks += 1;
+                state.backtrack = all_enabled(state);
+            }
+            return;
+        };
+        if !state.backtrack.contains(thread.0) && !is_asleep(state, trace, thread, event) {
+            statistics.backtracks += 1;
+            state.backtrack.insert(thread.0);
+            state.frozen = true;
+        }
+    }
+
+    fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_ref()
+    }
+}
+
+/// Says whether the transition that the thread takes in the event is asleep; without an event, whether all are.
+fn is_asleep(state: &State, trace: &Trace, thread: ThreadId, event: Option<EventIndex>) -> bool {
+    match event {
+        Some(event) => state.is_asleep(trace.events()[event].transition()),
+        None => state.awake_transitions(thread).next().is_none(),
+    }
+}
+
+/// Says whether all that conflicts with `touched` conflicts with `writer`.
+fn writes_all(writer: &Footprint, touched: &Footprint) -> bool {
+    touched.accesses().iter().all(|access| {
+        let mut accesses = writer.accesses().iter();
+        accesses.any(|a| a.location == access.location && a.kind == AccessKind::Write)
+    })
+}
+
+/// Which steps have been found in a race with which others.
+#[derive(Default)]
+struct RaceRelation {
+    steps: Vec<KnownStep>,
+    /// The steps of a thread and a number, which differ in what they touch.
+    variants: KeyMap<u64, SmallVec<[u32; 1]>>,
+}
+
+struct KnownStep {
+    name: StepName,
+    footprint: Footprint,
+    /// The steps that are in race with this one.
+    races: BitSet,
+}
+
+impl RaceRelation {
+    /// Adds the race of a step that has run. Two independent steps that it makes known as in race with a third.
+    fn add(&mut self, trace: &Trace, race: &Race<'_>) -> Option<Refusal> {
+        let event = &trace.events()[race.event];
+        let earlier = StepName {
+            thread: event.thread(),
+            index: event.index(),
+            signature: event.step().signature,
+        };
+        let later = StepName {
+            thread: race.thread,
+            index: trace.events()[race.at].index(),
+            signature: trace.events()[race.at].step().signature,
+        };
+        let earlier = self.intern(earlier, &event.step().footprint);
+        let later = self.intern(later, race.footprint);
+        if !self.steps[earlier as usize].races.insert(later) {
+            return None;
+        }
+        self.steps[later as usize].races.insert(earlier);
+        let refusal = self.independent_of(earlier, later);
+        refusal.or_else(|| self.independent_of(later, earlier))
+    }
+
+    /// A step in race with `shared` that is independent of `step`, which is in race with it, too.
+    fn independent_of(&self, shared: u32, step: u32) -> Option<Refusal> {
+        let known = |step: u32| &self.steps[step as usize];
+        let independent = |&other: &u32| {
+            let (one, other) = (known(step), known(other));
+            one.name.thread != other.name.thread && !one.footprint.conflicts_with(&other.footprint)
+        };
+        let other = known(shared).races.iter().find(independent)?;
+        Some(Refusal {
+            independent: [known(other).name, known(step).name],
+            shared: known(shared).name,
+        })
+    }
+
+    fn intern(&mut self, name: StepName, footprint: &Footprint) -> u32 {
+        let key = u64::from(name.thread.0) << 32 | u64::from(name.index);
+        let variants = self.variants.entry(key).or_default();
+        let same = |&&step: &&u32| self.steps[step as usize].footprint == *footprint;
+        if let Some(&step) = variants.iter().find(same) {
+            return step;
+        }
+        let step = self.steps.len() as u32;
+        variants.push(step);
+        self.steps.push(KnownStep {
+            name,
+            footprint: footprint.clone(),
+            races: BitSet::new(),
+        });
+        step
+    }
+}

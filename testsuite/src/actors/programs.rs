@@ -1,0 +1,78 @@
+//! The programs of TransDPOR's evaluation, rebuilt from what the paper says of them.
+
+use super::protocol::{Actor, Outbox, Protocol};
+
+/// §2 and Figure 1: a master registers itself, and creates workers that do so when told. With five workers this is what
+/// the tables call regsim.
+#[derive(Clone, Copy, Debug)]
+pub struct Registry {
+    /// How many workers there are.
+    pub workers: usize,
+    /// Whether the master's own step is one; the paper's example begins after it.
+    pub master: bool,
+}
+
+/// An actor of [`Registry`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum RegistryActor {
+    /// The entry.
+    Master,
+    /// Who has registered, in this order.
+    Registry(Vec<Actor>),
+    /// One who is told to register.
+    Worker,
+}
+
+/// A message of [`Registry`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum RegistryMessage {
+    /// To the master.
+    Begin,
+    /// To a worker: register there.
+    RegisterAt(Actor),
+    /// To the registry: this is one more.
+    Register(Actor),
+}
+
+impl Registry {
+    fn begin(&self, master: Actor, out: &mut Outbox<'_, Self>) {
+        let registry = out.create(RegistryActor::Registry(Vec::new()));
+        out.send(registry, RegistryMessage::Register(master));
+        for _ in 0..self.workers {
+            let worker = out.create(RegistryActor::Worker);
+            out.send(worker, RegistryMessage::RegisterAt(registry));
+        }
+    }
+}
+
+impl Protocol for Registry {
+    type State = RegistryActor;
+    type Content = RegistryMessage;
+
+    fn start(&self, out: &mut Outbox<'_, Self>) {
+        let master = out.create(RegistryActor::Master);
+        if self.master {
+            out.send(master, RegistryMessage::Begin);
+        } else {
+            self.begin(master, out);
+        }
+    }
+
+    fn process(
+        &self,
+        me: Actor,
+        state: &mut RegistryActor,
+        message: &RegistryMessage,
+        out: &mut Outbox<'_, Self>,
+    ) -> Result<(), String> {
+        match (state, message) {
+            (RegistryActor::Registry(all), RegistryMessage::Register(actor)) => all.push(*actor),
+            (RegistryActor::Worker, RegistryMessage::RegisterAt(registry)) => {
+                out.send(*registry, RegistryMessage::Register(me));
+            }
+            (RegistryActor::Master, RegistryMessage::Begin) => self.begin(me, out),
+            (state, message) => return Err(format!("{state:?} was sent {message:?}")),
+        }
+        Ok(())
+    }
+}
