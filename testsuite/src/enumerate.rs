@@ -65,3 +65,20 @@ pub fn enabled<S: System>(system: &S) -> Vec<Transition> {
     all.reverse();
     all
 }
+
+/// The number of interleavings of threads with so many steps, at most `u64::MAX`.
+pub(crate) fn multinomial(counts: &[usize]) -> u64 {
+    let mut result: u64 = 1;
+    let mut total = 0u64;
+    for &count in counts {
+        for i in 1..=count as u64 {
+            total += 1;
+            // Exact: the running product is a product of binomial coefficients and a partial one.
+            result = match result.checked_mul(total) {
+                Some(product) => product / i,
+                None => return u64::MAX,
+            };
+        }
+    }
+    result
+}

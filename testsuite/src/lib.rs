@@ -7,6 +7,7 @@ pub mod actors;
 pub mod enumerate;
 pub mod examples;
 pub mod mazurkiewicz;
+pub mod message_passing;
 pub mod oracle;
 pub mod papers;
 pub mod peer_suites;

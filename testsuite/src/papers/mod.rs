@@ -3,6 +3,7 @@
 //! `cargo run --release -p dpor-testsuite --bin tables` prints them. Each program is an ordinary test of the package
 //! `papers`, explored by `cargo dpor test`; some are toy programs as well.
 
+pub mod forte19;
 mod measure;
 mod print;
 mod tables;

@@ -6,6 +6,7 @@
 //! proptest shrinks the genes: smaller numbers stand for simpler pieces.
 
 use super::program::{Instruction, Operand, Program, Test};
+use crate::enumerate::multinomial;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::ops::{Range, RangeInclusive};
@@ -801,21 +802,4 @@ impl Builder {
             }
         });
     }
-}
-
-/// The number of interleavings of threads with so many steps, at most `u64::MAX`.
-fn multinomial(counts: &[usize]) -> u64 {
-    let mut result: u64 = 1;
-    let mut total = 0u64;
-    for &count in counts {
-        for i in 1..=count as u64 {
-            total += 1;
-            // Exact: the running product is a product of binomial coefficients and a partial one.
-            result = match result.checked_mul(total) {
-                Some(product) => product / i,
-                None => return u64::MAX,
-            };
-        }
-    }
-    result
 }
