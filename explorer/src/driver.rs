@@ -13,6 +13,7 @@ use crate::strategy::{Check, Context, Race, Refusal, Rules, StepName, Strategy};
 use crate::system::{Failure, Fingerprint, Step, Stop, System, Transition};
 use crate::thread::{BitSet, Status, ThreadId};
 use crate::trace::{Event, EventIndex, Removed, Trace};
+use crate::unfolding::Unfolding;
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -241,7 +242,7 @@ pub struct Explorer<S> {
     pub(crate) system: S,
     rules: Box<dyn Rules>,
     strategy: Strategy,
-    limits: Limits,
+    pub(crate) limits: Limits,
     pub(crate) keep_going: bool,
     verify_states: bool,
     pub(crate) states: Vec<State>,
@@ -259,10 +260,12 @@ pub struct Explorer<S> {
     deferred: Vec<(EventIndex, Races)>,
     /// The states of nodes that are explored completely.
     pub(crate) stored: KeySet<u128>,
+    /// The state of the search, if it goes through configurations of the unfolding.
+    pub(crate) unfolding: Option<Unfolding>,
     #[cfg(feature = "faults")]
     pub(crate) fault: Option<Fault>,
     #[cfg(feature = "faults")]
-    occasions: u64,
+    pub(crate) occasions: u64,
 }
 
 impl<S: System> Explorer<S> {
@@ -286,6 +289,7 @@ impl<S: System> Explorer<S> {
             raced: false,
             deferred: Vec::new(),
             stored: KeySet::default(),
+            unfolding: None,
             #[cfg(feature = "faults")]
             fault: None,
             #[cfg(feature = "faults")]
@@ -326,7 +330,11 @@ impl<S: System> Explorer<S> {
         self.started = Instant::now();
         self.forget();
         let verdict = loop {
-            match self.execute(observer) {
+            let next = match self.unfolding {
+                Some(_) => self.unfold(observer),
+                None => self.execute(observer),
+            };
+            match next {
                 Next::Done(verdict) => break verdict,
                 Next::Restart => {
                     let refinements = self.statistics.refinements + 1;
@@ -372,6 +380,7 @@ impl<S: System> Explorer<S> {
         self.first_failure = None;
         self.learned = Learned::default();
         self.stored.clear();
+        self.unfolding = self.strategy.unfolding();
         self.rarity = Rarity::default();
     }
 
@@ -416,7 +425,7 @@ impl<S: System> Explorer<S> {
         None
     }
 
-    fn out_of_time(&self) -> Option<String> {
+    pub(crate) fn out_of_time(&self) -> Option<String> {
         let limit = self.limits.time.filter(|&limit| self.started.elapsed() >= limit)?;
         Some(format!("the time limit of {limit:?} was reached"))
     }
@@ -427,11 +436,17 @@ impl<S: System> Explorer<S> {
         if let Err(diverged) = self.repeat_trace(self.trace.len()) {
             return diverged;
         }
-        let end = match self.extend(observer) {
-            Ok(end) => end,
-            Err(next) => return next,
-        };
-        self.follow_up();
+        match self.extend(observer) {
+            Ok(end) => {
+                self.follow_up();
+                self.conclude(end, observer)
+            }
+            Err(next) => next,
+        }
+    }
+
+    /// Counts the execution in the trace, which has ended, and reports it.
+    pub(crate) fn conclude(&mut self, end: End, observer: &mut dyn Observer<S>) -> Next {
         match &end {
             End::Complete | End::Failed(_) => self.statistics.complete += 1,
             End::Blocked => self.statistics.blocked += 1,
@@ -460,9 +475,9 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// The estimate of [`Statistics::explored`], with the present execution or without it.
+    /// The estimate of [`Statistics::explored`], with the present execution or without it; 0 where there is no such tree.
     fn explored(&self, with_present: bool) -> u32 {
-        if !self.rules.backtracks() {
+        if !self.rules.backtracks() || self.unfolding.is_some() {
             return 0;
         }
         let (mut explored, mut share) = (0.0, 1.0);
@@ -845,6 +860,9 @@ impl<S: System> Explorer<S> {
     /// Goes back to the deepest state from which something is left to explore, and chooses it. Says
     /// whether there is one.
     fn backtrack(&mut self) -> bool {
+        if self.unfolding.is_some() {
+            return self.find_alternative();
+        }
         if !self.rules.backtracks() {
             self.trace.truncate(0);
             self.depth = 0;

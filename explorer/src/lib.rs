@@ -11,6 +11,7 @@
 //! | [`clock`], [`trace`] | the current execution, its happens-before order, its races |
 //! | [`driver`], [`strategy`] | the search |
 //! | `context`, `learned` | what context-sensitive strategies add to it |
+//! | `unfolding` | the search through configurations of the unfolding |
 //! | [`statistics`] | what it counts |
 //! | [`keys`], [`random`] | hashing and chance that are the same in every process |
 //! | [`simplify`] | the simplest schedule that ends in a failure that was found |
@@ -29,6 +30,7 @@ pub mod strategy;
 pub mod system;
 pub mod thread;
 pub mod trace;
+mod unfolding;
 
 pub use clock::VectorClock;
 #[cfg(feature = "faults")]

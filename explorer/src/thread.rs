@@ -95,6 +95,40 @@ impl BitSet {
         self.words.clear();
     }
 
+    /// Adds the elements of another set.
+    pub(crate) fn extend_from(&mut self, other: &BitSet) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine |= theirs;
+        }
+    }
+
+    /// Removes all but the elements of another set.
+    pub(crate) fn retain_in(&mut self, other: &BitSet) {
+        self.words.truncate(other.words.len());
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine &= theirs;
+        }
+    }
+
+    /// Says whether the two sets have an element in common.
+    pub(crate) fn intersects(&self, other: &BitSet) -> bool {
+        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+    }
+
+    /// Says whether all elements are in the other set.
+    pub(crate) fn is_subset(&self, other: &BitSet) -> bool {
+        let theirs = other.words.iter().copied().chain(std::iter::repeat(0));
+        self.words.iter().zip(theirs).all(|(mine, theirs)| mine & !theirs == 0)
+    }
+
+    /// The elements that the other set does not have, in ascending order.
+    pub(crate) fn difference<'a>(&'a self, other: &'a BitSet) -> impl Iterator<Item = u32> + 'a {
+        self.iter().filter(|&element| !other.contains(element))
+    }
+
     /// The elements in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {

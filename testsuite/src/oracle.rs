@@ -9,6 +9,7 @@ use dpor_explorer::{
 };
 use std::collections::HashSet;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
 /// Every configuration of the context-sensitive strategy.
@@ -42,6 +43,16 @@ pub const DPORS: [Dpor; 6] = {
     }
     dpors
 };
+/// The unfolding-based strategy: with alternatives to all that was explored, and with k-partial ones.
+pub const UNFOLDINGS: [Strategy; 3] = [
+    Strategy::Unfolding { partial: None },
+    Strategy::Unfolding {
+        partial: NonZeroU32::new(1),
+    },
+    Strategy::Unfolding {
+        partial: NonZeroU32::new(2),
+    },
+];
 
 /// What an exploration found.
 #[derive(Clone, Default, Debug)]
@@ -214,6 +225,8 @@ pub struct Settings {
     pub dpors: &'static [Dpor],
     /// A fault of all strategies but `exhaustive`.
     pub fault: Option<Fault>,
+    /// A fault of the unfolding-based strategy.
+    pub unfolding_fault: Option<Fault>,
     /// A part of the state on which fingerprints do not depend.
     pub unseen: Option<Part>,
     /// Whether some states have no fingerprint.
@@ -229,6 +242,7 @@ impl Settings {
             contexts: &CONTEXTS,
             dpors: &DPORS,
             fault: None,
+            unfolding_fault: None,
             unseen: None,
             opaque: false,
         }
@@ -248,6 +262,8 @@ pub struct Agreement {
     pub dpors: Vec<Statistics>,
     /// What each configuration of `trans` counted, unless it has refused the program.
     pub trans: Vec<Option<Statistics>>,
+    /// What each of [`UNFOLDINGS`] counted.
+    pub unfoldings: Vec<Statistics>,
     /// The number of Mazurkiewicz traces.
     pub traces: u64,
     /// The number of terminal states.
@@ -310,6 +326,23 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
     for strategy in [Strategy::Random { seed }, Strategy::Pct { depth: 3, seed }] {
         judge(strategy, &explore(toy.clone(), strategy, 10, None), &exhaustive)?;
     }
+    let mut unfoldings = Vec::new();
+    for strategy in UNFOLDINGS {
+        let found = explore(toy.clone(), strategy, limit, settings.unfolding_fault);
+        judge(strategy, &found, &exhaustive)?;
+        if exhaustive.fails() {
+            judge_first_failure(
+                strategy,
+                explorer(toy.clone(), strategy, limit, settings.unfolding_fault),
+            )?;
+        }
+        // Alternatives to all that was explored lead to nothing that was.
+        if strategy == UNFOLDINGS[0] && found.statistics.blocked > 0 {
+            let what = format!("gives up {} executions", found.statistics.blocked);
+            return Err(Mismatch { strategy, what });
+        }
+        unfoldings.push(found.statistics);
+    }
     let mut contexts = Vec::new();
     for &context in settings.contexts {
         let strategy = Strategy::Context(context);
@@ -343,6 +376,7 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         exhaustive: exhaustive.statistics,
         source: source.statistics,
         contexts,
+        unfoldings,
         traces: exhaustive.traces.len() as u64,
         terminals: exhaustive.terminals.len() as u64,
         deadlock: exhaustive.terminals.iter().any(|t| t.blocked().next().is_some()),
@@ -421,14 +455,14 @@ fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mi
             return wrong(format!("misses {missed} of {} traces", exhaustive.traces.len()));
         }
     }
-    let sleeps = match strategy {
-        Strategy::Source | Strategy::Context(_) => true,
+    let once = match strategy {
+        Strategy::Source | Strategy::Context(_) | Strategy::Unfolding { .. } => true,
         Strategy::Dpor(options) | Strategy::Trans(options) => options.sleep,
-        Strategy::Exhaustive | Strategy::Random { .. } => false,
+        Strategy::Exhaustive | Strategy::Random { .. } | Strategy::Pct { .. } => false,
     };
-    if sleeps && found.statistics.complete != found.traces.len() as u64 {
+    if once && found.statistics.complete != found.traces.len() as u64 {
         return wrong(format!(
-            "completes {} executions of {} traces, although sleep sets let none run twice",
+            "completes {} executions of {} traces, although none is to be run twice",
             found.statistics.complete,
             found.traces.len()
         ));

@@ -4,7 +4,7 @@
 //! million: `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
 
 use dpor_explorer::{Statistics, Strategy as Exploration};
-use dpor_testsuite::oracle::{Agreement, CONTEXTS, Settings, compare, minimise};
+use dpor_testsuite::oracle::{Agreement, CONTEXTS, Settings, UNFOLDINGS, compare, minimise};
 use dpor_testsuite::toy::{Program, generate};
 use proptest::prop_oneof;
 use proptest::strategy::Strategy;
@@ -22,6 +22,7 @@ struct Totals {
     exhaustive: u64,
     source: Statistics,
     contexts: [Statistics; CONTEXTS.len()],
+    unfoldings: [Statistics; UNFOLDINGS.len()],
     /// For each configuration, the programs of which it completes fewer executions than `source`.
     reduced: [u64; CONTEXTS.len()],
     traces: u64,
@@ -54,6 +55,9 @@ impl Totals {
         for (i, statistics) in agreement.contexts.iter().enumerate() {
             add(&mut self.contexts[i], statistics);
             self.reduced[i] += u64::from(statistics.complete < agreement.source.complete);
+        }
+        for (total, statistics) in self.unfoldings.iter_mut().zip(&agreement.unfoldings) {
+            add(total, statistics);
         }
         self.traces += agreement.traces;
         self.terminals += agreement.terminals;
@@ -95,6 +99,14 @@ impl Totals {
                 statistics.checks,
                 statistics.compared,
                 statistics.equal
+            );
+        }
+        for (strategy, statistics) in UNFOLDINGS.iter().zip(&self.unfoldings) {
+            println!(
+                "{:<32} {:>8} {:>8}",
+                strategy.to_string(),
+                statistics.complete,
+                statistics.blocked
             );
         }
     }

@@ -20,7 +20,9 @@ use crate::statistics::Statistics;
 use crate::system::Transition;
 use crate::thread::{BitSet, ThreadId};
 use crate::trace::{EventIndex, Removed, Trace};
+use crate::unfolding::Unfolding;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// How to explore.
@@ -36,6 +38,12 @@ pub enum Strategy {
     Trans(Dpor),
     /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The default.
     Context(Context),
+    /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to all that was explored;
+    /// with k-partial alternatives perhaps more, found faster.
+    Unfolding {
+        /// The least number of explored events with which an alternative must be in conflict (k); all, if there is none.
+        partial: Option<NonZeroU32>,
+    },
     /// Probabilistic concurrency testing: random priorities; never complete.
     Pct {
         /// How many ordering constraints a failure needs that is looked for.
@@ -177,8 +185,18 @@ impl Strategy {
             Strategy::Dpor(options) => Box::new(dpor::FlanaganGodefroid::new(options)),
             Strategy::Trans(options) => Box::new(trans::TransDpor::new(options)),
             Strategy::Context(context) => Box::new(context::ContextSensitive::new(context)),
+            // It has a search of its own, which asks for no rules.
+            Strategy::Unfolding { .. } => Box::new(exhaustive::Exhaustive),
             Strategy::Pct { depth, seed } => Box::new(pct::Pct::new(depth, seed)),
             Strategy::Random { seed } => Box::new(random::Random::new(seed)),
+        }
+    }
+
+    /// The state of a search through configurations, for [`Strategy::Unfolding`].
+    pub(crate) fn unfolding(self) -> Option<Unfolding> {
+        match self {
+            Strategy::Unfolding { partial } => Some(Unfolding::new(partial)),
+            _ => None,
         }
     }
 }
@@ -191,6 +209,8 @@ impl fmt::Display for Strategy {
             Strategy::Dpor(options) => options.write("dpor", f),
             Strategy::Trans(options) => options.write("trans", f),
             Strategy::Context(context) => context.fmt(f),
+            Strategy::Unfolding { partial: None } => f.write_str("unfolding"),
+            Strategy::Unfolding { partial: Some(k) } => write!(f, "unfolding:k={k}"),
             Strategy::Pct { depth, seed: 0 } => write!(f, "pct:{depth}"),
             Strategy::Pct { depth, seed } => write!(f, "pct:{depth}:{seed}"),
             Strategy::Random { seed: 0 } => f.write_str("random"),
@@ -209,7 +229,8 @@ impl fmt::Display for UnknownStrategy {
             f,
             "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, guide), \
              `cdpor1`, `cdpor2`, `cdpor3`, `source`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of sleep, nosleep, \
-             fifo, eca, lca), `exhaustive`, `random`, `random:SEED`, `pct`, `pct:DEPTH` and `pct:DEPTH:SEED`",
+             fifo, eca, lca), `unfolding`, `unfolding:k=NUMBER`, `exhaustive`, `random`, `random:SEED`, `pct`, `pct:DEPTH` and \
+             `pct:DEPTH:SEED`",
             self.0
         )
     }
@@ -230,6 +251,7 @@ impl FromStr for Strategy {
             "cdpor1" => Ok(Strategy::Context(Context::CDPOR1)),
             "cdpor2" => Ok(Strategy::Context(Context::CDPOR2)),
             "cdpor3" => Ok(Strategy::Context(Context::CDPOR3)),
+            "unfolding" => Ok(Strategy::Unfolding { partial: None }),
             "random" => Ok(Strategy::Random { seed: 0 }),
             "pct" => Ok(Strategy::Pct {
                 depth: Strategy::PCT_DEPTH,
@@ -246,6 +268,10 @@ impl FromStr for Strategy {
                 Some(("random", seed)) => seed.parse().ok().map(|seed| Strategy::Random { seed }),
                 Some(("dpor", options)) => Dpor::from_options(options).map(Strategy::Dpor),
                 Some(("trans", options)) => Dpor::from_options(options).map(Strategy::Trans),
+                Some(("unfolding", k)) => {
+                    let k = k.strip_prefix("k=").and_then(|k| k.parse().ok());
+                    k.map(|k| Strategy::Unfolding { partial: Some(k) })
+                }
                 Some(("context", options)) => Context::from_options(options).map(Strategy::Context),
                 _ => None,
             }
