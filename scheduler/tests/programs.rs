@@ -46,9 +46,9 @@ fn last_write_has_factorially_many_traces() {
     }
 }
 
-#[test]
-fn critical_sections_are_single_steps() {
-    let body = || {
+/// Three threads with two critical sections each.
+fn counter() -> impl Fn() + 'static {
+    || {
         let lock = Lock::new();
         let count = Rc::new(Cell::new(0));
         let handles: Vec<_> = (0..3)
@@ -65,28 +65,58 @@ fn critical_sections_are_single_steps() {
             .collect();
         handles.into_iter().for_each(Handle::join);
         assert_eq!(count.get(), 6);
-    };
-    assert_eq!(complete(Strategy::Source, body), 90);
+    }
+}
+
+#[test]
+fn critical_sections_are_single_steps() {
+    assert_eq!(complete(Strategy::Source, counter()), 90);
+}
+
+const UNFOLDING: Strategy = Strategy::Unfolding { partial: None };
+
+#[test]
+fn an_unfolding_has_each_trace_once() {
+    for (n, expected) in [(1, 1), (2, 2), (3, 6), (4, 24)] {
+        assert_eq!(complete(UNFOLDING, writers(n)), expected, "n = {n}");
+    }
+    assert_eq!(complete(UNFOLDING, counter()), 90);
+    assert_eq!(complete(UNFOLDING, spinning), 2);
+    assert_eq!(complete(UNFOLDING, allocating), 2);
+}
+
+#[test]
+fn an_unfolding_finds_failures() {
+    for body in [opposite_locks, lost_update, counted_looks] {
+        let [source, unfolding] = [Strategy::Source, UNFOLDING].map(|strategy| explore(strategy, body).verdict);
+        let kind = |verdict| match verdict {
+            Verdict::Failed { failure, .. } => failure.kind,
+            verdict => panic!("{verdict:?}"),
+        };
+        assert_eq!(kind(unfolding), kind(source));
+    }
+}
+
+fn opposite_locks() -> Result<(), Failure> {
+    let (a, b) = (Lock::new(), Lock::new());
+    let (a2, b2) = (Rc::clone(&a), Rc::clone(&b));
+    let other = spawn(move || {
+        b2.lock();
+        a2.lock();
+        a2.unlock();
+        b2.unlock();
+    });
+    a.lock();
+    b.lock();
+    b.unlock();
+    a.unlock();
+    other.join();
+    Ok(())
 }
 
 #[test]
 fn opposite_lock_order_deadlocks() {
-    let report = explore(Strategy::Source, || {
-        let (a, b) = (Lock::new(), Lock::new());
-        let (a2, b2) = (Rc::clone(&a), Rc::clone(&b));
-        let other = spawn(move || {
-            b2.lock();
-            a2.lock();
-            a2.unlock();
-            b2.unlock();
-        });
-        a.lock();
-        b.lock();
-        b.unlock();
-        a.unlock();
-        other.join();
-        Ok(())
-    });
+    let report = explore(Strategy::Source, opposite_locks);
     let Verdict::Failed { failure, .. } = report.verdict else {
         panic!("{report:?}")
     };
@@ -94,17 +124,19 @@ fn opposite_lock_order_deadlocks() {
     assert!(failure.message.contains("tests/programs.rs"), "{}", failure.message);
 }
 
+fn lost_update() -> Result<(), Failure> {
+    let x = Register::new();
+    let y = Rc::clone(&x);
+    let other = spawn(move || y.store(y.load() + 1));
+    x.store(x.load() + 1);
+    other.join();
+    assert_eq!(x.load(), 2, "lost");
+    Ok(())
+}
+
 #[test]
 fn a_lost_update_is_found_and_a_panic_names_its_place() {
-    let report = explore(Strategy::Source, || {
-        let x = Register::new();
-        let y = Rc::clone(&x);
-        let other = spawn(move || y.store(y.load() + 1));
-        x.store(x.load() + 1);
-        other.join();
-        assert_eq!(x.load(), 2, "lost");
-        Ok(())
-    });
+    let report = explore(Strategy::Source, lost_update);
     let Verdict::Failed { failure, .. } = report.verdict else {
         panic!("{report:?}")
     };
@@ -116,17 +148,18 @@ fn a_lost_update_is_found_and_a_panic_names_its_place() {
     );
 }
 
+fn spinning() {
+    let flag = Register::new();
+    let set = Rc::clone(&flag);
+    let other = spawn(move || set.store(1));
+    while flag.load() == 0 {}
+    other.join();
+}
+
 #[test]
 fn a_spin_loop_is_a_wait() {
-    let body = || {
-        let flag = Register::new();
-        let set = Rc::clone(&flag);
-        let other = spawn(move || set.store(1));
-        while flag.load() == 0 {}
-        other.join();
-    };
     // The store before the first look, after it, and (held back) no further.
-    assert_eq!(complete(Strategy::Source, body), 2);
+    assert_eq!(complete(Strategy::Source, spinning), 2);
 }
 
 #[test]
@@ -142,36 +175,39 @@ fn a_spin_loop_that_nobody_ends_is_a_livelock() {
     assert_eq!(failure.kind, "livelock");
 }
 
+fn counted_looks() -> Result<(), Failure> {
+    let flag = Register::new();
+    let set = Rc::clone(&flag);
+    let other = spawn(move || set.store(1));
+    let looks = (0..5).take_while(|_| flag.load() == 0).count();
+    other.join();
+    assert_ne!(looks, 5);
+    Ok(())
+}
+
 #[test]
 fn a_counted_loop_is_no_spin_loop() {
     // The thread gives up after five looks: that outcome must not be lost.
-    let report = explore(Strategy::Source, || {
-        let flag = Register::new();
-        let set = Rc::clone(&flag);
-        let other = spawn(move || set.store(1));
-        let looks = (0..5).take_while(|_| flag.load() == 0).count();
-        other.join();
-        assert_ne!(looks, 5);
-        Ok(())
-    });
+    let report = explore(Strategy::Source, counted_looks);
     assert!(matches!(report.verdict, Verdict::Failed { .. }), "{report:?}");
+}
+
+fn allocating() {
+    let x = Register::new();
+    let y = Rc::clone(&x);
+    let other = spawn(move || y.store(7));
+    let block = std::hint::black_box(vec![0u8; 100]);
+    assert!(block.iter().all(|&byte| byte == 0));
+    x.store(1);
+    other.join();
+    let text = format!("{}", x.load());
+    assert!(["1", "7"].contains(&text.as_str()));
 }
 
 #[test]
 fn memory_is_fresh_in_every_execution() {
-    let body = || {
-        let x = Register::new();
-        let y = Rc::clone(&x);
-        let other = spawn(move || y.store(7));
-        let block = std::hint::black_box(vec![0u8; 100]);
-        assert!(block.iter().all(|&byte| byte == 0));
-        x.store(1);
-        other.join();
-        let text = format!("{}", x.load());
-        assert!(["1", "7"].contains(&text.as_str()));
-    };
-    assert_eq!(complete(Strategy::Source, body), 2);
-    assert_eq!(complete(Strategy::Exhaustive, body), 2);
+    assert_eq!(complete(Strategy::Source, allocating), 2);
+    assert_eq!(complete(Strategy::Exhaustive, allocating), 2);
 }
 
 static COUNTER: AtomicI64 = AtomicI64::new(5);

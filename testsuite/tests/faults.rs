@@ -1,7 +1,7 @@
 //! The oracle catches faults that are seeded into the explorer, each within a stated number of programs.
 
 use dpor_explorer::{Context, Fault, Strategy as Exploration};
-use dpor_testsuite::oracle::{CONTEXTS, Mismatch, Settings, compare};
+use dpor_testsuite::oracle::{CONTEXTS, Mismatch, Settings, UNFOLDINGS, compare};
 use dpor_testsuite::toy::{Part, Program, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
@@ -22,6 +22,7 @@ fn caught_within(name: &str, settings: &Settings, budget: u32, generator: impl S
             println!("{name} is caught by program {count} of {budget}:\n{program}{mismatch}");
             let faultless = Settings {
                 fault: None,
+                unfolding_fault: None,
                 unseen: None,
                 ..*settings
             };
@@ -42,6 +43,19 @@ fn source_caught_within(fault: Fault, budget: u32) {
     };
     let mismatch = caught_within(&format!("{fault:?}"), &settings, budget, generate::programs(LIMIT));
     assert_eq!(mismatch.strategy, Exploration::Source, "only source is faulty");
+}
+
+/// The number of generated programs after which the oracle sees the fault of the unfolding-based strategy.
+#[track_caller]
+fn unfolding_caught_within(fault: Fault, budget: u32) {
+    let settings = Settings {
+        contexts: &[],
+        unfolding_fault: Some(fault),
+        ..Settings::new(LIMIT)
+    };
+    let name = format!("{fault:?} of the unfolding");
+    let mismatch = caught_within(&name, &settings, budget, generate::programs(LIMIT));
+    assert!(UNFOLDINGS.contains(&mismatch.strategy), "only that is faulty");
 }
 
 /// The number of generated programs after which the oracle sees the fault of each configuration of the
@@ -91,6 +105,29 @@ fn a_sleeping_entry_that_is_kept() {
 #[test]
 fn blocked_threads_that_are_forgotten() {
     source_caught_within(Fault::SkipBlockedAtEnd, 100);
+}
+
+#[test]
+fn conflicting_extensions_that_are_dropped() {
+    unfolding_caught_within(Fault::DropRace(1), 50);
+    unfolding_caught_within(Fault::DropRace(5), 50);
+}
+
+#[test]
+fn events_that_are_avoided_for_too_long() {
+    unfolding_caught_within(Fault::KeepSleeping(1), 50);
+    unfolding_caught_within(Fault::KeepSleeping(5), 50);
+}
+
+/// What Theorem 1 of FORTE 2019 leaves out, since it is about persistent programs.
+#[test]
+fn histories_of_blocked_operations_that_are_forgotten() {
+    unfolding_caught_within(Fault::SkipBlockedAtEnd, 100);
+}
+
+#[test]
+fn alternatives_that_the_unfolding_does_not_explore() {
+    unfolding_caught_within(Fault::IgnoreAlternatives, 200);
 }
 
 #[test]

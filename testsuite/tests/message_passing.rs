@@ -1,14 +1,20 @@
 //! The model of FORTE 2019: its independence theorems (§3.3) and its persistence (Lemma 1) against the definitions, in
-//! states of generated programs; and the interleavings of the programs of its Table 1.
+//! states of generated programs; strategies against `exhaustive` on such programs; and the interleavings of the programs of
+//! its Table 1.
 
-use dpor_explorer::{Explorer, Limits, Verdict};
-use dpor_explorer::{Footprint, Status, Step, Strategy as Exploration, System, ThreadId, Transition};
+use dpor_explorer::{
+    End, Explorer, Fault, Footprint, Limits, Observer, Report, Statistics, Status, Step, Strategy as Exploration,
+    System, ThreadId, Trace, Transition, Verdict,
+};
 use dpor_testsuite::enumerate::{enabled, enumerate};
+use dpor_testsuite::mazurkiewicz::canonical_form;
 use dpor_testsuite::message_passing::{Action, Machine, Program, State, generate, interleavings};
+use dpor_testsuite::oracle::UNFOLDINGS;
 use dpor_testsuite::papers::forte19;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
 
 /// The next actions of two actors in a state.
 struct Pair<'a> {
@@ -332,5 +338,107 @@ fn interleavings_of_table_1() {
             let deadlock = matches!(report.verdict, Verdict::Failed { .. });
             assert_eq!(deadlock, row.deadlock, "{}", row.name);
         }
+    }
+}
+
+/// What an exploration found.
+#[derive(Default)]
+struct Found {
+    /// The canonical forms of the executions that ran to their end.
+    traces: HashSet<u64>,
+    /// The states in which they ended.
+    ends: HashSet<State>,
+}
+
+impl Observer<Machine> for Found {
+    fn execution(&mut self, system: &mut Machine, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+        const PATHS: [[u8; 1]; 4] = [[0], [1], [2], [3]];
+        if matches!(end, End::Complete | End::Failed(_)) {
+            let steps = trace.events().iter().map(|event| (event.transition(), event.step()));
+            self.traces
+                .insert(canonical_form(steps, |thread| &PATHS[thread.index()]));
+            self.ends.insert(system.state().clone());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn explore(program: &Program, strategy: Exploration, fault: Option<Fault>) -> (Found, Report) {
+    let explorer = Explorer::new(Machine::new(program.clone()), strategy, Limits::default()).keep_going(true);
+    let mut explorer = match fault {
+        Some(fault) => explorer.fault(fault),
+        None => explorer,
+    };
+    let mut found = Found::default();
+    let report = explorer.run(&mut found);
+    (found, report)
+}
+
+/// What the unfolding-based strategy does wrong on the program.
+fn wrong(program: &Program, fault: Option<Fault>) -> Option<String> {
+    let (all, exhaustive) = explore(program, Exploration::Exhaustive, None);
+    let (_, source) = explore(program, Exploration::Source, None);
+    UNFOLDINGS.into_iter().find_map(|strategy| {
+        let (found, report) = explore(program, strategy, fault);
+        let statistics = report.statistics;
+        let what = if std::mem::discriminant(&report.verdict) != std::mem::discriminant(&exhaustive.verdict) {
+            format!("says {:?}", report.verdict)
+        } else if found.traces != all.traces || found.ends != all.ends {
+            format!("finds {} traces of {}", found.traces.len(), all.traces.len())
+        } else if statistics.complete != all.traces.len() as u64 {
+            format!("runs {} executions of {} traces", statistics.complete, all.traces.len())
+        } else if strategy == UNFOLDINGS[0] && statistics.blocked > 0 {
+            format!("gives up {} executions", statistics.blocked)
+        } else if strategy == UNFOLDINGS[0] && statistics.executions() > source.statistics.executions() {
+            format!(
+                "runs {} executions, source {}",
+                statistics.executions(),
+                source.statistics.executions()
+            )
+        } else {
+            return None;
+        };
+        Some(format!("{strategy} {what}:\n{program}"))
+    })
+}
+
+/// Generated programs whose interleavings can all be run.
+fn small_programs(most: u64) -> impl Iterator<Item = Program> {
+    let mut runner = TestRunner::new_with_rng(Default::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &[20; 32]));
+    let generator = generate::programs(most);
+    std::iter::from_fn(move || {
+        Some(
+            generator
+                .new_tree(&mut runner)
+                .expect("programs can be generated")
+                .current(),
+        )
+    })
+}
+
+#[test]
+fn an_unfolding_has_each_trace_once() {
+    let (mut reduced, mut deadlocks) = (0, 0);
+    for program in small_programs(1000).take(3000) {
+        if let Some(wrong) = wrong(&program, None) {
+            panic!("{wrong}");
+        }
+        let (found, report) = explore(&program, UNFOLDINGS[0], None);
+        reduced += u64::from(u128::from(report.statistics.complete) < interleavings(&program));
+        deadlocks += u64::from(matches!(report.verdict, Verdict::Failed { .. }));
+        assert!(!found.ends.is_empty());
+    }
+    println!("programs reduced: {reduced}, that deadlock: {deadlocks}");
+    assert!(reduced > 1000 && deadlocks > 500, "{reduced} {deadlocks}");
+}
+
+#[test]
+fn faults_of_the_unfolding_are_caught() {
+    for fault in [Fault::DropRace(1), Fault::DropRace(3), Fault::KeepSleeping(1)] {
+        let caught = small_programs(500)
+            .take(200)
+            .position(|program| wrong(&program, Some(fault)).is_some());
+        println!("{fault:?} is caught by program {caught:?}");
+        assert!(caught.is_some(), "{fault:?}");
     }
 }

@@ -177,8 +177,6 @@ pub(super) struct History {
     pub members: BitSet,
     /// What decides what the operation does and whether it is enabled.
     pub footprint: Footprint,
-    /// Whether it is enabled.
-    pub enabled: bool,
     /// The events that it is there: one for each enabled alternative that depends on all maximal events of the history.
     pub events: SmallVec<[EventId; 1]>,
     /// Whether it is within the current configuration, and on the list of those.

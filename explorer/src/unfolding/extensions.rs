@@ -179,12 +179,6 @@ impl<S: System> Explorer<S> {
                     frame.enabled.push(event);
                 }
             }
-            #[cfg(feature = "faults")]
-            if !history.enabled && self.fault == Some(Fault::SkipBlockedAtEnd) {
-                continue;
-            }
-            let unfolding = self.unfolding();
-            let history = &unfolding.histories[id];
             let candidates = unfolding
                 .configuration
                 .iter()
@@ -241,10 +235,13 @@ impl<S: System> Explorer<S> {
                 footprint.add(access.location, access.kind);
             }
         }
+        #[cfg(feature = "faults")]
+        if alternatives.is_empty() && self.fault == Some(Fault::SkipBlockedAtEnd) {
+            footprint.clear();
+        }
         let history = History {
             members,
             footprint,
-            enabled: !alternatives.is_empty(),
             events,
             listed: false,
         };
