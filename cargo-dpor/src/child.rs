@@ -14,7 +14,7 @@ use crate::error::Error;
 use channel::Channel;
 use dpor_protocol::{
     Config, Counts, FailureReport, LabelReport, Limits, Message, Mode, OutputStream, PairReport, SharedSchedule,
-    Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
+    SharingReport, Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
 };
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::fd::AsRawFd;
@@ -57,6 +57,8 @@ pub struct Outcome {
     pub labels: Vec<LabelReport>,
     /// The simplest schedule that fails, if it was asked for.
     pub simplified: Option<Simplified>,
+    /// What its threads had to do with each other, unless the process died before it could say so.
+    pub sharing: Option<SharingReport>,
     /// From start to end of the process.
     pub time: Duration,
 }
@@ -92,6 +94,7 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     outcome.pair = state.pair;
     outcome.labels = state.labels;
     outcome.simplified = state.simplified;
+    outcome.sharing = state.sharing;
     outcome.time = started.elapsed();
     Ok(outcome)
 }
@@ -121,6 +124,7 @@ struct State {
     pair: Option<PairReport>,
     labels: Vec<LabelReport>,
     simplified: Option<Simplified>,
+    sharing: Option<SharingReport>,
     finished: Option<Outcome>,
 }
 
@@ -330,6 +334,7 @@ impl State {
             Message::Pair(pair) => self.pair = Some(pair),
             Message::Labels { labels } => self.labels = labels,
             Message::Simplified(simplified) => self.simplified = Some(simplified),
+            Message::Sharing(sharing) => self.sharing = Some(sharing),
             Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
             Message::Finished {
                 verdict,
@@ -351,6 +356,7 @@ impl State {
                     pair: None,
                     labels: Vec::new(),
                     simplified: None,
+                    sharing: None,
                     time: Duration::ZERO,
                 });
             }

@@ -587,10 +587,10 @@ impl Trace {
         let before = self.thread_clock(thread);
         let mut events = Vec::new();
         for access in footprint.accesses() {
-            for &(e, kind) in self.accesses(access.location).iter().rev() {
+            for AccessAt { event: e, kind, .. } in self.conflicts(access.location, access.kind) {
                 let event = &self.events[e];
                 let covered = before.get(event.thread()) >= event.index;
-                if !covered && event.thread() != thread && kind.conflicts_with(access.kind) {
+                if !covered && event.thread() != thread {
                     events.push(e);
                 }
                 // All that is earlier happens before it.

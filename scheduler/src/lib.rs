@@ -17,6 +17,7 @@ mod memory;
 mod native;
 pub mod operation;
 pub mod options;
+pub mod ordering;
 pub mod output;
 pub mod ownership;
 pub mod panic;
@@ -34,10 +35,11 @@ mod word;
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
 pub use options::Options;
+pub use ordering::{Orderings, WeakOrderings};
 pub use program::{Crash, Program, SetupError};
 pub use runtime::{
-    access, access_awaiting, fail, hold, note, observe, observe_each, on_model_thread, options, outside, perform,
-    perform_from, point, release, steps_begun, unsupported,
+    access, access_awaiting, atomic_access, fail, hold, note, observe, observe_each, on_model_thread, options, outside,
+    perform, perform_from, point, release, steps_begun, unsupported,
 };
 pub use state::{Difference, StateImage};
 pub use word::Word;

@@ -13,6 +13,7 @@ use crate::memory::{
 };
 use crate::operation::{Operation, OperationKind, access_of, awaiting, part_of};
 use crate::options::Options;
+use crate::ordering::{Orderings, WeakOrderings};
 use crate::output::Output;
 use crate::ownership::{self, Shares};
 use crate::report::Source;
@@ -106,6 +107,7 @@ pub(crate) struct Runtime {
     pub choosing: bool,
     pub output: Vec<Output>,
     pub labels: crate::label::Labels,
+    pub weak_orderings: WeakOrderings,
     pub clock_started: bool,
     pub times: KeyMap<Location, Duration>,
     pub shares: Shares,
@@ -294,17 +296,28 @@ pub fn on_model_thread() -> bool {
 /// Notes an access in the footprint of the current step; nothing off model threads.
 #[inline]
 pub fn access(location: Location, kind: AccessKind) {
-    note_access(access_of(location, kind));
+    note_access(access_of(location, kind), |_| {});
+}
+
+/// Notes the access of the atomic operation that is the current step's, as [`access`] does, and the orderings that it asks for.
+#[inline]
+pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings) {
+    note_access(access_of(location, kind), |runtime| {
+        if !runtime.repeating {
+            let signature = runtime.step.signature;
+            runtime.weak_orderings.note(signature, location, orderings);
+        }
+    });
 }
 
 /// Notes an access that had to wait for something to be done to the location; nothing off model threads.
 #[inline]
 pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
-    note_access(awaiting(location, kind, awaits));
+    note_access(awaiting(location, kind, awaits), |_| {});
 }
 
 #[inline]
-fn note_access(access: Access) {
+fn note_access(access: Access, more: impl FnOnce(&mut Runtime)) {
     if on_model_thread() {
         ownership::visible();
         let Access { location, kind, .. } = access;
@@ -313,6 +326,7 @@ fn note_access(access: Access) {
             if runtime.clock_started {
                 crate::time::synchronise(runtime, location, kind);
             }
+            more(runtime);
         });
     }
 }

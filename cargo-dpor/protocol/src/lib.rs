@@ -18,7 +18,8 @@ mod seed;
 pub use config::{Config, Limits, Mode};
 pub use message::{
     BlockedThread, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder, LabelReport, Message, MessageError,
-    OutputStream, PairReport, PartingReport, Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
+    OutputStream, PairReport, PartingReport, SharingReport, Simplified, SourceLocation, StepReport, ThreadReport,
+    Verdict, WeakReport,
 };
 pub use schedule::{AttachError, Crash, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot};
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};

@@ -46,6 +46,8 @@ pub enum Message {
     /// A simpler schedule was found, or what could be found of the simplest one. The last of them counts. Only if that is
     /// what was asked for.
     Simplified(Simplified),
+    /// What the threads had to do with each other. Not in a replay; `Finished` follows.
+    Sharing(SharingReport),
     /// The last message.
     Finished {
         /// How it ended.
@@ -286,6 +288,27 @@ pub struct ChoiceReport {
     pub same_thread: bool,
 }
 
+/// What the threads of an explored program had to do with each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharingReport {
+    /// In some execution, two threads touched the same thing, and one of them changed it. That a thread waits for the end of
+    /// another does not count.
+    pub conflict: bool,
+    /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`.
+    pub weak: Vec<WeakReport>,
+}
+
+/// An atomic operation with an ordering weaker than `SeqCst`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeakReport {
+    /// The kind of operation, such as `load`.
+    pub operation: String,
+    /// What it asks for, such as `Relaxed`, or `AcqRel, Relaxed` if it can fail.
+    pub orderings: String,
+    /// Where it is.
+    pub location: Option<SourceLocation>,
+}
+
 /// What failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureReport {
@@ -508,6 +531,14 @@ mod tests {
                     required: Some(place.clone()),
                 }],
             },
+            Message::Sharing(SharingReport {
+                conflict: true,
+                weak: vec![WeakReport {
+                    operation: "load".into(),
+                    orderings: "Relaxed".into(),
+                    location: Some(place.clone()),
+                }],
+            }),
             Message::Finished {
                 verdict: Verdict::Failed,
                 reason: None,

@@ -20,6 +20,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         pair: None,
         labels: vec![],
         simplified: None,
+        sharing: None,
         time: Duration::ZERO,
     };
     // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died has

@@ -47,6 +47,7 @@ pub fn outcome(verdict: Verdict) -> Outcome {
         pair: None,
         labels: vec![],
         simplified: None,
+        sharing: None,
         time: Duration::from_millis(70),
     }
 }

@@ -50,6 +50,7 @@ mod tests {
                 counts: Counts::default(),
                 failure: None,
                 labels: Vec::new(),
+                sharing: None,
                 seed: Some(seed.clone()),
                 account: Account::default(),
                 pair: None,

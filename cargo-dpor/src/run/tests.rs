@@ -59,6 +59,7 @@ fn exit_codes_of_replays() {
         pair: None,
         labels: vec![],
         simplified: None,
+        sharing: None,
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
@@ -88,6 +89,7 @@ fn exit_codes_of_diff_states() {
         }),
         labels: vec![],
         simplified: None,
+        sharing: None,
         time: Duration::ZERO,
     };
     for (verdict, compared, equal, found, exit) in [

@@ -14,8 +14,9 @@ use crate::memory::statics::{Statics, StaticsImage};
 use crate::memory::tls::TlsBlock;
 use crate::operation::OperationKind;
 use crate::options::Options;
+use crate::ordering::WeakOrderings;
 use crate::platform::interpose;
-use crate::report::StepTrace;
+use crate::report::{Source, StepTrace};
 use crate::runtime::{self, Runtime, runtime};
 use crate::state::{self, StateImage, leaks};
 use crate::thread::{self, Record};
@@ -164,6 +165,11 @@ impl Program {
         let runtime = Self::runtime();
         bring_up_to_date(runtime);
         StateImage::of(runtime)
+    }
+
+    /// Where the program asks for weaker orderings than it gets.
+    pub fn weak_orderings(&self) -> &WeakOrderings {
+        &Self::runtime().weak_orderings
     }
 
     /// The creation path of every thread id, in order of ids: the creator, and that it is its n-th child.
@@ -367,11 +373,10 @@ impl System for Program {
     }
 
     fn describe(&self, signature: u64) -> String {
-        let kind = OperationKind::from_code((signature >> 48) as u8).map_or("unknown operation", OperationKind::name);
-        let caller = std::ptr::with_exposed_provenance::<Caller<'static>>((signature & 0xFFFF_FFFF_FFFF) as usize);
-        // SAFETY: signatures are made by `Record::signature` from the address of a `&'static Location`, or from 0.
-        match unsafe { caller.as_ref() } {
-            Some(caller) => format!("{kind} at {}:{}", caller.file(), caller.line()),
+        let (kind, source) = operation_of(signature);
+        let kind = kind.map_or("unknown operation", OperationKind::name);
+        match source {
+            Some(source) => format!("{kind} at {source}"),
             None => kind.to_owned(),
         }
     }
@@ -413,6 +418,17 @@ impl System for Program {
     fn rewind(&mut self, _to: Checkpoint) {
         unreachable!("no checkpoint was handed out")
     }
+}
+
+/// The kind and the place of the operation with which a step of this signature begins.
+pub fn operation_of(signature: u64) -> (Option<OperationKind>, Option<Source>) {
+    let caller = std::ptr::with_exposed_provenance::<Caller<'static>>((signature & 0xFFFF_FFFF_FFFF) as usize);
+    // SAFETY: signatures are made by `Record::signature` from the address of a `&'static Location`, or from 0.
+    let caller = unsafe { caller.as_ref() };
+    (
+        OperationKind::from_code((signature >> 48) as u8),
+        caller.map(Source::from),
+    )
 }
 
 pub(crate) fn panic_failure(record: &Record) -> Failure {

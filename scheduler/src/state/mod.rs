@@ -81,6 +81,7 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         // Nothing that the program reads.
         output: _,
         labels: _,
+        weak_orderings: _,
         clock_started,
         times,
         shares,

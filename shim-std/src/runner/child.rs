@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::describe::{self, Objects};
 use super::journal::Journaled;
+use super::sharing::Sharing;
 use super::simplify::{self, Task};
 use super::{coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::{
@@ -147,14 +148,22 @@ fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
 /// Sends progress, about ten times a second.
 struct Progress<'a> {
     parent: &'a mut Parent,
+    sharing: &'a mut Sharing,
     started: Instant,
     sent: Instant,
     executions: u32,
 }
 
 impl Observer<Journaled> for Progress<'_> {
-    fn execution(&mut self, system: &mut Journaled, end: &End, _: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+    fn execution(
+        &mut self,
+        system: &mut Journaled,
+        end: &End,
+        trace: &Trace,
+        statistics: &Statistics,
+    ) -> ControlFlow<()> {
         coverage::count(&mut system.program, end);
+        self.sharing.look(&system.program, trace);
         let &Statistics {
             complete,
             blocked,
@@ -235,14 +244,17 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         Err(error) => return incomplete(error),
     };
     let now = Instant::now();
+    let mut sharing = Sharing::default();
     let report = explorer.run(&mut Progress {
         parent,
+        sharing: &mut sharing,
         started: now,
         sent: now,
         executions: 0,
     });
     let system = explorer.system();
     let counts = counts(&report.statistics, system.threads().len(), report.statistics.time);
+    parent.send(&Message::Sharing(sharing.report(&system.program)));
     let labels = system.program.labels();
     let note = coverage::both(
         out_of_sight(&system.program, strategy),

@@ -75,6 +75,7 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
         pair: None,
         labels: vec![],
         simplified: None,
+        sharing: None,
         time: Duration::from_millis(1500),
     }
 }

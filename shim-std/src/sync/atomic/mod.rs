@@ -1,7 +1,7 @@
 //! `std::sync::atomic`: every access is a scheduling point, and is made on the real atomic inside.
 //!
-//! Executions are sequentially consistent: orderings are checked as std checks them and else only matter off
-//! model threads. A fence touches no location, so it is no scheduling point.
+//! Executions are sequentially consistent: orderings are checked as std checks them, noted where they are weaker, and else only
+//! matter off model threads. A fence touches no location, so it is no scheduling point.
 
 mod boolean;
 mod integer;
@@ -15,8 +15,8 @@ pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
 use dpor_scheduler::{
-    AccessKind, Guard, Location, Operation, OperationKind, access, access_of, note, on_model_thread, options, perform,
-    point,
+    AccessKind, Guard, Location, Operation, OperationKind, Orderings, access_of, atomic_access, note, on_model_thread,
+    options, perform, point,
 };
 use std::fmt::Debug;
 
@@ -92,32 +92,41 @@ fn begin_weak(at: Location) -> (bool, bool) {
     (true, perform(&operation, |alternative| alternative == 1))
 }
 
-fn did_read<V: Debug>(at: Location, value: V) {
-    access(at, AccessKind::Read);
+fn did_read<V: Debug>(at: Location, order: Ordering, value: V) {
+    atomic_access(at, AccessKind::Read, order.into());
     note(|| format!("{value:?}"));
 }
 
-fn did_write<V: Debug>(at: Location, old: V, new: V) {
-    access(at, AccessKind::Write);
+fn did_write<V: Debug>(at: Location, order: Ordering, old: V, new: V) {
+    atomic_access(at, AccessKind::Write, order.into());
     note(|| format!("{old:?} → {new:?}"));
 }
 
 /// A read-modify-write that leaves the value as it was commutes with every read, like a read.
-fn did_modify<V: Debug + PartialEq>(at: Location, old: V, new: V) {
+fn did_modify<V: Debug + PartialEq>(at: Location, orderings: Orderings, old: V, new: V) {
     let kind = if old == new {
         AccessKind::Read
     } else {
         AccessKind::Write
     };
-    access(at, kind);
+    atomic_access(at, kind, orderings);
     note(|| format!("{old:?} → {new:?}"));
 }
 
-fn did_exchange<V: Debug + PartialEq>(at: Location, result: Result<V, V>, new: V) {
+fn did_exchange<V: Debug + PartialEq>(
+    at: Location,
+    (success, failure): (Ordering, Ordering),
+    result: Result<V, V>,
+    new: V,
+) {
+    let orderings = Orderings {
+        success,
+        failure: Some(failure),
+    };
     match result {
-        Ok(old) => did_modify(at, old, new),
+        Ok(old) => did_modify(at, orderings, old, new),
         Err(current) => {
-            access(at, AccessKind::Read);
+            atomic_access(at, AccessKind::Read, orderings);
             note(|| format!("{current:?}, not exchanged"));
         }
     }
@@ -192,7 +201,7 @@ macro_rules! atomic {
                 let model = begin(OperationKind::Load, self.location(), AccessKind::Read);
                 let value = self.inner.load(order);
                 if model {
-                    did_read(self.location(), value);
+                    did_read(self.location(), order, value);
                 }
                 value
             }
@@ -207,7 +216,7 @@ macro_rules! atomic {
                 if begin(OperationKind::Store, self.location(), AccessKind::Write) {
                     let old = self.peek();
                     self.inner.store(value, order);
-                    did_write(self.location(), old, value);
+                    did_write(self.location(), order, old, value);
                 } else {
                     self.inner.store(value, order);
                 }
@@ -220,7 +229,7 @@ macro_rules! atomic {
                 let model = begin(OperationKind::Swap, self.location(), AccessKind::Write);
                 let old = self.inner.swap(value, order);
                 if model {
-                    did_modify(self.location(), old, value);
+                    did_modify(self.location(), order.into(), old, value);
                 }
                 old
             }
@@ -254,7 +263,7 @@ macro_rules! atomic {
                 let model = begin(OperationKind::CompareExchange, self.location(), AccessKind::Write);
                 let result = self.inner.compare_exchange(current, new, success, failure);
                 if model {
-                    did_exchange(self.location(), result, new);
+                    did_exchange(self.location(), (success, failure), result, new);
                 }
                 result
             }
@@ -281,7 +290,7 @@ macro_rules! atomic {
                     (true, false) => self.inner.compare_exchange(current, new, success, failure),
                     (true, true) => Err(self.inner.load(failure)),
                 };
-                did_exchange(self.location(), result, new);
+                did_exchange(self.location(), (success, failure), result, new);
                 result
             }
 
@@ -372,7 +381,7 @@ macro_rules! modify {
             let model = begin(OperationKind::Rmw, self.location(), AccessKind::Write);
             let old = self.inner.$method(val, order);
             if model {
-                did_modify(self.location(), old, self.peek());
+                did_modify(self.location(), order.into(), old, self.peek());
             }
             old
         }

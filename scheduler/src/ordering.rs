@@ -1,0 +1,75 @@
+//! Orderings of atomic operations. Executions are sequentially consistent whatever is asked for; where a program asks for less is
+//! noted, so that it can be said of what has not been explored. Not part of the program's state.
+
+use dpor_explorer::Location;
+use dpor_explorer::keys::{KeyMap, KeySet};
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+/// The orderings that an atomic operation asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Orderings {
+    /// If it succeeds, or cannot fail.
+    pub success: Ordering,
+    /// If it fails.
+    pub failure: Option<Ordering>,
+}
+
+impl Orderings {
+    /// Says whether executions are possible that are not sequentially consistent.
+    fn are_weak(self) -> bool {
+        self.success != Ordering::SeqCst || self.failure.is_some_and(|failure| failure != Ordering::SeqCst)
+    }
+}
+
+impl From<Ordering> for Orderings {
+    fn from(success: Ordering) -> Self {
+        Orderings { success, failure: None }
+    }
+}
+
+impl fmt::Display for Orderings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.success)?;
+        self.failure.map_or(Ok(()), |failure| write!(f, ", {failure:?}"))
+    }
+}
+
+/// The atomic operations of all executions so far that ask for less than sequential consistency.
+#[derive(Default, Debug)]
+pub struct WeakOrderings {
+    /// By place and kind of operation.
+    sites: KeyMap<u64, Orderings>,
+    locations: KeySet<Location>,
+}
+
+impl WeakOrderings {
+    /// Notes an operation, if it is one.
+    pub(crate) fn note(&mut self, signature: u64, location: Location, orderings: Orderings) {
+        if orderings.are_weak() {
+            self.sites.insert(site(signature), orderings);
+            self.locations.insert(location);
+        }
+    }
+
+    /// The number of places in the program from which such operations came.
+    pub fn sites(&self) -> usize {
+        self.sites.len()
+    }
+
+    /// The place and the orderings of the operation with which a step of this signature began, if it is one.
+    pub fn of(&self, signature: u64) -> Option<(u64, Orderings)> {
+        let site = site(signature);
+        Some((site, *self.sites.get(&site)?))
+    }
+
+    /// Says whether such an operation was made on the location.
+    pub fn touched(&self, location: Location) -> bool {
+        self.locations.contains(&location)
+    }
+}
+
+/// The place and kind of operation in a signature, without what it has of the object.
+fn site(signature: u64) -> u64 {
+    signature & ((1 << 56) - 1)
+}

@@ -1,0 +1,161 @@
+//! What the threads of the explored program have to do with each other: whether they share anything at all, and which of their
+//! atomic operations race with orderings that allow more than was explored.
+//!
+//! Two events race if they conflict, and the later one's thread had not come after the earlier one before (Abdulla et al. 2017).
+//! Reversible or not does not matter here: atomic operations never block.
+
+use super::describe;
+use dpor_explorer::keys::{KeyMap, KeySet};
+use dpor_explorer::{AccessKind, Event, Location, ThreadId, Trace};
+use dpor_protocol::{SharingReport, WeakReport};
+use dpor_scheduler::{OperationKind, Program, WeakOrderings, program};
+
+/// What was found in the executions so far.
+#[derive(Default)]
+pub(crate) struct Sharing {
+    conflict: bool,
+    /// Places of racing operations with weak orderings, with a signature of each.
+    racing: KeyMap<u64, u64>,
+}
+
+/// An earlier access of a location.
+type Access = (usize, AccessKind);
+
+/// So many earlier accesses of a location are compared with one.
+const LOOK_BACK: usize = 64;
+
+impl Sharing {
+    /// Takes in an execution.
+    pub fn look(&mut self, program: &Program, trace: &Trace) {
+        self.conflict = self.conflict || conflict(trace.events());
+        let weak = program.weak_orderings();
+        // In the long run, there is nothing new.
+        if self.racing.len() < weak.sites() {
+            self.find_races(trace.events(), weak);
+        }
+    }
+
+    fn find_races(&mut self, events: &[Event], weak: &WeakOrderings) {
+        let unknown = |event: &Event| {
+            weak.of(event.step().signature)
+                .filter(|(site, _)| !self.racing.contains_key(site))
+        };
+        if !events.iter().any(|event| unknown(event).is_some()) {
+            return;
+        }
+        let mut found = Vec::new();
+        let mut history: KeyMap<Location, Vec<Access>> = KeyMap::default();
+        // The event after which each thread goes on.
+        let mut last: Vec<Option<usize>> = Vec::new();
+        for (at, event) in events.iter().enumerate() {
+            let thread = event.thread();
+            let before = last.get(thread.index()).copied().flatten();
+            let covered = |earlier: &Event| {
+                before.is_some_and(|before| events[before].clock().get(earlier.thread()) >= earlier.index())
+            };
+            for access in event.step().footprint.accesses() {
+                if !weak.touched(access.location) {
+                    continue;
+                }
+                let accesses = history.entry(access.location).or_default();
+                for &(earlier, kind) in accesses.iter().rev().take(LOOK_BACK) {
+                    let other = &events[earlier];
+                    let known = other.thread() == thread || covered(other);
+                    if !known && kind.conflicts_with(access.kind) {
+                        let both = [event, other].into_iter();
+                        found.extend(
+                            both.filter(|event| unknown(event).is_some())
+                                .map(|event| event.step().signature),
+                        );
+                    }
+                    // Everything before a write comes before it.
+                    if known && kind == AccessKind::Write {
+                        break;
+                    }
+                }
+                accesses.push((at, access.kind));
+            }
+            set(&mut last, thread, at);
+            for &child in &event.step().spawned {
+                set(&mut last, child, at);
+            }
+        }
+        for signature in found {
+            if let Some((site, _)) = weak.of(signature) {
+                self.racing.insert(site, signature);
+            }
+        }
+    }
+
+    /// What is to be said in the end, in the order of the source.
+    pub fn report(&self, program: &Program) -> SharingReport {
+        let weak = program.weak_orderings();
+        let report = |&signature: &u64| {
+            let (_, orderings) = weak.of(signature)?;
+            let (kind, place) = program::operation_of(signature);
+            Some(WeakReport {
+                operation: kind.map_or("", OperationKind::name).to_owned(),
+                orderings: orderings.to_string(),
+                location: describe::place(place),
+            })
+        };
+        let mut reports: Vec<WeakReport> = self.racing.values().filter_map(report).collect();
+        reports.sort_by(|a, b| {
+            let key = |report: &WeakReport| {
+                let place = report.location.as_ref();
+                place.map(|place| (place.file.clone(), place.line, place.column))
+            };
+            key(a).cmp(&key(b)).then_with(|| a.operation.cmp(&b.operation))
+        });
+        SharingReport {
+            conflict: self.conflict,
+            weak: reports,
+        }
+    }
+}
+
+fn set(last: &mut Vec<Option<usize>>, thread: ThreadId, at: usize) {
+    if last.len() <= thread.index() {
+        last.resize(thread.index() + 1, None);
+    }
+    last[thread.index()] = Some(at);
+}
+
+/// Says whether two threads touch the same thing and one of them changes it.
+fn conflict(events: &[Event]) -> bool {
+    // What threads announce their ends by.
+    let ends = events.iter().filter(|event| awaits_end(event.step().signature));
+    let ends: KeySet<Location> = ends
+        .filter_map(|event| event.step().footprint.accesses().first())
+        .map(|access| access.location)
+        .collect();
+    let mut seen: KeyMap<Location, Vec<(ThreadId, AccessKind)>> = KeyMap::default();
+    for event in events {
+        for access in event.step().footprint.accesses() {
+            if ends.contains(&access.location) {
+                continue;
+            }
+            let seen = seen.entry(access.location).or_default();
+            let own = (event.thread(), access.kind);
+            if seen
+                .iter()
+                .any(|&(thread, kind)| thread != own.0 && kind.conflicts_with(own.1))
+            {
+                return true;
+            }
+            if !seen.contains(&own) {
+                seen.push(own);
+            }
+        }
+    }
+    false
+}
+
+/// Says whether an operation is there for the end of a thread only.
+fn awaits_end(signature: u64) -> bool {
+    let (kind, _) = program::operation_of(signature);
+    matches!(kind, Some(OperationKind::Join | OperationKind::Detach))
+}
+
+#[cfg(test)]
+mod tests;
