@@ -2,7 +2,7 @@
 //! fast. Every test is complete unless the table says what keeps it from that. All crates, and the page of the book about
 //! them: `cargo run --release -p dpor-testsuite --bin wild-crates`.
 
-use dpor_testsuite::wild::{Circumstances, Class, Run, Table, summary};
+use dpor_testsuite::wild::{Circumstances, Class, Run, Table, fetch, summary};
 
 #[test]
 fn fast_crates() {
@@ -33,4 +33,14 @@ fn fast_crates() {
         }
     }
     assert!(mismatches.is_empty(), "not as expected:\n{}", mismatches.join("\n"));
+}
+
+#[test]
+fn changes_of_the_others_fit_what_is_fetched() {
+    let table = Table::read();
+    let others = table.crates.iter().filter(|krate| !krate.fast);
+    let errors: Vec<_> = others
+        .filter_map(|krate| Some(format!("{}: {}", krate.id(), fetch(&table, krate).err()?)))
+        .collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
