@@ -18,9 +18,12 @@ pub struct Call<'a> {
     pub log: &'a str,
     /// Cargo's flags that choose targets.
     pub targets: &'a [String],
-    /// How long it may print nothing.
+    /// How long it may print nothing, once it has begun.
     pub silence: Duration,
 }
+
+/// How long it may print nothing before it begins: Cargo builds, or waits for another build.
+const BUILD: Duration = Duration::from_secs(3600);
 
 /// What came of a call.
 pub struct Called {
@@ -94,7 +97,8 @@ pub fn tool(call: &Call<'_>, arguments: &[&str]) -> Called {
         if now != printed {
             (printed, since) = (now, Instant::now());
         }
-        if since.elapsed() > call.silence {
+        let limit = if size(&output) == 0 { BUILD } else { call.silence };
+        if since.elapsed() > limit {
             // Fails only if it has ended just now. The test's process dies with it.
             let _ = child.kill();
             child.wait().expect("a child can be waited for");

@@ -60,9 +60,6 @@ pub enum Class {
     NotApplicable(String),
 }
 
-/// How long the tool may print nothing while it builds; Cargo may wait for another build.
-const BUILD: Duration = Duration::from_secs(3600);
-
 /// How long it may print nothing while it runs tests, each of which ends with a line, besides the time for a test.
 const SILENCE: Duration = Duration::from_secs(600);
 
@@ -94,7 +91,7 @@ impl Run {
             source,
             log: "list",
             targets: &krate.targets,
-            silence: BUILD,
+            silence: SILENCE,
         };
         let list = call::tool(&listing, &["list", "--include-ignored"]);
         let all: BTreeSet<_> = list.text.lines().filter_map(report::listed).collect();
