@@ -115,7 +115,7 @@ The examples in std's documentation of the items that the shim redefines, of `Ar
 are read from the documentation that is installed with the toolchain (`rustup component add rust-docs`):
 
 ```console
-$ cargo run -p dpor-testsuite --bin doc_examples
+$ cargo run -p dpor-testsuite --bin doc-examples
 ```
 
 runs them all, compares the outcome with `testsuite/surface/doc-examples.toml`, and writes this page. CI runs those of the locks, of `Once` and its kin, and of `mpsc`.
