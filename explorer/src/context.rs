@@ -43,7 +43,21 @@
 //! What is *not* possible is left out: a step that waits for something cannot come before it ([`Awaits`],
 //! `Trace::waited`), and one that waits for a lock cannot come inside a critical section (`Wait`).
 //!
+//! # Ends from which the program goes on
+//!
+//! An execution can end where threads are held back that repeat themselves, and the program would go on if they did
+//! ([`Outlook::GoesOn`]). That state is stored like any other, although nothing that follows it was run from there, and others
+//! that reach it are cut. Who is held back, and by what, is part of the state, and how many steps each thread has made is part
+//! of what it is stored under. So every execution that reaches it has made an idle round of that kind, and was in the state before the
+//! round, where the thread was not held back. What follows is reached from there, because of the races that the operations that are
+//! pending at the end have with steps of the round. These operations are learnt (`Explorer::detect_pending`), so that a cut at
+//! the stored state finds the same races as the end itself. More rounds of the thread would be copies of the one that it has
+//! made, and what races with a copy races with that. The thread's later steps may be learnt with smaller numbers, as it has made
+//! them with a round less; but they are looked for where they are made. This is an argument, too; generated programs with such
+//! loops are compared with brute force in the testsuite.
+//!
 //! [`Awaits`]: crate::footprint::Awaits
+//! [`Outlook::GoesOn`]: crate::system::Outlook::GoesOn
 
 use crate::clock::VectorClock;
 #[cfg(feature = "faults")]
@@ -204,7 +218,7 @@ impl<S: System> Explorer<S> {
         redundant
     }
 
-    /// Stores the state of a node that is explored completely.
+    /// Stores the state of a node that is explored completely. So is an end from which the program goes on (see above).
     pub(crate) fn store(&mut self, node: usize) {
         if let Some(key) = self.states[node].key
             && self.stored.len() < MOST_STORED

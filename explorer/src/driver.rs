@@ -10,7 +10,7 @@ use crate::keys::KeySet;
 use crate::learned::Learned;
 use crate::statistics::Statistics;
 use crate::strategy::{Check, Context, Race, Refusal, Rules, StepName, Strategy};
-use crate::system::{Failure, Fingerprint, Step, Stop, System, Transition};
+use crate::system::{Failure, Fingerprint, Outlook, Step, Stop, System, Transition};
 use crate::thread::{BitSet, Status, ThreadId};
 use crate::trace::{Event, EventIndex, Removed, Trace};
 use crate::unfolding::Unfolding;
@@ -61,7 +61,7 @@ pub enum End {
     Blocked,
     /// Its state was reached before by other steps: what follows has been explored.
     Pruned,
-    /// It reached the bound on an execution's length.
+    /// It reached the bound on an execution's length, or it is unclear whether it could go on.
     Cut,
 }
 
@@ -251,6 +251,8 @@ pub struct Explorer<S> {
     pub(crate) trace: Trace,
     pub(crate) statistics: Statistics,
     first_failure: Option<(Failure, Vec<Transition>)>,
+    /// So many executions were cut because it is unclear whether they could go on.
+    unclear: u64,
     started: Instant,
     pub(crate) learned: Learned,
     pub(crate) rarity: Rarity,
@@ -283,6 +285,7 @@ impl<S: System> Explorer<S> {
             trace: Trace::following_waits(matches!(strategy, Strategy::Context(_))),
             statistics: Statistics::default(),
             first_failure: None,
+            unclear: 0,
             started: Instant::now(),
             learned: Learned::default(),
             rarity: Rarity::default(),
@@ -378,6 +381,7 @@ impl<S: System> Explorer<S> {
         self.depth = 0;
         self.deferred.clear();
         self.first_failure = None;
+        self.unclear = 0;
         self.learned = Learned::default();
         self.stored.clear();
         self.unfolding = self.strategy.unfolding();
@@ -390,6 +394,12 @@ impl<S: System> Explorer<S> {
         }
         match self.statistics.cut {
             0 => Verdict::Complete,
+            _ if self.unclear > 0 => Verdict::Incomplete {
+                reason: format!(
+                    "in {} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
+                    self.unclear
+                ),
+            },
             n => Verdict::Incomplete {
                 reason: format!("{n} executions were cut at the bound of {} steps", self.limits.depth),
             },
@@ -626,8 +636,14 @@ impl<S: System> Explorer<S> {
             self.detect_pending(|status| *status == Status::Blocked);
             return Some(match verdict {
                 Ok(()) => End::Complete,
-                Err(_) if self.system.goes_on() => End::Blocked,
-                Err(failure) => End::Failed(failure),
+                Err(failure) => match self.system.outlook() {
+                    Outlook::Stuck => End::Failed(failure),
+                    Outlook::GoesOn => End::Blocked,
+                    Outlook::Unclear => {
+                        self.unclear += 1;
+                        End::Cut
+                    }
+                },
             });
         }
         if self.rules.sleeps() {

@@ -118,6 +118,19 @@ pub struct Fingerprint(pub u128);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Checkpoint(pub u64);
 
+/// What becomes of a program that has come to where no thread is enabled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outlook {
+    /// It is stuck for ever.
+    Stuck,
+    /// It could go on if threads that repeat themselves were not held back. What follows is reached by another execution: no
+    /// thread waits for more than that one of them goes on with a round that it has made in this execution, and instead of which
+    /// others could have moved.
+    GoesOn,
+    /// That cannot be told.
+    Unclear,
+}
+
 /// A program that can be run step by step, and again from the start.
 ///
 /// It must be deterministic: the same transitions from the initial state give the same steps.
@@ -180,10 +193,9 @@ pub trait System {
     fn finish(&mut self) -> Result<(), Failure>;
 
     /// Called last, when an execution has ended in a failure because no thread is enabled: whether that is only because threads
-    /// are held back that would repeat themselves, and the program could go on if they did. Then the end is no failure; what
-    /// follows it is reached by another execution. The state may be lost.
-    fn goes_on(&mut self) -> bool {
-        false
+    /// are held back that would repeat themselves. The state may be lost.
+    fn outlook(&mut self) -> Outlook {
+        Outlook::Stuck
     }
 
     /// The digest of the current state; `None` if part of it is out of the system's sight.

@@ -122,6 +122,8 @@ pub(crate) struct Runtime {
     pub learn_in_place: bool,
     /// Threads that only repeat themselves are held back.
     pub spin_blocks: bool,
+    /// The execution has ended, and is run on to see whether it comes back to where it was. Nobody is watched for repeating itself.
+    pub trying_out: bool,
     /// States are going to be compared.
     pub comparing: bool,
     /// In this execution, threads start on stacks where nothing is left of earlier executions.

@@ -326,6 +326,9 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
 /// Tells the detector that a thread has arrived at its next scheduling point. Says whether exploration must start
 /// again because a loop was noticed that is worth watching from its first round on.
 pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
+    if runtime.trying_out {
+        return false;
+    }
     let record = &runtime.threads[thread.index()];
     let operation = record.operation();
     let site = record.place();

@@ -22,7 +22,7 @@ use crate::state::{self, StateImage, leaks};
 use crate::thread::{self, Record};
 use crate::{panic, queue};
 use dpor_explorer::{
-    Checkpoint, Failure, Fingerprint, Location, Pending, Status, Step, Stop, System, ThreadId, Transition,
+    Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Status, Step, Stop, System, ThreadId, Transition,
 };
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -393,8 +393,8 @@ impl System for Program {
         }
     }
 
-    fn goes_on(&mut self) -> bool {
-        self.goes_on_if_released()
+    fn outlook(&mut self) -> Outlook {
+        self.outlook_of_held()
     }
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {

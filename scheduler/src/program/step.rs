@@ -47,7 +47,7 @@ impl Program {
         if runtime.trace.is_some() {
             report_step(runtime, thread, kind, object, source);
         }
-        if let Err(Stop::Refine) = result {
+        if matches!(result, Err(Stop::Refine)) && !runtime.trying_out {
             runtime.labels.start_again();
         }
         result?;

@@ -1,12 +1,12 @@
 //! Executions in which nobody can run.
 
-use super::Program;
+use super::{Program, bring_up_to_date};
 use crate::report::BlockedReport;
 use crate::spin::Awaiting;
+use crate::state;
 use crate::thread::Record;
-use dpor_explorer::{Failure, SplitMix64, System, ThreadId, Transition};
+use dpor_explorer::{Failure, Outlook, SplitMix64, System, Transition};
 use smallvec::SmallVec;
-use std::mem;
 
 impl Program {
     /// From here on, threads that only repeat themselves are held back.
@@ -17,60 +17,80 @@ impl Program {
         runtime.threads.iter_mut().for_each(|record| record.moved = true);
     }
 
-    /// From here on, threads that only repeat themselves go on.
-    fn release_spinning(&mut self) {
-        self.hold_spinning();
-        Self::runtime().spin_blocks = false;
-    }
-
-    pub(super) fn goes_on_if_released(&mut self) -> bool {
+    /// What [`System::outlook`] asks for, of an execution in which nobody can run.
+    ///
+    /// A thread is held back where it stands, and that may be inside a round that others can notice: with a lock in its hands,
+    /// say, for which another waits. In the program itself it would go round, and the other might get the lock. So if a thread
+    /// is held back whose rounds write, the end is tried out: the program runs on with nobody held back. It is stuck if it can
+    /// always come back to the state that it is in now; that is, if this state is in a strongly connected component of the graph
+    /// of states that has no way out. A random walk leaves any other component sooner or later, for good.
+    ///
+    /// What comes after an end that has a way out is reached by another execution. Say that `R` is the round after which the
+    /// thread is held back, `F` what others did since, and that after a part `r` of one more round, another thread can make its
+    /// step `t`. The state is the same before and after `R`, which ran alone, and `F` writes nothing that `R` touches. So `F.r.t`
+    /// is possible before `R` as well, and leads to the state that `F` and `R` and then `r.t` lead to. `t` is blocked after `R`
+    /// and not after `r`, so that it is in a race with what comes after `r` in `R`, which [`System::pending`] shows to the
+    /// explorer (with all that `t` waits for), and likewise each step of `F` with what it depends on in `R`; the reversals of
+    /// these races begin before `R` or in it, where the thread was not held back yet.
+    pub(super) fn outlook_of_held(&mut self) -> Outlook {
         let runtime = Self::runtime();
         let held = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::writes);
         // A traced execution is that of a failure that has been judged.
         if runtime.trace.is_some() || !runtime.threads.iter().any(held) {
-            return false;
+            return Outlook::Stuck;
         }
         let refinements = runtime.refinements.clone();
-        let in_place = mem::replace(&mut runtime.learn_in_place, true);
-        self.release_spinning();
-        let goes_on = self.try_out();
+        for record in &mut runtime.threads {
+            record.spin.clear();
+            record.moved = true;
+        }
+        runtime.stale = true;
+        runtime.trying_out = true;
+        let outlook = self.try_out();
         let runtime = Self::runtime();
+        runtime.trying_out = false;
         runtime.refinements = refinements;
-        runtime.learn_in_place = in_place;
-        runtime.spin_blocks = true;
-        goes_on
+        outlook
     }
 
-    /// Runs on, threads in turn by chance. Says whether the program gets anywhere: to the end of a thread, to an operation that it
-    /// has not come to before, to a failure, or to where nobody can go on.
-    ///
-    /// A loop that takes a lock and gives it back is held back where it stands, which may be with the lock; others that wait for
-    /// the lock are not for ever.
-    fn try_out(&mut self) -> bool {
-        /// So many steps a thread gets, about. With fewer than that a loop is left by whoever waits for another to go round.
+    /// Runs on, threads in turn by chance, to see whether the program comes back to its present state.
+    fn try_out(&mut self) -> Outlook {
+        /// So many steps a thread gets, about, before it counts that the state is the same. With fewer than that a loop is left by
+        /// whoever waits for another to go round.
         const ROUNDS: usize = 1000;
-        let alive: SmallVec<[ThreadId; 8]> = (0..Self::runtime().threads.len())
+        /// So many it gets in all.
+        const MOST_ROUNDS: usize = 10 * ROUNDS;
+        let alive: SmallVec<[usize; 8]> = (0..Self::runtime().threads.len())
             .filter(|&thread| Self::runtime().threads[thread].alive)
-            .map(|thread| ThreadId(thread as u32))
             .collect();
+        let places = || -> SmallVec<[u64; 8]> {
+            let place = |&thread: &usize| Self::runtime().threads[thread].place();
+            alive.iter().map(place).collect()
+        };
+        let fingerprint = || {
+            let runtime = Self::runtime();
+            bring_up_to_date(runtime);
+            state::fingerprint(runtime)
+        };
+        let (places_before, before) = (places(), fingerprint());
         let mut random = SplitMix64::new(0);
-        for _ in 0..ROUNDS * alive.len() {
+        for step in 1..=MOST_ROUNDS * alive.len() {
             let enabled: SmallVec<[Transition; 8]> = Transition::enabled(self.threads()).collect();
             if enabled.is_empty() {
-                return true;
+                return Outlook::GoesOn;
             }
             let transition = enabled[random.below(enabled.len())];
-            if self.advance(transition, true).is_err() {
-                return true;
-            }
-            if alive
-                .iter()
-                .any(|thread| !Self::runtime().threads[thread.index()].alive)
+            if self.advance(transition, true).is_err()
+                || alive.iter().any(|&thread| !Self::runtime().threads[thread].alive)
             {
-                return true;
+                return Outlook::GoesOn;
+            }
+            // The state is hashed only if it may be the same.
+            if step >= ROUNDS * alive.len() && places() == places_before && fingerprint() == before {
+                return Outlook::Stuck;
             }
         }
-        false
+        Outlook::Unclear
     }
 }
 

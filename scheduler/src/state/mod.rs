@@ -94,6 +94,7 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         user_hook,
         learn_in_place,
         spin_blocks,
+        trying_out,
         statics,
         // The same for all executions.
         tls: _,
@@ -117,12 +118,17 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
     let stacks = !coarse;
     #[cfg(not(feature = "faults"))]
     let stacks = true;
+    // Where it is asked whether all is as it was some steps ago, the time has passed; it counts if anybody has looked at it.
+    let clock_started = *clock_started && !trying_out;
 
     for (index, (record, status)) in threads.iter().zip(statuses).enumerate() {
         // Others are known from earlier executions only.
         if record.created {
             let owner = Owner::Thread(ThreadId(index as u32));
-            visit_thread(record, status, owner, *clock_started, stacks, visitor);
+            visit_thread(record, status, owner, clock_started, stacks, visitor);
+            if *trying_out {
+                visitor.number(owner, "questions for the time", u64::from(record.clock_reads));
+            }
         }
     }
     let owner = Owner::Program;
@@ -139,8 +145,8 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         .for_each(|(name, number)| visitor.number(owner, name, number));
 
     // As long as nobody has asked for the time, all clocks stand still.
-    visitor.number(owner, "clock started", u64::from(*clock_started));
-    if *clock_started {
+    visitor.number(owner, "clock started", u64::from(clock_started));
+    if clock_started {
         // A location that was only looked at has no time of its own.
         let mut times: Vec<(u64, u64)> = times
             .iter()

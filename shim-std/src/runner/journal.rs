@@ -1,6 +1,8 @@
 //! Keeps the schedule of the current execution where it outlives the process.
 
-use dpor_explorer::{Checkpoint, Failure, Fingerprint, Pending, Status, Step, Stop, System, ThreadId, Transition};
+use dpor_explorer::{
+    Checkpoint, Failure, Fingerprint, Outlook, Pending, Status, Step, Stop, System, ThreadId, Transition,
+};
 use dpor_protocol::{Creation, Phase, SharedSchedule};
 use dpor_scheduler::{OperationKind, Program};
 
@@ -90,9 +92,9 @@ impl System for Journaled {
         self.program.finish()
     }
 
-    fn goes_on(&mut self) -> bool {
+    fn outlook(&mut self) -> Outlook {
         // What it tries is no part of the execution.
-        self.program.goes_on()
+        self.program.outlook()
     }
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {

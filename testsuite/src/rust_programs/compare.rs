@@ -1,6 +1,6 @@
 //! Compares the explorer's outcomes of a program with all that there are.
 
-use super::{Found, Line, Op, Outcome, Program, THREADS, enumerate, explore};
+use super::{Found, Line, Op, Outcome, Program, THREADS, Under, enumerate, explore};
 use dpor_explorer::{Context, Strategy, Verdict};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,6 +26,8 @@ pub enum Agreement {
     },
     /// The program is too large for brute force or for `source`.
     TooLarge,
+    /// It has executions without end, which the explorer says; it invents no outcome.
+    Unending,
 }
 
 /// The explorer does not find the outcomes that there are.
@@ -59,7 +61,9 @@ impl fmt::Display for Mismatch {
     }
 }
 
-fn judge(found: Found, all: &BTreeSet<Outcome>, strategy: Strategy) -> Result<(), Mismatch> {
+/// Compares what was found with all that there is. `None` if the exploration was broken off and that is right.
+fn judge(found: Found, program: &Program, all: &BTreeSet<Outcome>, strategy: Strategy) -> Result<Option<()>, Mismatch> {
+    let unending = found.is_unending() && program.may_be_unending();
     let Found {
         outcomes,
         verdict,
@@ -76,6 +80,9 @@ fn judge(found: Found, all: &BTreeSet<Outcome>, strategy: Strategy) -> Result<()
         .filter(|&outcome| !all.contains(outcome))
         .cloned()
         .collect();
+    if unending && error.is_none() && invented.is_empty() {
+        return Ok(None);
+    }
     let stuck = all.iter().any(|outcome| outcome.stuck);
     let expected = matches!(verdict, Verdict::Failed { .. }) == stuck;
     let broken_off = matches!(verdict, Verdict::Incomplete { .. });
@@ -83,7 +90,7 @@ fn judge(found: Found, all: &BTreeSet<Outcome>, strategy: Strategy) -> Result<()
         error.get_or_insert_with(|| format!("the verdict is {verdict:?}"));
     }
     if error.is_none() && missed.is_empty() && invented.is_empty() {
-        return Ok(());
+        return Ok(Some(()));
     }
     Err(Mismatch {
         strategy,
@@ -113,7 +120,9 @@ pub fn check(program: &Program, exhaustive: u64, replay: bool) -> Result<Agreeme
         return Ok(Agreement::TooLarge);
     }
     let source = (found.statistics.complete, found.statistics.executions());
-    judge(found, &all, Strategy::Source)?;
+    if judge(found, program, &all, Strategy::Source)?.is_none() {
+        return Ok(Agreement::Unending);
+    }
     let mut context = (0, 0);
     for strategy in [Context::default(), Context::CDPOR1, Context::CDPOR3].map(Strategy::Context) {
         let found = explore(program, strategy, 8000, replay);
@@ -123,14 +132,16 @@ pub fn check(program: &Program, exhaustive: u64, replay: bool) -> Result<Agreeme
         if strategy == Strategy::Context(Context::default()) {
             context = (found.statistics.complete, found.statistics.executions());
         }
-        judge(found, &all, strategy)?;
+        if judge(found, program, &all, strategy)?.is_none() {
+            return Ok(Agreement::Unending);
+        }
     }
     let mut executions = None;
     if exhaustive > 0 {
         let found = explore(program, Strategy::Exhaustive, exhaustive, false);
         if ended(&found) {
-            executions = Some(found.statistics.complete);
-            judge(found, &all, Strategy::Exhaustive)?;
+            let complete = found.statistics.complete;
+            executions = judge(found, program, &all, Strategy::Exhaustive)?.map(|()| complete);
         }
     }
     let deadlock = all.iter().any(|outcome| outcome.stuck);
@@ -212,7 +223,13 @@ fn simpler(op: Op) -> Vec<Op> {
         Op::Cas(a, ..) | Op::Update(a) => vec![Op::Load(a), Op::Store(a, 1)],
         Op::CasWeak(a, old, new) => vec![Op::Cas(a, old, new), Op::Load(a)],
         Op::Poll(a, k) if k > 1 => vec![Op::Poll(a, 1), Op::Load(a)],
-        Op::TryLock(m) | Op::AwaitTryLock(m) => vec![Op::Lock(m)],
+        Op::AwaitUnder(Under::Lock(m), a) => vec![Op::Await(a, false), Op::Lock(m), Op::AwaitTryLock(m)],
+        Op::AwaitUnder(Under::TryLock(m), a) => vec![Op::AwaitUnder(Under::Lock(m), a), Op::AwaitTryLock(m)],
+        Op::AwaitUnder(Under::Read | Under::Write, a) => vec![Op::AwaitUnder(Under::Lock(0), a), Op::Await(a, false)],
+        Op::AwaitUnder(Under::Spin(l), a) => {
+            vec![Op::AwaitUnder(Under::Lock(l), a), Op::AwaitCas(l), Op::Await(a, false)]
+        }
+        Op::TryLock(m) | Op::AwaitTryLock(m) | Op::AwaitLocked(m) => vec![Op::Lock(m)],
         Op::TryRead => vec![Op::Read],
         Op::TryWrite => vec![Op::Write],
         Op::WaitTimeout => vec![Op::Wait],

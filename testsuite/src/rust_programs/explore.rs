@@ -74,6 +74,13 @@ struct Collector {
     error: Option<String>,
 }
 
+impl Found {
+    /// Says whether an execution was too long.
+    pub fn is_unending(&self) -> bool {
+        self.statistics.cut > 0
+    }
+}
+
 impl Observer<Model> for Collector {
     fn execution(&mut self, _: &mut Model, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         let stuck = match end {
@@ -84,10 +91,7 @@ impl Observer<Model> for Collector {
                 self.error = Some(failure.to_string());
                 return ControlFlow::Break(());
             }
-            End::Cut => {
-                self.error = Some("an execution was cut".to_owned());
-                return ControlFlow::Break(());
-            }
+            End::Cut => return ControlFlow::Break(()),
         };
         // The program is still in its last state.
         let outcome = last_outcome(self.recorder, self.threads, stuck);

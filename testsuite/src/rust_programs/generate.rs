@@ -4,7 +4,7 @@
 //! together. Which operations is drawn from the program's palette of a few groups, so that threads meet at the same
 //! objects.
 
-use super::{Channel, LINES, Line, Op, Program, THREADS};
+use super::{Channel, LINES, Line, Op, Program, THREADS, Under};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -12,6 +12,7 @@ use proptest::prelude::*;
 enum Group {
     Atomic,
     Spin,
+    Under,
     Mutex,
     Poison,
     RwLock,
@@ -25,7 +26,7 @@ enum Group {
     Finish,
 }
 
-const GROUPS: [Group; 13] = [
+const GROUPS: [Group; 14] = [
     Group::Atomic,
     Group::Mutex,
     Group::Channel,
@@ -39,12 +40,30 @@ const GROUPS: [Group; 13] = [
     Group::Cell,
     Group::Barrier,
     Group::Finish,
+    Group::Under,
 ];
 
 type Gene = (u8, u8, u8);
 
 /// Programs of up to nine operations in two to four threads.
 pub fn programs() -> impl Strategy<Value = Program> {
+    programs_of(vec(0..GROUPS.len(), 1..=3))
+}
+
+/// Programs with loops that poll under locks.
+pub fn polling_programs() -> impl Strategy<Value = Program> {
+    let polls = GROUPS
+        .iter()
+        .position(|&group| group == Group::Under)
+        .expect("it is one of them");
+    let other = prop_oneof![
+        2 => Just(vec![]),
+        1 => vec(0..GROUPS.len(), 1..=1),
+    ];
+    programs_of(other.prop_map(move |other| [vec![polls], other].concat()))
+}
+
+fn programs_of(palette: impl Strategy<Value = Vec<usize>>) -> impl Strategy<Value = Program> {
     let gene = (any::<u8>(), any::<u8>(), any::<u8>());
     let threads = prop_oneof![
         3 => vec(vec(gene, 0..=3), 3..=3),
@@ -52,7 +71,6 @@ pub fn programs() -> impl Strategy<Value = Program> {
         3 => vec(vec(gene, 1..=4), 2..=2),
         1 => vec(vec(gene, 0..=2), 4..=4),
     ];
-    let palette = vec(0..GROUPS.len(), 1..=3);
     let channel = (any::<u8>(), any::<u8>(), any::<u8>());
     let flags = (
         prop::bool::weighted(0.25),
@@ -148,6 +166,27 @@ fn piece(group: Group, choice: u8, a: u8, b: u8, (t, count): (u8, u8), channel: 
             6 => ops.push(Op::AwaitTryLock(object)),
             _ => ops.extend([Op::Lock(object), Op::Unlock(object)]),
         },
+        Group::Under => {
+            let under = match b % 8 {
+                0..=2 => Under::Lock(object),
+                3 => Under::TryLock(object),
+                4 => Under::Read,
+                5 => Under::Write,
+                _ => Under::Spin(object),
+            };
+            // Most often what polls and what it waits for are different objects.
+            let polled = if a & 0b11000 == 0 { object } else { 1 - object };
+            match choice % 10 {
+                0..=2 => ops.push(Op::AwaitUnder(under, polled)),
+                3 => ops.push(Op::AwaitLocked(object)),
+                4 => ops.push(Op::Store(object, (a >> 1) % 3)),
+                5 => ops.extend([Op::Lock(object), Op::Store(1 - object, value), Op::Unlock(object)]),
+                6 => ops.extend([Op::AwaitCas(object), Op::Store(1 - object, value), Op::Store(object, 0)]),
+                7 => ops.extend([Op::Write, Op::Store(object, value), Op::WriteUnlock]),
+                8 => ops.extend([Op::Lock(object), Op::Unlock(object)]),
+                _ => ops.push([Op::TryLock(object), Op::Lock(object), Op::Add(object)][usize::from(b % 3)]),
+            }
+        }
         Group::Mutex => match choice % 8 {
             0 | 1 => ops.extend([Op::Lock(object), Op::Unlock(object)]),
             2 => ops.push(Op::Lock(object)),

@@ -2,7 +2,7 @@
 
 use super::explore::Recorder;
 use super::outcome::{Finals, Seen};
-use super::{ABSENT, DISCONNECTED, Line, Op, POISONED, Program, TIMED_OUT, WOULD_BLOCK};
+use super::{ABSENT, DISCONNECTED, Line, Op, POISONED, Program, TIMED_OUT, Under, WOULD_BLOCK};
 use shim_std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use shim_std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError};
 use shim_std::sync::{Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock};
@@ -155,6 +155,33 @@ fn try_open<G>(result: TryLockResult<G>) -> Option<(G, u8)> {
     }
 }
 
+/// A lock made by hand, taken.
+struct SpinGuard<'a>(&'a AtomicU8);
+
+impl SpinGuard<'_> {
+    fn new(lock: &AtomicU8) -> SpinGuard<'_> {
+        while lock.compare_exchange(0, 1, SeqCst, SeqCst).is_err() {}
+        SpinGuard(lock)
+    }
+}
+
+impl Drop for SpinGuard<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, SeqCst);
+    }
+}
+
+fn poll_under<G>(x: &AtomicU8, acquire: impl Fn() -> Option<(G, u8)>) -> u8 {
+    loop {
+        if let Some((_guard, poisoned)) = acquire() {
+            let value = x.load(SeqCst);
+            if value != 0 {
+                break value | poisoned;
+            }
+        }
+    }
+}
+
 fn exchanged(result: Result<u8, u8>) -> u8 {
     result.unwrap_or_else(|met| met | WOULD_BLOCK)
 }
@@ -213,6 +240,7 @@ impl<'a, H: Handle> Running<'a, '_, H> {
                 while x(a).compare_exchange(0, 1, SeqCst, SeqCst).is_err() {}
                 0
             }
+            Op::AwaitUnder(under, a) => self.await_under(under, x(a)),
             Op::Poll(a, rounds) => {
                 for round in 0..rounds {
                     let value = x(a).load(SeqCst);
@@ -238,6 +266,18 @@ impl<'a, H: Handle> Running<'a, '_, H> {
                     },
                 };
                 opened.map_or(WOULD_BLOCK, |opened| self.keep(m, opened))
+            }
+            Op::AwaitLocked(m) => {
+                let m = usize::from(m);
+                if self.locals.m[m].is_some() {
+                    return ABSENT;
+                }
+                loop {
+                    let (guard, poisoned) = open(objects.m[m].lock());
+                    if *guard != 0 {
+                        break *guard | poisoned;
+                    }
+                }
             }
             Op::Unlock(m) => {
                 self.locals.m[usize::from(m)] = None;
@@ -363,6 +403,19 @@ impl<'a, H: Handle> Running<'a, '_, H> {
                 Some(child) => (!child.join()).into(),
                 None => ABSENT,
             },
+        }
+    }
+
+    fn await_under(&self, under: Under, x: &AtomicU8) -> u8 {
+        let (objects, locals) = (self.objects, &self.locals);
+        match under {
+            Under::Lock(m) | Under::TryLock(m) if locals.m[usize::from(m)].is_some() => ABSENT,
+            Under::Read | Under::Write if locals.r.is_some() || locals.w.is_some() => ABSENT,
+            Under::Lock(m) => poll_under(x, || Some(open(objects.m[usize::from(m)].lock()))),
+            Under::TryLock(m) => poll_under(x, || try_open(objects.m[usize::from(m)].try_lock())),
+            Under::Read => poll_under(x, || Some(open(objects.rw.read()))),
+            Under::Write => poll_under(x, || Some(open(objects.rw.write()))),
+            Under::Spin(l) => poll_under(x, || Some((SpinGuard::new(&objects.x[usize::from(l)]), 0))),
         }
     }
 

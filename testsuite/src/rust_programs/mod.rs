@@ -21,7 +21,7 @@ mod reference;
 
 pub use compare::{Agreement, Mismatch, check, minimise};
 pub use explore::{Found, explore};
-pub use generate::programs;
+pub use generate::{polling_programs, programs};
 pub use outcome::{Finals, Outcome, Seen};
 pub use reference::{TooLarge, enumerate};
 
@@ -40,6 +40,21 @@ pub const DISCONNECTED: u8 = 0x41;
 pub const TIMED_OUT: u8 = 0x40;
 /// Set in the value that is logged for a poisoned lock.
 pub const POISONED: u8 = 0x80;
+
+/// The lock under which a loop polls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Under {
+    /// `m[i].lock()`.
+    Lock(u8),
+    /// `m[i].try_lock()`; if that fails, the loop goes round.
+    TryLock(u8),
+    /// `rw.read()`.
+    Read,
+    /// `rw.write()`.
+    Write,
+    /// A lock made by hand: `while x[l].compare_exchange(0, 1).is_err() {}`, and `x[l].store(0)` in the end.
+    Spin(u8),
+}
 
 /// One operation. Each logs one value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,6 +77,9 @@ pub enum Op {
     Await(u8, bool),
     /// `while x[a].compare_exchange(0, 1).is_err() {}`.
     AwaitCas(u8),
+    /// Takes the lock, loads `x[a]` and gives the lock back, until the value is not 0; logs the value, and whether the lock is
+    /// poisoned.
+    AwaitUnder(Under, u8),
     /// `for i in 0..k { if x[a].load() != 0 { break } }`; logs the value and the number of rounds before.
     Poll(u8, u8),
 
@@ -71,6 +89,8 @@ pub enum Op {
     TryLock(u8),
     /// Spins until `m[i].try_lock()` succeeds.
     AwaitTryLock(u8),
+    /// `while *m[i].lock() == 0 {}`; logs the value.
+    AwaitLocked(u8),
     /// Drops the guard of `m[i]`.
     Unlock(u8),
     /// `m[i].is_poisoned()`.
@@ -199,6 +219,12 @@ impl Program {
         self.threads.iter().flatten().map(|line| line.op)
     }
 
+    /// Says whether a loop in it writes as it goes round, so that two of them may keep each other going.
+    pub fn may_be_unending(&self) -> bool {
+        self.ops()
+            .any(|op| matches!(op, Op::AwaitUnder(..) | Op::AwaitLocked(_)))
+    }
+
     /// Which of the objects `x[0]`, `x[1]`, `m[0]`, `m[1]`, `rw` it uses, so that they belong to the outcome.
     pub fn uses(&self) -> [bool; 5] {
         let mut uses = [false; 5];
@@ -214,6 +240,12 @@ impl Program {
                 | Op::Await(a, _)
                 | Op::AwaitCas(a)
                 | Op::Poll(a, _) => uses[usize::from(a)] = true,
+                Op::AwaitUnder(under, a) => {
+                    uses[usize::from(a)] = true;
+                    if let Under::Spin(l) = under {
+                        uses[usize::from(l)] = true;
+                    }
+                }
                 Op::CallOnce(_) => uses[0] = true,
                 Op::CellInit(_) => uses[1] = true,
                 Op::Lock(m) | Op::TryLock(m) | Op::AwaitTryLock(m) => uses[2 + usize::from(m)] = true,

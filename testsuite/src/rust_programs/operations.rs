@@ -1,7 +1,7 @@
 //! What each operation does in the abstract machine.
 
 use super::reference::{Cell, Machine, Move, Phase, State, Within};
-use super::{ABSENT, DISCONNECTED, Op, TIMED_OUT, WOULD_BLOCK};
+use super::{ABSENT, DISCONNECTED, Op, POISONED, TIMED_OUT, Under, WOULD_BLOCK};
 
 impl Machine<'_> {
     /// A step of an operation; nothing if it is blocked.
@@ -60,16 +60,25 @@ impl Machine<'_> {
                     None
                 }
             }
+            Op::AwaitUnder(under, a) => match me.within {
+                Within::Nothing if m.holds(under) => m.log(ABSENT),
+                Within::Nothing => m.acquire(under),
+                Within::Acquired(flags) => {
+                    let value = m.s.x[usize::from(a)];
+                    m.within(Within::Polled(value | flags))
+                }
+                Within::Polled(value) => {
+                    m.release(under);
+                    m.go_round_unless(value)
+                }
+                _ => None,
+            },
             Op::Poll(a, rounds) => {
-                let round = if let Within::Polled(round) = me.within {
-                    round
-                } else {
-                    0
-                };
+                let round = if let Within::Round(round) = me.within { round } else { 0 };
                 match m.s.x[usize::from(a)] {
                     _ if rounds == 0 => m.log(0),
                     0 if round + 1 == rounds => m.log(rounds << 4),
-                    0 => m.within(Within::Polled(round + 1)),
+                    0 => m.within(Within::Round(round + 1)),
                     value => m.log(round << 4 | value),
                 }
             }
@@ -85,6 +94,16 @@ impl Machine<'_> {
                     None
                 }
             }
+            Op::AwaitLocked(i) => match me.within {
+                Within::Nothing if me.m[usize::from(i)] => m.log(ABSENT),
+                Within::Nothing => m.acquire(Under::Lock(i)),
+                Within::Acquired(flags) => {
+                    let value = m.s.m[usize::from(i)];
+                    m.release(Under::Lock(i));
+                    m.go_round_unless(value | flags)
+                }
+                _ => None,
+            },
             Op::Unlock(i) => {
                 let i = usize::from(i);
                 if me.m[i] {
@@ -392,6 +411,67 @@ impl Machine<'_> {
                     _ => None,
                 }
             }
+        }
+    }
+}
+
+/// Loops that poll under a lock.
+impl Move {
+    /// Says whether the thread has the lock already.
+    fn holds(&mut self, under: Under) -> bool {
+        let me = self.me();
+        match under {
+            Under::Lock(i) | Under::TryLock(i) => me.m[usize::from(i)],
+            Under::Read | Under::Write => me.r || me.w,
+            Under::Spin(_) => false,
+        }
+    }
+
+    /// Takes the lock, for a moment; nothing if it is not free.
+    fn acquire(mut self, under: Under) -> Option<State> {
+        let s = &mut self.s;
+        let poisoned = match under {
+            Under::Lock(i) | Under::TryLock(i) => {
+                let i = usize::from(i);
+                if std::mem::replace(&mut s.m_held[i], true) {
+                    return None;
+                }
+                s.m_poisoned[i]
+            }
+            Under::Read if s.written => return None,
+            Under::Read => {
+                s.readers += 1;
+                s.rw_poisoned
+            }
+            Under::Write if s.written || s.readers > 0 => return None,
+            Under::Write => {
+                s.written = true;
+                s.rw_poisoned
+            }
+            Under::Spin(l) => {
+                if std::mem::replace(&mut s.x[usize::from(l)], 1) != 0 {
+                    return None;
+                }
+                false
+            }
+        };
+        self.within(Within::Acquired(if poisoned { POISONED } else { 0 }))
+    }
+
+    fn release(&mut self, under: Under) {
+        let s = &mut self.s;
+        match under {
+            Under::Lock(i) | Under::TryLock(i) => s.m_held[usize::from(i)] = false,
+            Under::Read => s.readers -= 1,
+            Under::Write => s.written = false,
+            Under::Spin(l) => s.x[usize::from(l)] = 0,
+        }
+    }
+
+    fn go_round_unless(self, value: u8) -> Option<State> {
+        match value & !POISONED {
+            0 => self.within(Within::Nothing),
+            _ => self.log(value),
         }
     }
 }

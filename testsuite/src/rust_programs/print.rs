@@ -1,6 +1,6 @@
 //! Programs in print: Rust source of a test.
 
-use super::{Op, Program};
+use super::{Op, Program, Under};
 use std::fmt;
 
 impl fmt::Display for Op {
@@ -17,6 +17,23 @@ impl fmt::Display for Op {
             Op::Await(a, false) => write!(f, "while x[{a}].load(SeqCst) == 0 {{}}"),
             Op::Await(a, true) => write!(f, "while x[{a}].load(SeqCst) == 0 {{ yield_now() }}"),
             Op::AwaitCas(a) => write!(f, "while x[{a}].compare_exchange(0, 1, SeqCst, SeqCst).is_err() {{}}"),
+            Op::AwaitUnder(Under::TryLock(m), a) => write!(
+                f,
+                "loop {{ if let Ok(_g) = m[{m}].try_lock() {{ if x[{a}].load(SeqCst) != 0 {{ break }} }} }}"
+            ),
+            Op::AwaitUnder(Under::Spin(l), a) => write!(
+                f,
+                "loop {{ while x[{l}].compare_exchange(0, 1, SeqCst, SeqCst).is_err() {{}} let v = x[{a}].load(SeqCst); \
+                 x[{l}].store(0, SeqCst); if v != 0 {{ break }} }}"
+            ),
+            Op::AwaitUnder(under, a) => {
+                let lock = match under {
+                    Under::Read => "rw.read()".to_owned(),
+                    Under::Write => "rw.write()".to_owned(),
+                    Under::Lock(m) | Under::TryLock(m) | Under::Spin(m) => format!("m[{m}].lock()"),
+                };
+                write!(f, "loop {{ let _g = {lock}; if x[{a}].load(SeqCst) != 0 {{ break }} }}")
+            }
             Op::Poll(a, k) => write!(f, "for _ in 0..{k} {{ if x[{a}].load(SeqCst) != 0 {{ break }} }}"),
             Op::Lock(m) => write!(f, "m{m} = Some(m[{m}].lock().{OPEN}); **m{m}.as_mut().unwrap() += 1"),
             Op::TryLock(m) => write!(f, "if let Ok(mut g) = m[{m}].try_lock() {{ *g += 1; m{m} = Some(g) }}"),
@@ -26,6 +43,7 @@ impl fmt::Display for Op {
                     "loop {{ if let Ok(mut g) = m[{m}].try_lock() {{ *g += 1; m{m} = Some(g); break }} }}"
                 )
             }
+            Op::AwaitLocked(m) => write!(f, "while *m[{m}].lock().{OPEN} == 0 {{}}"),
             Op::Unlock(m) => write!(f, "drop(m{m}.take())"),
             Op::IsPoisoned(m) => write!(f, "m[{m}].is_poisoned()"),
             Op::ClearPoison(m) => write!(f, "m[{m}].clear_poison()"),

@@ -2,7 +2,9 @@
 
 use super::outcome::{Finals, Outcome, Seen};
 use super::{LINES, POISONED, Program, THREADS};
-use std::collections::{BTreeSet, HashSet};
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::collections::{BTreeSet, HashMap};
 
 const ROOM: usize = LINES + THREADS;
 
@@ -72,6 +74,10 @@ pub(super) enum Within {
     /// In the closure of a `Once` or `OnceLock`, at its first or its last step.
     Running(bool),
     /// It has polled so many times.
+    Round(u8),
+    /// It has taken a lock for a moment, with what it will log apart from the value.
+    Acquired(u8),
+    /// It has polled under the lock, and will log this if it need not go round.
     Polled(u8),
 }
 
@@ -153,7 +159,8 @@ const THREAD: Thread = Thread {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
-/// Every outcome of the program.
+/// Every outcome of the program: where it can end, or go round for ever. That is a strongly connected component of the graph of
+/// states which has no way out; all its states look alike, as what a thread logs stays.
 ///
 /// # Errors
 /// If it has more than `limit` states.
@@ -188,29 +195,36 @@ pub fn enumerate(program: &Program, limit: usize) -> Result<BTreeSet<Outcome>, T
         count: program.threads.len(),
     };
     machine.settle(&mut initial, 0);
-    let mut outcomes = BTreeSet::new();
-    let mut visited = HashSet::from([initial]);
-    let mut open = vec![initial];
+    let mut graph: DiGraph<State, ()> = DiGraph::new();
+    let first = graph.add_node(initial);
+    let mut known = HashMap::from([(initial, first)]);
+    let mut open = vec![first];
     let mut next = Vec::new();
-    while let Some(state) = open.pop() {
+    while let Some(at) = open.pop() {
         for t in 0..machine.count {
             let before = next.len();
-            machine.step(&state, t, &mut next);
+            machine.step(&graph[at], t, &mut next);
             next[before..].iter_mut().for_each(|state| machine.settle(state, t));
         }
-        if next.is_empty() {
-            outcomes.insert(machine.outcome(&state));
-        }
         for state in next.drain(..) {
-            if visited.insert(state) {
-                open.push(state);
-            }
+            let to = *known.entry(state).or_insert_with(|| {
+                let new = graph.add_node(state);
+                open.push(new);
+                new
+            });
+            graph.update_edge(at, to, ());
         }
-        if visited.len() > limit {
+        if graph.node_count() > limit {
             return Err(TooLarge);
         }
     }
-    Ok(outcomes)
+    let has_way_out = |component: &[NodeIndex]| {
+        let mut targets = component.iter().flat_map(|&at| graph.neighbors(at));
+        targets.any(|to| !component.contains(&to))
+    };
+    let components = tarjan_scc(&graph);
+    let ends = components.iter().filter(|component| !has_way_out(component));
+    Ok(ends.map(|end| machine.outcome(&graph[end[0]])).collect())
 }
 
 pub(super) struct Machine<'a> {
