@@ -381,31 +381,3 @@ fn a_loop_that_takes_a_lock_does_not_keep_it() {
         assert!(matches!(&outcome.report.verdict, Verdict::Failed { failure, .. } if failure.kind == "livelock"));
     }
 }
-
-/// Whoever waits for the lock of such a loop may take its time then.
-#[test]
-fn a_loop_that_takes_a_lock_waits_long() {
-    const STEPS: usize = 3000;
-    let test = || {
-        let (mutex, set, count) = (Mutex::new(()), AtomicBool::new(false), AtomicUsize::new(0));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                // If it looks while the other is about to take the lock, the other is held back one operation later.
-                count.load(SeqCst);
-                let _guard = mutex.lock().unwrap();
-                for _ in 0..STEPS {
-                    count.fetch_add(1, SeqCst);
-                }
-                set.store(true, SeqCst);
-            });
-            while !{
-                let _guard = mutex.lock().unwrap();
-                set.load(SeqCst)
-            } {}
-        });
-    };
-    for strategy in ["source", "context"].map(|name| name.parse::<Strategy>().unwrap()) {
-        let outcome = Model::new().strategy(strategy).explore(test);
-        assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
-    }
-}

@@ -270,7 +270,7 @@ fn spinning_threads_compete() {
     regression(&[&[Op::Store(0, 1)], &first, &[Op::Lock(1), Op::AwaitCas(0)]], |_| ());
 }
 
-/// Who goes round a loop under a lock is held back with the lock in its hands. Another that waits for the lock gets it, although
+/// Who goes round a loop under a lock may be held back with the lock in its hands. Another that waits for the lock gets it, although
 /// both come to wait for ever then.
 #[test]
 fn a_loop_under_a_lock_lets_others_in() {
