@@ -381,3 +381,28 @@ fn a_loop_that_takes_a_lock_does_not_keep_it() {
         assert!(matches!(&outcome.report.verdict, Verdict::Failed { failure, .. } if failure.kind == "livelock"));
     }
 }
+
+/// Whoever waits for the lock of such a loop may have much to do then, before anything ends.
+#[test]
+fn a_loop_that_takes_a_lock_waits_long() {
+    const STEPS: usize = 3000;
+    let test = || {
+        let (lock, set, count) = (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                with_lock(&lock, || ());
+                with_lock(&lock, || {
+                    for _ in 0..STEPS {
+                        count.fetch_add(1, SeqCst);
+                    }
+                    set.store(true, SeqCst);
+                });
+            });
+            while !with_lock(&lock, || set.load(SeqCst)) {}
+        });
+    };
+    for strategy in ["source", "context"].map(|name| name.parse::<Strategy>().unwrap()) {
+        let outcome = Model::new().strategy(strategy).max_executions(20).explore(test);
+        assert!(reason(&outcome).contains("20 executions"), "{outcome}");
+    }
+}
