@@ -237,7 +237,7 @@ fn receiving_before_sending_deadlocks() {
         );
     });
     for thread in ["t1", "t2"] {
-        assert!(message.contains(&format!("{thread} waits in wait at")), "{message}");
+        assert!(message.contains(&format!("{thread} waits in wait of mailbox#")), "{message}");
     }
     // Asynchronously it does not.
     let test = || {

@@ -169,7 +169,7 @@ impl<T> Mailbox<T> {
             access_of(end, AccessKind::Write),
             access_of(self.any_place(), AccessKind::Write),
         ];
-        perform(&Operation::always(kind, end, &accesses), |_| {
+        perform(&Operation::always(kind, self.object(), &accesses), |_| {
             let index = count.get();
             count.set(index + 1);
             access(end, AccessKind::Write);
@@ -179,6 +179,11 @@ impl<T> Mailbox<T> {
             note(|| format!("number {index}, {}", if met { "done" } else { "pending" }));
             index
         })
+    }
+
+    /// The mailbox, for reports.
+    fn object(&self) -> Location {
+        location(&self.sent)
     }
 
     /// Where the communications with this number meet.
@@ -194,6 +199,7 @@ impl<T> Mailbox<T> {
     /// The communication with this number, which is done when the other side has got to it.
     fn part(&self, index: i64, other: &Word) -> Part {
         Part {
+            object: self.object(),
             places: [self.place(index), self.any_place()],
             variable: other.variable(),
             least: index + 1,

@@ -51,6 +51,8 @@ impl<C: Sealed + ?Sized> Completion for C {}
 
 /// What a handle waits for.
 struct Part {
+    /// The mailbox or mutex, for reports.
+    object: Location,
     /// What is written when it is done; and what stands for that in the look-ahead of pending operations.
     places: [Location; 2],
     /// It is done when the variable is at least this.
@@ -91,7 +93,7 @@ impl Part {
             return release(OperationKind::TakeMessage, self.place(), take);
         }
         let (accesses, guards) = (self.accesses(), [Enabled::when(self.done())]);
-        let operation = Operation::guarded(OperationKind::WaitAny, self.place(), &accesses, &guards);
+        let operation = Operation::guarded(OperationKind::WaitAny, self.object, &accesses, &guards);
         perform(&operation, |_| {
             self.look();
             take()
@@ -134,7 +136,7 @@ pub fn wait_any(handles: &[&dyn Completion]) -> usize {
     let parts = parts(handles);
     let guards: Vec<_> = parts.iter().map(|part| Enabled::when(part.done())).collect();
     let accesses = accesses(&parts);
-    let operation = Operation::guarded(OperationKind::WaitAny, parts[0].place(), &accesses, &guards);
+    let operation = Operation::guarded(OperationKind::WaitAny, object(&parts), &accesses, &guards);
     let done = perform(&operation, |done| {
         parts.iter().for_each(|part| part.look());
         note(|| format!("number {done} of {}", parts.len()));
@@ -157,17 +159,21 @@ pub fn test_any(handles: &[&dyn Completion]) -> Option<usize> {
 #[track_caller]
 pub fn wait_all(handles: &[&dyn Completion]) {
     let parts = parts(handles);
-    let Some(first) = parts.first() else { return };
+    if parts.is_empty() {
+        return;
+    }
     let guards = [all(parts.iter().map(|part| part.done()))];
     let accesses = accesses(&parts);
-    let operation = Operation::guarded(OperationKind::WaitAny, first.place(), &accesses, &guards);
+    let operation = Operation::guarded(OperationKind::WaitAny, object(&parts), &accesses, &guards);
     perform(&operation, |_| parts.iter().for_each(|part| part.look()));
     parts.iter().for_each(|part| part.known.set(true));
 }
 
 #[track_caller]
 fn test(parts: &[&Part]) -> Option<usize> {
-    let first = parts.first()?;
+    if parts.is_empty() {
+        return None;
+    }
     let observed: Vec<_> = parts
         .iter()
         .filter(|part| part.observed)
@@ -178,7 +184,7 @@ fn test(parts: &[&Part]) -> Option<usize> {
     let done = parts.iter().map(|part| Enabled::when(part.done()));
     let guards: Vec<_> = done.chain([none]).collect();
     let accesses = accesses(parts);
-    let operation = Operation::guarded(OperationKind::TestAny, first.place(), &accesses, &guards);
+    let operation = Operation::guarded(OperationKind::TestAny, object(parts), &accesses, &guards);
     let chosen = perform(&operation, |chosen| {
         parts.iter().for_each(|part| part.look());
         chosen as usize
@@ -194,6 +200,14 @@ fn test(parts: &[&Part]) -> Option<usize> {
 
 fn parts<'a>(handles: &[&'a dyn Completion]) -> Vec<&'a Part> {
     handles.iter().map(|handle| handle.part()).collect()
+}
+
+/// What reports are to name: nothing, if there are several.
+fn object(parts: &[&Part]) -> Location {
+    match parts {
+        [part] => part.object,
+        _ => Location(0),
+    }
 }
 
 fn accesses(parts: &[&Part]) -> Vec<Access> {

@@ -78,7 +78,7 @@ impl<T: ?Sized> AsyncMutex<T> {
     pub fn request(&self) -> Request<'_, T> {
         let tail = location(&self.requests);
         let accesses = [access_of(tail, AccessKind::Write)];
-        let operation = Operation::always(OperationKind::RequestLock, tail, &accesses);
+        let operation = Operation::always(OperationKind::RequestLock, self.front(), &accesses);
         let number = perform(&operation, |_| {
             let number = self.requests.get();
             self.requests.set(number + 1);
@@ -88,6 +88,7 @@ impl<T: ?Sized> AsyncMutex<T> {
         });
         Request {
             part: Part {
+                object: self.front(),
                 places: [self.front(); 2],
                 variable: self.front.variable(),
                 least: number,

@@ -60,6 +60,12 @@ fn class(kind: OperationKind) -> &'static str {
         | K::CloneSender => "channel",
         K::Join | K::IsFinished | K::Park | K::ParkTimeout | K::Unpark | K::Exit => "thread",
         K::PoisonQuery | K::PoisonClear => "lock",
+        K::ProcessMessage | K::AwaitTurn | K::Look => "actor",
+        K::Answer | K::AwaitAnswer | K::TryAnswer => "answer",
+        K::AsyncSend | K::AsyncReceive => "mailbox",
+        K::RequestLock | K::WithdrawRequest => "mutex",
+        // Of what, is known from where it was sent, received, or requested.
+        K::WaitAny | K::TestAny => "handle",
         K::FutexWait | K::FutexWoken | K::FutexWake | K::FutexRequeue => "futex",
         K::SemaphoreWait | K::SemaphoreTryWait | K::SemaphorePost | K::SemaphoreQuery => "semaphore",
         _ => "",
@@ -135,7 +141,12 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
     };
     let thread = match failure.kind {
         "deadlock" | "livelock" | "leak" => None,
-        "panic" | "error" | "no-panic" => Some(ThreadId::MAIN),
+        "panic" => {
+            let last = Some(program.last_thread());
+            last.filter(|&thread| program.last_panic(thread).is_some())
+                .or(Some(ThreadId::MAIN))
+        }
+        "error" | "no-panic" => Some(ThreadId::MAIN),
         _ => Some(program.last_thread()),
     };
     let panic = thread
