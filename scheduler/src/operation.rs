@@ -121,6 +121,7 @@ operation_kinds! {
     SemaphoreQuery = "semaphore-query",
     SendMessage = "send-message",
     ProcessMessage = "process-message",
+    ProcessRefused = "process-refused",
     EndTurn = "end-turn",
     AwaitTurn = "await",
     Look = "look",

@@ -216,7 +216,7 @@ fn a_message_that_is_never_accepted_is_a_deadlock_for_who_waits() {
     };
     let message = fails("deadlock", wait);
     assert!(
-        message.contains("process-message") && message.contains("Ascending"),
+        message.contains("process-refused of actor#1") && message.contains("Ascending"),
         "{message}"
     );
     // Who does not wait need not care.
@@ -439,6 +439,33 @@ fn the_state_is_dropped_with_the_last_address() {
         },
         [2, 22],
     );
+}
+
+#[test]
+fn nothing_is_leaked() {
+    let outcome = Model::new().leaks(true).explore(|| {
+        #[derive(Default)]
+        struct Stack(Vec<Box<usize>>);
+        impl Actor for Stack {
+            type Message = Box<usize>;
+            fn accepts(&self, message: &Box<usize>) -> bool {
+                **message >= self.0.len()
+            }
+            fn handle(turn: &mut Turn<'_, Stack>, message: Box<usize>) {
+                turn.0.push(message);
+            }
+        }
+        let system = System::new();
+        let stack = system.spawn(Stack::default());
+        (0..3).for_each(|message| stack.send(Box::new(message)));
+        let length = stack.call(|turn| {
+            turn.wait_until(|stack| stack.0.len() == 3);
+            Box::new(turn.0.len())
+        });
+        drop(stack);
+        drop(length);
+    });
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
 }
 
 mod off_model {

@@ -2,9 +2,11 @@
 
 mod outcomes;
 
+use dpor_explorer::Verdict;
 use outcomes::{all_find, fails, traces};
+use shim_std::Model;
 use shim_std::comm::{AsyncMutex, Mailbox, test_any, wait_all, wait_any};
-use shim_std::thread::{self, scope};
+use shim_std::thread::scope;
 
 /// Runs two threads, and gives the digits that they return.
 fn two(a: impl FnOnce() -> usize + Send, b: impl FnOnce() -> usize + Send) -> usize {
@@ -115,23 +117,40 @@ fn a_test_sees_its_own_communication_only() {
     assert_eq!(traces(sender), 2);
 }
 
-/// Theorem 5: tests and waits, of whatever, are independent of each other.
+/// Theorem 5: tests of one mailbox. Only the order of the receives counts.
 #[test]
 fn tests_are_independent_of_each_other() {
     let test = || {
-        let mailbox = Mailbox::new();
-        mailbox.send(1);
-        mailbox.receive().wait();
-        let a = || usize::from(test_any(&[&mailbox.receive()]).is_some());
-        two(a, || {
-            mailbox.send(2);
-            thread::yield_now();
-            0
+        let mailbox = Mailbox::<()>::new();
+        let test = || usize::from(mailbox.receive().test());
+        two(test, test)
+    };
+    all_find(test, [0]);
+    assert_eq!(traces(test), 2);
+}
+
+/// Theorem 2: a communication and a synchronisation. Theorem 7: distinct mutexes.
+#[test]
+fn what_has_nothing_in_common_is_independent() {
+    let test = || {
+        let (mailbox, a, b) = (Mailbox::new(), AsyncMutex::new(0), AsyncMutex::new(0));
+        let communicate = || {
+            mailbox.send(3);
+            usize::from(mailbox.receive().test())
+        };
+        let lock = |mutex: &AsyncMutex<usize>| {
+            let request = mutex.request();
+            let owns = request.test();
+            *request.wait() += 1;
+            usize::from(owns)
+        };
+        scope(|s| {
+            s.spawn(|| lock(&b));
+            two(communicate, || lock(&a))
         })
     };
-    // The test of the one thread, with the send of the other before or after.
-    all_find(test, [0, 10]);
-    assert_eq!(traces(test), 2);
+    all_find(test, [11]);
+    assert_eq!(traces(test), 1);
 }
 
 #[test]
@@ -237,7 +256,10 @@ fn receiving_before_sending_deadlocks() {
         );
     });
     for thread in ["t1", "t2"] {
-        assert!(message.contains(&format!("{thread} waits in wait of mailbox#")), "{message}");
+        assert!(
+            message.contains(&format!("{thread} waits in wait of mailbox#")),
+            "{message}"
+        );
     }
     // Asynchronously it does not.
     let test = || {
@@ -292,7 +314,22 @@ fn requests_are_independent_of_all_but_requests() {
     assert_eq!(traces(test), 1);
 }
 
-/// Theorems 9 and 10: a test sees who owns the mutex, and unlocks by the owner.
+/// Theorem 9: tests. Theorem 10: an unlock and a test, of requests that do not own the mutex. Theorem 11: a request and a test. Only
+/// the order of the requests counts.
+#[test]
+fn tests_of_who_waits_are_independent() {
+    let test = || {
+        let mutex = AsyncMutex::new(());
+        let _held = mutex.request().wait();
+        // The request is dropped, which is an unlock in the paper's terms.
+        let test = || usize::from(mutex.request().test());
+        two(test, test)
+    };
+    all_find(test, [0]);
+    assert_eq!(traces(test), 2);
+}
+
+/// Theorem 10, the exception: a test and an unlock by the owner.
 #[test]
 fn a_test_sees_whether_the_owner_has_left() {
     let test = || {
@@ -382,6 +419,24 @@ fn two_mutexes_in_different_orders_deadlock() {
         };
         two(|| both(&a, &b), || both(&b, &a));
     });
+}
+
+#[test]
+fn nothing_is_leaked() {
+    let outcome = Model::new().leaks(true).explore(|| {
+        let (mailbox, mutex) = (Mailbox::new(), AsyncMutex::new(Box::new(0)));
+        let exchange = || {
+            mailbox.send(Box::new(1));
+            let request = mutex.request();
+            match mailbox.receive().take() {
+                Ok(message) => **request.wait() += *message,
+                Err(receiving) => drop(receiving),
+            }
+            0
+        };
+        two(exchange, exchange);
+    });
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
 }
 
 mod off_model {

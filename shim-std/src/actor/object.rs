@@ -132,7 +132,7 @@ impl<A: 'static> Object<A> {
         }
         access(self.location(), AccessKind::Read);
         note(|| format!("refused: {}", show()));
-        self.wait_for(caller, OperationKind::ProcessMessage, accepts, || {
+        self.wait_for(caller, OperationKind::ProcessRefused, accepts, || {
             if native {
                 self.unlock();
             }

@@ -60,7 +60,7 @@ fn class(kind: OperationKind) -> &'static str {
         | K::CloneSender => "channel",
         K::Join | K::IsFinished | K::Park | K::ParkTimeout | K::Unpark | K::Exit => "thread",
         K::PoisonQuery | K::PoisonClear => "lock",
-        K::ProcessMessage | K::AwaitTurn | K::Look => "actor",
+        K::ProcessMessage | K::ProcessRefused | K::AwaitTurn | K::Look => "actor",
         K::Answer | K::AwaitAnswer | K::TryAnswer => "answer",
         K::AsyncSend | K::AsyncReceive => "mailbox",
         K::RequestLock | K::WithdrawRequest => "mutex",

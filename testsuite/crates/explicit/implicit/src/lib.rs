@@ -50,4 +50,23 @@ mod tests {
             _ => unreachable!("two bits"),
         }
     }
+
+    #[test]
+    fn messages_of_two_threads() {
+        use std::dpor::actor::System;
+        use std::dpor::comm::Mailbox;
+        let mailbox = Mailbox::new();
+        thread::scope(|scope| {
+            for message in 0..2 {
+                let mailbox = &mailbox;
+                scope.spawn(move || {
+                    mailbox.send(message);
+                });
+            }
+        });
+        let list = System::new().spawn(Vec::new());
+        let first = mailbox.receive().wait();
+        list.call(move |list| list.push(first)).wait().unwrap();
+        list.look(|list| assert!(*list == [0] || *list == [1]));
+    }
 }
