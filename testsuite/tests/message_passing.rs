@@ -1,16 +1,14 @@
 //! The model of FORTE 2019: its independence theorems (§3.3) and its persistence (Lemma 1) against the definitions, in
-//! states of generated programs; strategies against `exhaustive` on such programs; and the interleavings of the programs of
-//! its Table 1.
+//! states of generated programs; and the unfolding-based strategy against `exhaustive` on such programs.
 
 use dpor_explorer::{
     End, Explorer, Fault, Footprint, Limits, Observer, Report, Statistics, Status, Step, Strategy as Exploration,
     System, ThreadId, Trace, Transition, Verdict,
 };
-use dpor_testsuite::enumerate::{enabled, enumerate};
+use dpor_testsuite::enumerate::enabled;
 use dpor_testsuite::mazurkiewicz::canonical_form;
 use dpor_testsuite::message_passing::{Action, Machine, Program, State, generate, interleavings};
 use dpor_testsuite::oracle::UNFOLDINGS;
-use dpor_testsuite::papers::forte19;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::collections::{BTreeMap, HashSet};
@@ -317,28 +315,6 @@ fn persistence() {
         }
     });
     assert!(disabled > 10_000);
-}
-
-/// The exhaustive column of Table 1.
-#[test]
-fn interleavings_of_table_1() {
-    for row in forte19::rows() {
-        let paths = interleavings(&row.program);
-        if let Some(published) = row.exhaustive {
-            assert_eq!(paths, u128::from(published), "{}", row.name);
-        }
-        if paths < 100_000 {
-            let (executions, ()) =
-                enumerate(&mut Machine::new(row.program.clone()), 100_000, || (), |_, _, _| ()).expect("that is all");
-            assert_eq!(u128::from(executions), paths, "{}", row.name);
-            let limits = Limits::default();
-            let explorer = Explorer::new(Machine::new(row.program), Exploration::Exhaustive, limits);
-            let report = explorer.keep_going(true).run(&mut ());
-            assert_eq!(u128::from(report.statistics.complete), paths, "{}", row.name);
-            let deadlock = matches!(report.verdict, Verdict::Failed { .. });
-            assert_eq!(deadlock, row.deadlock, "{}", row.name);
-        }
-    }
 }
 
 /// What an exploration found.

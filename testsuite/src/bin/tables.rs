@@ -1,6 +1,8 @@
-//! Prints the tables of CAV 2017, published and measured.
+//! Prints the tables of CAV 2017 and FORTE 2019, published and measured.
 
-use dpor_testsuite::papers::{Format, Limit, MeasuredRow, STRATEGIES, Table, explore_rust, explore_toy, print, tables};
+use dpor_testsuite::papers::{
+    Format, Limit, MeasuredRow, STRATEGIES, Table, explore_rust, explore_toy, forte19, print, tables,
+};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ Prints the published figures beside those of the toy programs and of the Rust te
 exploration was cut after N), executions given up asleep (blocked) or in a known state (pruned), states visited,
 milliseconds, and how many times fewer executions there were than under `source`.
 
-  --table ID       only this one of: section3, 1, 2, variants
+  --table ID       only this one of: section3, 1, 2, variants (of CAV 2017), forte19
   --fast           leave out the programs that take minutes; --max-time 5 unless given
   --max-time SECS  give up an exploration after this time [default: 120, as in the paper]
   --markdown       as Markdown
@@ -34,6 +36,9 @@ fn main() -> ExitCode {
         if options.table.as_ref().is_none_or(|id| *id == table.id) {
             show(table, &options);
         }
+    }
+    if options.table.as_deref().is_none_or(|id| id == FORTE19) {
+        show_forte19(&options);
     }
     ExitCode::SUCCESS
 }
@@ -66,6 +71,7 @@ impl Options {
             }
         }
         if let Some(id) = &table
+            && id != FORTE19
             && tables().iter().all(|table| table.id != id)
         {
             return Err(Some(format!("there is no table {id}")));
@@ -78,6 +84,27 @@ impl Options {
             format,
         })
     }
+}
+
+/// The table of FORTE 2019 is asked for by this.
+const FORTE19: &str = "forte19";
+
+impl Options {
+    /// What is before a heading.
+    fn heading(&self) -> &'static str {
+        match self.format {
+            Format::Text => "",
+            Format::Markdown => "### ",
+        }
+    }
+}
+
+fn show_forte19(options: &Options) {
+    let heading = options.heading();
+    let table = forte19::print(&forte19::rows(), options.limit, options.format);
+    println!("{heading}FORTE 2019, Table 1: traces of message-passing programs\n\n{table}");
+    let study = forte19::print_partial(options.limit, options.format);
+    println!("{heading}FORTE 2019, §4.4: k-partial alternatives, RMQ-receiving with 5 processes\n\n{study}");
 }
 
 /// Measures a table and prints it.
@@ -96,9 +123,6 @@ fn show(mut table: Table, options: &Options) {
         rust: std::array::from_fn(|i| rust[i][&row.test]),
     };
     let rows: Vec<_> = table.rows.iter().map(measured).collect();
-    let heading = match options.format {
-        Format::Text => "",
-        Format::Markdown => "### ",
-    };
+    let heading = options.heading();
     println!("{heading}{}\n\n{}", table.title, print(&rows, options.format));
 }

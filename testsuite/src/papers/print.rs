@@ -39,10 +39,14 @@ pub fn print(rows: &[MeasuredRow], format: Format) -> String {
             lines.push(line);
         }
     }
-    let lines = without_empty_columns(&lines);
+    text(&without_empty_columns(&lines), format)
+}
+
+/// Lines of cells, the first of which is the header.
+pub(super) fn text(lines: &[Vec<String>], format: Format) -> String {
     match format {
-        Format::Text => aligned(&lines),
-        Format::Markdown => markdown(&lines),
+        Format::Text => aligned(lines),
+        Format::Markdown => markdown(lines),
     }
 }
 

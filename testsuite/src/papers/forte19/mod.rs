@@ -6,7 +6,13 @@
 //! posted and waited for, `MPI_Waitall` waits for one after another, barriers are left out; each process receives in one
 //! mailbox, whatever the source.
 
-use crate::message_passing::{Action, Program};
+mod print;
+
+pub use print::{print, print_partial};
+
+use super::Limit;
+use crate::message_passing::{Action, Machine, Program};
+use dpor_explorer::{Explorer, Limits, Report, Strategy};
 
 /// A row of the table.
 pub struct Row {
@@ -16,10 +22,21 @@ pub struct Row {
     pub program: Program,
     /// Whether it deadlocks.
     pub deadlock: bool,
-    /// The published number of traces of the exhaustive search, if it ended within 30 minutes.
-    pub exhaustive: Option<u64>,
-    /// The published number of traces of UDPOR.
-    pub unfolding: u64,
+    /// The published number of traces of the exhaustive search, and seconds, if it ended within 30 minutes.
+    pub exhaustive: Option<(u64, &'static str)>,
+    /// The published number of traces of UDPOR, and seconds.
+    pub unfolding: (u64, &'static str),
+}
+
+/// Explores a program of the model to the end, past deadlocks.
+pub fn explore(program: &Program, strategy: Strategy, limit: Limit) -> Report {
+    let limits = Limits {
+        time: Some(limit.0),
+        ..Limits::default()
+    };
+    Explorer::new(Machine::new(program.clone()), strategy, limits)
+        .keep_going(true)
+        .run(&mut ())
 }
 
 /// An actor's actions, from a word each: `S` and `R` post a send or a receive to the mailbox whose number follows, `W` waits
@@ -89,45 +106,63 @@ pub fn rows() -> Vec<Row> {
         unfolding,
     };
     vec![
-        row("Wait-deadlock", program(&["R0 W S1 W", "R1 W S0 W"]), true, Some(2), 1),
+        row(
+            "Wait-deadlock",
+            program(&["R0 W S1 W", "R1 W S0 W"]),
+            true,
+            Some((2, "<0.01")),
+            (1, "<0.01"),
+        ),
         row(
             "Complex-deadlock",
             program(&["S2 W R0 W S1 W", "R1 W S0 W", "R2 W"]),
             true,
-            Some(36),
-            1,
+            Some((36, "0.03")),
+            (1, "<0.01"),
         ),
         row(
             "Waitall-deadlock",
             program(&["R0 R0 W0 W1 S1 W", "S0 S2 W0 W1 R1 W S0 W", "R2 W"]),
             true,
-            Some(1458),
-            1,
+            Some((1458, "1.2")),
+            (1, "<0.01"),
         ),
         row(
             "No-error-wait-any_src",
             program(&["R0 S1 W1 W0", "R1 W S0 W"]),
             false,
-            Some(21),
-            1,
+            Some((21, "0.02")),
+            (1, "0.01"),
         ),
         row(
             "Any-src-can-deadlock3",
             program(&["R0 W S1 W R0 W", "S0 W R1 W", "S0 W"]),
             true,
-            Some(999),
-            2,
+            Some((999, "0.65")),
+            (2, "0.03"),
         ),
         row(
             "DTG",
             program(&["R0 W S4 W R0 W", "S0 W S3 W", "R2 W S0 W", "R3 W R4 W", "S2 W"]),
             true,
             None,
-            2,
+            (2, "0.07"),
         ),
-        row("RMQ-receiving", rmq_receiving(3), false, Some(20064), 6),
-        row("RMQ-receiving", rmq_receiving(4), false, None, 24),
-        row("Master-worker", master_worker(2), false, Some(1_356_444), 2),
-        row("Master-worker", master_worker(3), false, None, 6),
+        row(
+            "RMQ-receiving",
+            rmq_receiving(3),
+            false,
+            Some((20064, "8.15")),
+            (6, "0.2"),
+        ),
+        row("RMQ-receiving", rmq_receiving(4), false, None, (24, "2.52")),
+        row(
+            "Master-worker",
+            master_worker(2),
+            false,
+            Some((1_356_444, "1038")),
+            (2, "0.2"),
+        ),
+        row("Master-worker", master_worker(3), false, None, (6, "2.5")),
     ]
 }
