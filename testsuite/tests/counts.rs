@@ -24,15 +24,20 @@ fn explore(program: Program, strategy: Strategy) -> (u64, Statistics) {
     (deadlocks.0, statistics)
 }
 
-/// Complete executions and deadlocks among them under `source`.
+/// Complete executions and deadlocks among them under `source`, and under `unfolding` if they are few: it runs no others.
 #[track_caller]
 fn expect(name: &str, program: Program, executions: u64, deadlocks: u64) -> Statistics {
-    let (found, statistics) = explore(program, Strategy::Source);
+    let (found, statistics) = explore(program.clone(), Strategy::Source);
     println!(
         "{name}: {} complete, {} blocked, {found} deadlocks",
         statistics.complete, statistics.blocked
     );
     assert_eq!((statistics.complete, found), (executions, deadlocks), "{name}");
+    if executions <= 1000 {
+        let (found, unfolding) = explore(program, Strategy::Unfolding { partial: None });
+        let all = (unfolding.executions(), unfolding.complete, found);
+        assert_eq!(all, (executions, executions, deadlocks), "{name}, unfolded");
+    }
     statistics
 }
 

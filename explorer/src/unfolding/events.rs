@@ -26,7 +26,8 @@ pub(super) struct Event {
     pub step: Step,
     /// The failure in which the execution ends with this step.
     pub failure: Option<Failure>,
-    /// Events that are dependent with this one and neither before nor after it.
+    /// Events in immediate conflict with this one: dependent with it, neither before nor after it, and not in conflict with
+    /// its history, nor their histories with it. All other conflicts are inherited from these.
     pub conflicts: BitSet,
     /// The conflicts of this event and of those in its history.
     pub inherited: BitSet,
@@ -126,8 +127,15 @@ impl Events {
             event.inherited.extend_from(&self[EventId(before)].conflicts);
         }
         let id = self.free.pop().unwrap_or(EventId(self.slots.len() as u32));
+        let mut possible = BitSet::new();
         for (other_id, other) in self.iter_mut() {
-            if !history.contains(other_id.0) && event.conflicts_with(other) {
+            let unordered = !history.contains(other_id.0);
+            if unordered && event.conflicts_with(other) && !other.inherited.intersects(history) {
+                possible.insert(other_id.0);
+            }
+        }
+        for (other_id, other) in self.iter_mut() {
+            if possible.contains(other_id.0) && !possible.intersects(&other.history) {
                 event.conflicts.insert(other_id.0);
                 other.conflicts.insert(id.0);
             }

@@ -108,7 +108,7 @@ impl Unfolding {
                 let Event {
                     failure, transition, ..
                 } = &self.events[event];
-                (failure.is_some(), Some(transition.thread) != last)
+                (failure.is_some(), Some(transition.thread) != last, transition.thread)
             })
         })
     }
