@@ -110,12 +110,13 @@ pub struct SelectArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
-    /// How to search for schedules: context, source, exhaustive, random or pct; dpor and trans to compare with
+    /// How to search for schedules: context, source, unfolding, exhaustive, random or pct; dpor and trans to compare with
     ///
     /// `context` merges what leads to the same state, `source` explores one interleaving of each equivalence class,
     /// `exhaustive` every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or
     /// stored (when states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper.
     /// `dpor` (Flanagan and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo, eca or lca.
+    /// `unfolding` gives no execution up, at a price in steps; `unfolding:k=NUMBER` takes k-partial alternatives.
     #[arg(long, default_value_t = Strategy::Context(Context::default()))]
     pub strategy: Strategy,
     /// The seed of `--strategy random` and `pct`

@@ -22,7 +22,7 @@ fn exhaustive() {
             let all = enumerate(&mut machine, 100_000, || (), |_, _, _| ());
             let (executions, ()) = all.expect("there are no more");
             assert_eq!(u128::from(executions), paths, "{}", row.name);
-            let report = forte19::explore(&row.program, Strategy::Exhaustive, LIMIT);
+            let report = forte19::explore(Machine::new(row.program.clone()), Strategy::Exhaustive, LIMIT);
             assert_eq!(u128::from(report.statistics.complete), paths, "{}", row.name);
             assert_eq!(
                 matches!(report.verdict, Verdict::Failed { .. }),
@@ -37,7 +37,11 @@ fn exhaustive() {
 #[test]
 fn unfolding() {
     for row in forte19::rows() {
-        let report = forte19::explore(&row.program, Strategy::Unfolding { partial: None }, LIMIT);
+        let report = forte19::explore(
+            Machine::new(row.program.clone()),
+            Strategy::Unfolding { partial: None },
+            LIMIT,
+        );
         let statistics = report.statistics;
         assert_eq!(
             (statistics.complete, statistics.blocked),
@@ -55,7 +59,7 @@ fn unfolding() {
                 row.name
             ),
         }
-        let source = forte19::explore(&row.program, Strategy::Source, LIMIT);
+        let source = forte19::explore(Machine::new(row.program.clone()), Strategy::Source, LIMIT);
         assert!(source.statistics.executions() >= statistics.complete, "{}", row.name);
     }
 }
@@ -65,7 +69,11 @@ fn unfolding() {
 fn partial_alternatives() {
     for k in 1..=7 {
         let partial = NonZeroU32::new(k);
-        let report = forte19::explore(&forte19::rmq_receiving(4), Strategy::Unfolding { partial }, LIMIT);
+        let report = forte19::explore(
+            Machine::new(forte19::rmq_receiving(4)),
+            Strategy::Unfolding { partial },
+            LIMIT,
+        );
         assert_eq!(report.verdict, Verdict::Complete);
         assert_eq!(
             (report.statistics.complete, report.statistics.blocked),

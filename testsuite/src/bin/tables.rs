@@ -104,7 +104,7 @@ fn show_forte19(options: &Options) {
     let table = forte19::print(&forte19::rows(), options.limit, options.format);
     println!("{heading}FORTE 2019, Table 1: traces of message-passing programs\n\n{table}");
     let study = forte19::print_partial(options.limit, options.format);
-    println!("{heading}FORTE 2019, §4.4: k-partial alternatives, RMQ-receiving with 5 processes\n\n{study}");
+    println!("{heading}FORTE 2019, §4.4: k-partial alternatives\n\n{study}");
 }
 
 /// Measures a table and prints it.

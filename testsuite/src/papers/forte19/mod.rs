@@ -11,8 +11,8 @@ mod print;
 pub use print::{print, print_partial};
 
 use super::Limit;
-use crate::message_passing::{Action, Machine, Program};
-use dpor_explorer::{Explorer, Limits, Report, Strategy};
+use crate::message_passing::{Action, Program};
+use dpor_explorer::{Explorer, Limits, Report, Strategy, System};
 
 /// A row of the table.
 pub struct Row {
@@ -28,15 +28,13 @@ pub struct Row {
     pub unfolding: (u64, &'static str),
 }
 
-/// Explores a program of the model to the end, past deadlocks.
-pub fn explore(program: &Program, strategy: Strategy, limit: Limit) -> Report {
+/// Explores a program to the end, past deadlocks.
+pub fn explore<S: System>(system: S, strategy: Strategy, limit: Limit) -> Report {
     let limits = Limits {
         time: Some(limit.0),
         ..Limits::default()
     };
-    Explorer::new(Machine::new(program.clone()), strategy, limits)
-        .keep_going(true)
-        .run(&mut ())
+    Explorer::new(system, strategy, limits).keep_going(true).run(&mut ())
 }
 
 /// An actor's actions, from a word each: `S` and `R` post a send or a receive to the mailbox whose number follows, `W` waits

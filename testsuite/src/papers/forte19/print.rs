@@ -1,9 +1,11 @@
 //! The table as text: what was published beside what is measured.
 
 use super::{Row, explore, rmq_receiving};
-use crate::message_passing::interleavings;
+use crate::message_passing::{Machine, interleavings};
 use crate::papers::Limit;
 use crate::papers::print::{Format, text};
+use crate::programs::lastzero;
+use crate::toy::Toy;
 use dpor_explorer::{Report, Statistics, Strategy, Verdict};
 use std::num::NonZeroU32;
 
@@ -45,7 +47,8 @@ pub fn print(rows: &[Row], limit: Limit, format: Format) -> String {
             Strategy::Unfolding { partial: None },
             Strategy::Source,
         ];
-        let [exhaustive, unfolding, source] = strategies.map(|strategy| explore(&row.program, strategy, limit));
+        let [exhaustive, unfolding, source] =
+            strategies.map(|strategy| explore(Machine::new(row.program.clone()), strategy, limit));
         let deadlock = match &unfolding.verdict {
             Verdict::Complete => "no",
             Verdict::Failed { .. } => "yes",
@@ -77,14 +80,19 @@ pub fn print(rows: &[Row], limit: Limit, format: Format) -> String {
     text(&lines, format)
 }
 
-/// The study of k-partial alternatives: RMQ-receiving with 5 processes.
+/// The study of k-partial alternatives: RMQ-receiving with 5 processes, and a program for which source sets are not optimal.
 pub fn print_partial(limit: Limit, format: Format) -> String {
-    let program = rmq_receiving(4);
-    let header = ["k", "traces", "blocked", "steps", "ms"];
+    let rmq = Machine::new(rmq_receiving(4));
+    let lastzero = Toy::new(lastzero(8));
+    let header = ["program", "k", "traces", "blocked", "steps", "ms"];
     let mut lines = vec![header.map(str::to_owned).to_vec()];
-    for partial in (1..=7).map(NonZeroU32::new).chain([None]) {
-        let report = explore(&program, Strategy::Unfolding { partial }, limit);
+    let partials = || (1..=7).map(NonZeroU32::new).chain([None]);
+    let strategies = || partials().map(|partial| (partial, Strategy::Unfolding { partial }));
+    let rmq = strategies().map(|(k, strategy)| ("RMQ-receiving (5)", k, explore(rmq.clone(), strategy, limit)));
+    let lastzero = strategies().map(|(k, strategy)| ("lastzero(8)", k, explore(lastzero.clone(), strategy, limit)));
+    for (program, partial, report) in rmq.chain(lastzero) {
         lines.push(vec![
+            program.to_owned(),
             partial.map_or("all".to_owned(), |k| k.to_string()),
             executions(&report),
             report.statistics.blocked.to_string(),
