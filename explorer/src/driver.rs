@@ -634,17 +634,7 @@ impl<S: System> Explorer<S> {
         if self.states[self.depth].enabled.is_empty() {
             let verdict = self.system.finish();
             self.detect_pending(|status| *status == Status::Blocked);
-            return Some(match verdict {
-                Ok(()) => End::Complete,
-                Err(failure) => match self.system.outlook() {
-                    Outlook::Stuck => End::Failed(failure),
-                    Outlook::GoesOn => End::Blocked,
-                    Outlook::Unclear => {
-                        self.unclear += 1;
-                        End::Cut
-                    }
-                },
-            });
+            return Some(self.end_with(verdict));
         }
         if self.rules.sleeps() {
             self.inherit_sleep();
@@ -659,6 +649,21 @@ impl<S: System> Explorer<S> {
         let previous = self.trace.events().last().map(Event::thread);
         self.rules.open(state, previous);
         self.cut_by_context()
+    }
+
+    /// How an execution has ended in which no thread is enabled and that the system judges so. The system's state may be lost.
+    pub(crate) fn end_with(&mut self, verdict: Result<(), Failure>) -> End {
+        match verdict {
+            Ok(()) => End::Complete,
+            Err(failure) => match self.system.outlook() {
+                Outlook::Stuck => End::Failed(failure),
+                Outlook::GoesOn => End::Blocked,
+                Outlook::Unclear => {
+                    self.unclear += 1;
+                    End::Cut
+                }
+            },
+        }
     }
 
     /// Clears the record of the state on top of the stack and notes what is enabled.

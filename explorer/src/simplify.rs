@@ -9,7 +9,7 @@
 //!
 //! Every schedule that is given out was run, and failed.
 
-use crate::system::{Failure, Step, Stop, System, Transition};
+use crate::system::{Failure, Outlook, Step, Stop, System, Transition};
 use crate::thread::{BitSet, ThreadId};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -234,7 +234,7 @@ impl<S: System, J: Judge<S>> InPlace<S, J> {
             Ok(()) => Ending::Passed,
             Err(failure) => {
                 let same = self.judge.same(&mut self.system, &failure);
-                match same && !self.system.goes_on() {
+                match same && self.system.outlook() == Outlook::Stuck {
                     true => Ending::Same,
                     false => Ending::Other,
                 }

@@ -227,11 +227,8 @@ impl<S: System> Explorer<S> {
                 format!("the steps' footprints do not say all: t{thread} can go on where no step of it was expected");
             return Err(Next::Done(self.incomplete(reason)));
         }
-        Ok(match self.system.finish() {
-            Ok(()) => End::Complete,
-            Err(_) if self.system.goes_on() => End::Blocked,
-            Err(failure) => End::Failed(failure),
-        })
+        let verdict = self.system.finish();
+        Ok(self.end_with(verdict))
     }
 
     /// Runs an event again, which must do what it has done before; says in which failure it ended, if it is to.
