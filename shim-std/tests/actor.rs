@@ -445,19 +445,19 @@ fn the_state_is_dropped_with_the_last_address() {
 fn nothing_is_leaked() {
     let outcome = Model::new().leaks(true).explore(|| {
         #[derive(Default)]
-        struct Stack(Vec<Box<usize>>);
+        struct Stack(Vec<String>);
         impl Actor for Stack {
-            type Message = Box<usize>;
-            fn accepts(&self, message: &Box<usize>) -> bool {
-                **message >= self.0.len()
+            type Message = String;
+            fn accepts(&self, message: &String) -> bool {
+                message.len() >= self.0.len()
             }
-            fn handle(turn: &mut Turn<'_, Stack>, message: Box<usize>) {
+            fn handle(turn: &mut Turn<'_, Stack>, message: String) {
                 turn.0.push(message);
             }
         }
         let system = System::new();
         let stack = system.spawn(Stack::default());
-        (0..3).for_each(|message| stack.send(Box::new(message)));
+        (0..3).for_each(|length| stack.send("x".repeat(length)));
         let length = stack.call(|turn| {
             turn.wait_until(|stack| stack.0.len() == 3);
             Box::new(turn.0.len())
