@@ -44,14 +44,19 @@ pub struct Build {
 /// Compiles the tests against the facades.
 ///
 /// # Errors
-/// [`Error::Build`] after Cargo has said what is wrong; [`Error::Metadata`] if there is no sound project.
-pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades) -> Result<Build, Error> {
-    let metadata = metadata(args, toolchain)?;
+/// [`Error::Build`] after Cargo has said what is wrong.
+pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades, metadata: Metadata) -> Result<Build, Error> {
     let base = args
         .target_dir
         .clone()
         .unwrap_or_else(|| metadata.target_directory.clone().into_std_path_buf());
     let folder = base.join("dpor");
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| tempfile::tempfile_in(&folder))
+        .map_err(Error::io(format!(
+            "cannot write to the target folder {} (--target-dir chooses another one)",
+            folder.display()
+        )))?;
     let mut command = Command::new(&toolchain.cargo);
     command
         .args([
@@ -102,7 +107,11 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades) -> Resu
     })
 }
 
-fn metadata(args: &CargoArgs, toolchain: &Toolchain) -> Result<Metadata, Error> {
+/// What Cargo knows of the workspace.
+///
+/// # Errors
+/// [`Error::Metadata`] if there is no sound project.
+pub fn metadata(args: &CargoArgs, toolchain: &Toolchain) -> Result<Metadata, Error> {
     let mut command = MetadataCommand::new();
     command.cargo_path(&toolchain.cargo).no_deps();
     if let Some(path) = &args.manifest_path {

@@ -1,15 +1,19 @@
 //! The command line.
 
+use crate::config::{Jobs, Limit, Policy, RunSettings, Settings, Value};
 use crate::error::EXIT_CODES;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use dpor_explorer::{Context, Strategy};
+use dpor_explorer::Strategy;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Explores every thread interleaving that matters of unmodified Rust tests.
 #[derive(Debug, Parser)]
-#[command(name = "cargo-dpor", bin_name = "cargo dpor", version, about, after_help = EXIT_CODES)]
+#[command(name = "cargo-dpor", bin_name = "cargo dpor", version, about, after_help = EXIT_CODES, after_long_help = after("\
+\x20 cargo dpor test                 explore all tests of the package\n\
+\x20 cargo dpor replay dpor1-…       run the schedule of a failure again\n\
+\x20 cargo dpor help test            all flags of a command"))]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -25,10 +29,52 @@ pub enum Command {
     DiffStates(DiffStatesArgs),
     /// List the tests
     List(ListArgs),
+    /// Show what is configured, and where
+    ShowConfig(ShowConfigArgs),
+    /// Print a script that completes command lines of cargo-dpor in a shell
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    Man(ManArgs),
+}
+
+impl Command {
+    /// Cargo's flags, of a command that has them.
+    pub fn cargo(&self) -> Option<&CargoArgs> {
+        Some(match self {
+            Command::Test(args) => &args.cargo,
+            Command::Replay(args) => &args.cargo,
+            Command::DiffStates(args) => &args.cargo,
+            Command::List(args) => &args.cargo,
+            Command::ShowConfig(args) => &args.cargo,
+            Command::Completions(_) | Command::Man(_) => return None,
+        })
+    }
+
+    /// For whom the command prints.
+    pub fn message_format(&self) -> MessageFormat {
+        match self {
+            Command::Test(args) => args.report.message_format,
+            Command::Replay(args) => args.report.message_format,
+            Command::DiffStates(args) => args.report.message_format,
+            Command::List(args) => args.report.message_format,
+            Command::ShowConfig(args) => args.report.message_format,
+            Command::Completions(_) | Command::Man(_) => MessageFormat::Human,
+        }
+    }
+}
+
+/// What stands below the flags in `--help`.
+fn after(examples: &str) -> String {
+    format!("Examples:\n{examples}\n\n{EXIT_CODES}")
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, after_long_help = after("\
+\x20 cargo dpor test\n      explore all tests of the package\n\
+\x20 cargo dpor test queue --test it\n      those of one file whose name contains `queue`\n\
+\x20 cargo dpor test --max-time 30s --incomplete ok\n      spend 30 seconds on each; what is not finished is no fault\n\
+\x20 cargo dpor test --strategy random --max-executions 1000 --seed 7\n      look at 1000 random schedules\n\
+\x20 cargo dpor test --message-format github --junit target/junit.xml\n      in a workflow"))]
 pub struct TestArgs {
     #[command(flatten)]
     pub select: SelectArgs,
@@ -40,25 +86,33 @@ pub struct TestArgs {
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     pub junit: Option<PathBuf>,
     #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
     pub cargo: CargoArgs,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, after_long_help = after("\
+\x20 cargo dpor replay dpor1-…\n      run the schedule of a failure again\n\
+\x20 cargo dpor replay target/dpor/seeds/1f2e3d4c -p bank\n      of a long one, of a package"))]
 pub struct ReplayArgs {
     /// The seed that a failure printed, or the file that has it
     pub seed: String,
     /// Say that there is no progress when a step takes longer than this
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = duration)]
-    pub stall: Duration,
+    #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
+    pub stall: Option<Duration>,
     #[command(flatten)]
     pub report: ReportArgs,
+    #[command(flatten)]
+    pub config: ConfigArgs,
     #[command(flatten)]
     pub cargo: CargoArgs,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, after_long_help = after("\
+\x20 cargo dpor diff-states sums_under_one_lock\n      the first pair of orders that lead to different states\n\
+\x20 cargo dpor diff-states sums_under_one_lock --pair 3\n      the third"))]
 pub struct DiffStatesArgs {
     /// The test: its name, or a part of it that no other test has
     #[arg(value_name = "TEST")]
@@ -71,11 +125,15 @@ pub struct DiffStatesArgs {
     #[command(flatten)]
     pub report: ReportArgs,
     #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
     pub cargo: CargoArgs,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, after_long_help = after("\
+\x20 cargo dpor list\n      what would be explored\n\
+\x20 cargo dpor list --workspace --ignored\n      ignored tests of all packages"))]
 pub struct ListArgs {
     #[command(flatten)]
     pub select: SelectArgs,
@@ -106,69 +164,175 @@ pub struct SelectArgs {
     pub skip: Vec<String>,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+cargo dpor completions bash > ~/.local/share/bash-completion/completions/cargo-dpor")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+cargo dpor man | man -l -               read the page\n  \
+cargo dpor man test > cargo-dpor-test.1 keep that of a command")]
+pub struct ManArgs {
+    /// The command that it is about, instead of all of them
+    pub command: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES, after_long_help = after("\
+\x20 cargo dpor show-config\n      settings, overrides, and where each comes from\n\
+\x20 cargo dpor show-config tests::long -p bank\n      what holds for one test\n\
+\x20 cargo dpor show-config --max-time 5s\n      with a flag"))]
+pub struct ShowConfigArgs {
+    /// Show what holds for a test of this name, overrides included
+    #[arg(value_name = "TEST")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub explore: ExploreArgs,
+    /// Write what came of each test to a file as well, in JUnit's format
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportArgs,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoArgs,
+}
+
 /// How to explore.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
     /// How to search for schedules: context, source, unfolding, exhaustive, random or pct; dpor and trans to compare with
+    /// [default: context]
     ///
     /// `context` merges what leads to the same state, `source` explores one interleaving of each equivalence class,
     /// `exhaustive` every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or
     /// stored (when states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper.
     /// `dpor` (Flanagan and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo, eca or lca.
     /// `unfolding` gives no execution up, at a price in steps; `unfolding:k=NUMBER` takes k-partial alternatives.
-    #[arg(long, default_value_t = Strategy::Context(Context::default()))]
-    pub strategy: Strategy,
-    /// The seed of `--strategy random` and `pct`
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
+    #[arg(long)]
+    pub strategy: Option<Strategy>,
+    /// The seed of `--strategy random` and `pct` [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     #[command(flatten)]
     pub model: ModelArgs,
     /// Fail a test that leaves memory behind which was not freed and is not reachable
-    #[arg(long)]
-    pub leaks: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub leaks: Option<bool>,
     /// Check the checker: keep states whole, compare them byte by byte, and expect each where it was met before
-    #[arg(long)]
-    pub exact_states: bool,
-    /// Look for so long for a simpler schedule that fails in the same way; 0 for not at all
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
-    pub simplify: Duration,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub exact_states: Option<bool>,
+    /// Look for so long for a simpler schedule that fails in the same way; 0 for not at all [default: 2s]
+    #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
+    pub simplify: Option<Duration>,
     /// Stop after the first failing test
     #[arg(long)]
     pub fail_fast: bool,
     /// Run all tests, failures or not (the default)
     #[arg(long, conflicts_with = "fail_fast")]
     pub no_fail_fast: bool,
-    /// Tests to explore at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    pub test_jobs: u16,
+    /// Tests to explore at the same time [default: 1]
+    #[arg(long, value_name = "N")]
+    pub test_jobs: Option<Jobs>,
+    #[command(flatten)]
+    pub verdicts: VerdictArgs,
+}
+
+/// What the exit code tells of.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Verdicts")]
+pub struct VerdictArgs {
+    /// Whether the exit code tells of incomplete tests [default: fail]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub incomplete: Option<Policy>,
+    /// Whether the exit code tells of tests in which nothing is interleaved [default: ok]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub vacuous: Option<Policy>,
+    /// Whether the exit code tells of racing atomics with orderings weaker than `SeqCst` [default: ok]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub weak_orderings: Option<Policy>,
 }
 
 /// How much to explore, and of what model.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ModelArgs {
-    /// Give up a test after so many executions [default: none; 10000 for `random` and `pct`]
+    /// Give up a test after so many executions, or `none` [default: none; 10000 for `random` and `pct`]
+    #[arg(long, value_name = "N", value_parser = read::<Limit<u64>>)]
+    pub max_executions: Option<Limit<u64>>,
+    /// Give up a test after this time (such as 500ms, 30s, 5m, 1h), or `none` [default: none]
+    #[arg(long, value_name = "DURATION", value_parser = read::<Limit<Duration>>)]
+    pub max_time: Option<Limit<Duration>>,
+    /// Give up a test after so many steps of all executions together, or `none` [default: none]
+    #[arg(long, value_name = "N", value_parser = read::<Limit<u64>>)]
+    pub max_steps: Option<Limit<u64>>,
+    /// Cut an execution after so many steps [default: 100000]
     #[arg(long, value_name = "N")]
-    pub max_executions: Option<u64>,
-    /// Give up a test after this time (such as 500ms, 30s, 5m, 1h)
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub max_time: Option<Duration>,
-    /// Give up a test after so many steps of all executions together
-    #[arg(long, value_name = "N")]
-    pub max_steps: Option<u64>,
-    /// Cut an execution after so many steps
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    pub max_depth: u32,
-    /// Say that there is no progress when a step takes longer than this
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = duration)]
-    pub stall: Duration,
+    pub max_depth: Option<u32>,
+    /// Say that there is no progress when a step takes longer than this [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
+    pub stall: Option<Duration>,
     /// Let waits on condition variables end without a notification
-    #[arg(long)]
-    pub spurious_wakeups: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub spurious_wakeups: Option<bool>,
     /// Let compare_exchange_weak fail without a reason
-    #[arg(long)]
-    pub spurious_cas: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub spurious_cas: Option<bool>,
+}
+
+impl ModelArgs {
+    /// Puts what was given on the command line into settings.
+    pub fn set(&self, settings: &mut Settings) {
+        settings.max_executions.command_line(self.max_executions);
+        settings.max_time.command_line(self.max_time);
+        settings.max_steps.command_line(self.max_steps);
+        settings.max_depth.command_line(self.max_depth);
+        settings.stall.command_line(self.stall);
+        settings.spurious_wakeups.command_line(self.spurious_wakeups);
+        settings.spurious_cas.command_line(self.spurious_cas);
+    }
+}
+
+impl ExploreArgs {
+    /// Puts what was given on the command line into the settings of tests.
+    pub fn set(&self, settings: &mut Settings) {
+        self.model.set(settings);
+        settings.strategy.command_line(self.strategy);
+        settings.seed.command_line(self.seed);
+        settings.leaks.command_line(self.leaks);
+        settings.exact_states.command_line(self.exact_states);
+        settings.simplify.command_line(self.simplify);
+        settings.incomplete.command_line(self.verdicts.incomplete);
+        settings.vacuous.command_line(self.verdicts.vacuous);
+        settings.weak_orderings.command_line(self.verdicts.weak_orderings);
+    }
+
+    /// Puts what was given on the command line into the settings of a run.
+    pub fn set_run(&self, settings: &mut RunSettings) {
+        let fail_fast = (self.fail_fast || self.no_fail_fast).then_some(self.fail_fast);
+        settings.fail_fast.command_line(fail_fast);
+        settings.test_jobs.command_line(self.test_jobs);
+    }
+}
+
+/// Where configuration is looked for.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Configuration")]
+pub struct ConfigArgs {
+    /// Read this file instead of `dpor.toml` beside the workspace's Cargo.toml
+    #[arg(long, value_name = "FILE")]
+    pub config_file: Option<PathBuf>,
+}
+
+/// A value of a setting, as configuration files have it.
+fn read<T: Value>(text: &str) -> Result<T, String> {
+    T::read(text)
 }
 
 /// Who is told what happens.
@@ -356,22 +520,6 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
         arguments.remove(1);
     }
     Cli::try_parse_from(arguments)
-}
-
-/// A number with an optional unit; seconds without one.
-fn duration(text: &str) -> Result<Duration, String> {
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let scale = match &text[number.len()..] {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        unit => return Err(format!("unknown unit `{unit}`: use ms, s, m or h")),
-    };
-    let value: f64 = number
-        .parse()
-        .map_err(|_| "not a number with an optional unit, such as 30s".to_string())?;
-    Duration::try_from_secs_f64(value * scale).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

@@ -8,18 +8,20 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Every test is complete.
+    /// Every test is complete, or nothing else is to be told.
     Complete = 0,
     /// A test failed.
     Failed = 1,
     /// Wrong use: a wrong flag, a seed that is none or fits nothing, no test to run.
     Usage = 2,
-    /// No test failed, and at least one is incomplete.
+    /// No test failed, and at least one is incomplete, if that is to be told.
     Incomplete = 3,
     /// The user's code does not build.
     Build = 4,
-    /// cargo-dpor itself failed.
+    /// cargo-dpor could not do its work.
     Internal = 5,
+    /// Nothing worse, but a test is vacuous or has weak orderings, and that is to be told.
+    Doubtful = 6,
 }
 
 impl From<Exit> for ExitCode {
@@ -33,11 +35,13 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
   0  every test is complete
   1  a test failed (replay: the schedule failed again)
-  2  wrong use: a wrong flag, no test to run, a seed that is damaged or does not fit the code
-     (diff-states: no pair of that number)
-  3  no test failed, and at least one is incomplete
+  2  wrong use: a wrong flag, wrong configuration, no test to run, a seed that is damaged or
+     does not fit the code (diff-states: no pair of that number)
+  3  no test failed, and at least one is incomplete (0 with `--incomplete ok`)
   4  the code to test does not build
-  5  cargo-dpor itself failed";
+  5  cargo-dpor could not do its work: no usable compiler, a folder that cannot be written, …
+  6  nothing of that, but a test is vacuous (with `--vacuous fail`), or racing atomics have
+     weak orderings (with `--weak-orderings fail`)";
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -61,8 +65,12 @@ pub enum Error {
     Facades { what: String, output: String },
     #[error("cannot list the tests of {}: {why}", .binary.display())]
     Listing { binary: PathBuf, why: String },
+    #[error("{file}:{line}: {what}")]
+    Config { file: String, line: usize, what: String },
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
+    #[error("{what}\n  {advice}")]
+    Toolchain { what: String, advice: &'static str },
     #[error("`{command}` failed: {why}")]
     Tool { command: String, why: String },
 }
@@ -77,9 +85,17 @@ impl Error {
     /// The exit code that tells of this error.
     pub fn exit(&self) -> Exit {
         match self {
-            Error::Usage(_) | Error::Seed(_) | Error::SeedWithoutTest { .. } | Error::NoTests(_) => Exit::Usage,
+            Error::Usage(_)
+            | Error::Seed(_)
+            | Error::SeedWithoutTest { .. }
+            | Error::NoTests(_)
+            | Error::Config { .. } => Exit::Usage,
             Error::Build | Error::Metadata(_) => Exit::Build,
-            Error::Facades { .. } | Error::Listing { .. } | Error::Io { .. } | Error::Tool { .. } => Exit::Internal,
+            Error::Facades { .. }
+            | Error::Listing { .. }
+            | Error::Io { .. }
+            | Error::Toolchain { .. }
+            | Error::Tool { .. } => Exit::Internal,
         }
     }
 }

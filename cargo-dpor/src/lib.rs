@@ -7,6 +7,8 @@
 //! | `child` | one test in a process of its own |
 //! | `report` | what is shown |
 //! | `run` | the commands |
+//! | `config` | configuration files and settings |
+//! | `judgement` | what is to be thought of a result |
 //! | `error` | what can go wrong, and exit codes |
 //!
 //! Nothing here explores: that is done inside the test process. The two talk in the terms of
@@ -15,8 +17,10 @@
 mod build;
 mod child;
 mod cli;
+mod config;
 mod error;
 mod facades;
+mod judgement;
 mod report;
 mod run;
 mod toolchain;

@@ -13,9 +13,11 @@ mod json;
 mod junit;
 mod pair;
 #[cfg(test)]
-mod samples;
+pub mod samples;
+mod settings;
 mod source;
 mod steps;
+mod weak;
 
 pub use failure::same_failure;
 pub use github::GitHub;
@@ -25,11 +27,16 @@ pub use junit::Junit;
 
 use crate::build::Test;
 use crate::child::Outcome;
+use crate::config::{Config, RunSettings, Settings};
 use crate::error::{Error, Exit};
+use crate::judgement::{Fault, vacuous, weak_orderings};
 use dpor_protocol::{Counts, Verdict};
 use source::SourceTree;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What is said of a run in which no test had a second thread.
+const NO_THREADS: &str = "no test used more than one thread, so that nothing was interleaved";
 
 /// Something that happened in a run of tests.
 #[derive(Debug)]
@@ -39,6 +46,8 @@ pub enum Event<'a> {
     /// The tests are built. The compiler's relative paths are relative to one of these folders, of which the first is the
     /// workspace's.
     Built { folders: &'a [PathBuf] },
+    /// The user wants to know what is configured.
+    Configured { configuration: &'a Configuration<'a> },
     /// All tests are known, and the user wants no more than that.
     Listed { tests: &'a [Test] },
     /// All tests are known.
@@ -85,6 +94,17 @@ pub trait Reporter {
     }
 }
 
+/// What is configured.
+#[derive(Debug)]
+pub struct Configuration<'a> {
+    pub config: &'a Config,
+    pub run: RunSettings,
+    /// The test that was asked for, by its name.
+    pub test: Option<&'a str>,
+    /// Settings of tests, with the packages in which they hold.
+    pub tests: Vec<(Vec<String>, Settings)>,
+}
+
 /// All who hear of a command.
 #[derive(Default)]
 pub struct Listeners(Vec<Box<dyn Reporter>>);
@@ -117,6 +137,8 @@ pub struct TestResult {
     pub replay: Option<Outcome>,
     /// The command that shows the failure again.
     pub again: Option<String>,
+    /// What the exit code is to tell of it.
+    pub fault: Option<Fault>,
 }
 
 impl TestResult {
@@ -147,6 +169,14 @@ pub struct Summary {
     pub complete: usize,
     pub failed: usize,
     pub incomplete: usize,
+    /// Tests in which nothing was interleaved.
+    pub vacuous: usize,
+    /// Tests with racing atomics that ask for weaker orderings than were explored.
+    pub weak_orderings: usize,
+    /// Tests in which there was more than one thread, or of which that is not known.
+    pub threaded: usize,
+    /// The worst that the exit code is to tell of.
+    pub fault: Option<Fault>,
     /// Tests that were not run because of `--fail-fast`.
     pub not_run: usize,
     /// Tests that were not asked for.
@@ -156,11 +186,21 @@ pub struct Summary {
 
 impl Summary {
     /// Counts one more test.
-    pub fn add(&mut self, verdict: Verdict) {
-        match verdict {
+    pub fn add(&mut self, result: &TestResult) {
+        let outcome = &result.outcome;
+        match outcome.verdict {
             Verdict::Complete => self.complete += 1,
             Verdict::Failed => self.failed += 1,
             Verdict::Incomplete => self.incomplete += 1,
         }
+        self.vacuous += usize::from(vacuous(outcome).is_some());
+        self.weak_orderings += usize::from(!weak_orderings(outcome).is_empty());
+        self.threaded += usize::from(outcome.counts.threads > 1 || outcome.sharing.is_none());
+        self.fault = self.fault.max(result.fault);
+    }
+
+    /// The number of tests that were run.
+    pub fn total(&self) -> usize {
+        self.complete + self.failed + self.incomplete
     }
 }

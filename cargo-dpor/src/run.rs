@@ -1,18 +1,24 @@
 //! The commands.
 
+mod pages;
 mod seeds;
 mod simplify;
 
 use crate::build::{self, Build, Test, list, named, of_seed, select};
 use crate::child::{self, Order, Outcome};
 use crate::cli::{
-    CargoArgs, Color, Command, DiffStatesArgs, ExploreArgs, ListArgs, MessageFormat, ModelArgs, ReplayArgs, ReportArgs,
+    CargoArgs, Color, Command, ConfigArgs, DiffStatesArgs, ListArgs, MessageFormat, ReplayArgs, ShowConfigArgs,
     TestArgs,
 };
+use crate::config::{Config, RunSettings, Settings};
 use crate::error::{Error, Exit};
 use crate::facades::Facades;
-use crate::report::{Amount, Event, GitHub, Human, Json, Junit, Listeners, Reporter, Summary, TestResult};
+use crate::judgement::{Fault, fault};
+use crate::report::{
+    Amount, Configuration, Event, GitHub, Human, Json, Junit, Listeners, Reporter, Summary, TestResult,
+};
 use crate::toolchain::Toolchain;
+use cargo_metadata::Metadata;
 use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Counts, Limits, Mode, Seed, Verdict};
 use std::collections::VecDeque;
@@ -26,31 +32,21 @@ const RANDOM_EXECUTIONS: u64 = 10_000;
 
 /// The colours that a command is to use.
 pub fn color(command: &Command) -> Color {
-    match command {
-        Command::Test(args) => args.cargo.color,
-        Command::Replay(args) => args.cargo.color,
-        Command::DiffStates(args) => args.cargo.color,
-        Command::List(args) => args.cargo.color,
-    }
+    command.cargo().map_or(Color::Auto, |args| args.color)
 }
 
 /// Who hears of a command, and how much people want to hear.
 fn listeners(command: &Command) -> Listeners {
-    let (report, cargo) = match command {
-        Command::Test(args) => (&args.report, &args.cargo),
-        Command::Replay(args) => (&args.report, &args.cargo),
-        Command::DiffStates(args) => (&args.report, &args.cargo),
-        Command::List(args) => (&args.report, &args.cargo),
-    };
-    let ReportArgs { message_format } = *report;
+    let format = command.message_format();
     let mut listeners = Listeners::default();
-    match message_format {
+    match format {
         MessageFormat::Human | MessageFormat::Github => {
-            listeners.add(Human::new(anstream::stdout(), Amount::of(cargo)));
+            let amount = command.cargo().map_or(Amount::Usual, Amount::of);
+            listeners.add(Human::new(anstream::stdout(), amount));
         }
         MessageFormat::Json => listeners.add(Json::new(std::io::stdout())),
     }
-    if message_format == MessageFormat::Github {
+    if format == MessageFormat::Github {
         let repository = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
         listeners.add(GitHub::new(std::io::stdout(), repository));
     }
@@ -65,6 +61,9 @@ pub fn run(command: &Command) -> Exit {
         Command::Replay(args) => replay(args, &mut listeners),
         Command::DiffStates(args) => diff_states(args, &mut listeners),
         Command::List(args) => print_list(args, &mut listeners),
+        Command::ShowConfig(args) => show_config(args, &mut listeners),
+        Command::Completions(args) => pages::completions(args),
+        Command::Man(args) => pages::man(args),
     };
     if let Err(error) = &result {
         listeners.event(&Event::Stopped { error });
@@ -80,10 +79,12 @@ pub fn run(command: &Command) -> Exit {
 }
 
 fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
-    if let Some(path) = &args.junit {
-        listeners.add(Junit::create(path)?);
+    let (project, config) = Project::with_config(&args.cargo, &args.config)?;
+    let run = run_settings(&config, args);
+    if !run.junit.value.as_os_str().is_empty() {
+        listeners.add(Junit::create(&run.junit.value)?);
     }
-    let build = prepare(&args.cargo, listeners)?;
+    let build = project.build(&args.cargo, listeners)?;
     let all = list(&build.binaries)?;
     let count = all.len();
     let tests = select(all, &args.select);
@@ -91,16 +92,21 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         return Err(no_tests(&build, count));
     }
     listeners.event(&Event::RunStarted { tests: &tests });
-    let order = order(&args.explore);
+    let settings = |test: &Test| {
+        let mut settings = config.of_test(test.package(), &test.name);
+        args.explore.set(&mut settings);
+        settings
+    };
+    let plan: Vec<_> = tests.iter().map(|test| (test, settings(test))).collect();
     let mut summary = Summary {
         left_out: count - tests.len(),
         ..Summary::default()
     };
     let started = Instant::now();
-    explore_all(&tests, &build.folder, &order, args, listeners, &mut summary)?;
-    summary.not_run = tests.len() - summary.complete - summary.failed - summary.incomplete;
+    explore_all(&plan, &build.folder, &run, &args.cargo, listeners, &mut summary)?;
+    summary.not_run = tests.len() - summary.total();
     summary.time = started.elapsed();
-    let exit = exit(&summary);
+    let exit = exit(summary.fault);
     listeners.event(&Event::RunFinished {
         summary: &summary,
         exit,
@@ -108,12 +114,21 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     Ok(exit)
 }
 
+/// The settings of a run, the command line included.
+fn run_settings(config: &Config, args: &TestArgs) -> RunSettings {
+    let mut run = config.of_run();
+    args.explore.set_run(&mut run);
+    run.junit.command_line(args.junit.clone());
+    run
+}
+
 /// The exit code of a run of tests.
-fn exit(summary: &Summary) -> Exit {
-    match (summary.failed, summary.incomplete) {
-        (0, 0) => Exit::Complete,
-        (0, _) => Exit::Incomplete,
-        _ => Exit::Failed,
+fn exit(fault: Option<Fault>) -> Exit {
+    match fault {
+        None => Exit::Complete,
+        Some(Fault::Failed) => Exit::Failed,
+        Some(Fault::Incomplete) => Exit::Incomplete,
+        Some(Fault::Vacuous | Fault::WeakOrderings) => Exit::Doubtful,
     }
 }
 
@@ -121,8 +136,11 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     // Before anything is built: a damaged seed is the user's first concern.
     let text = seeds::read(&args.seed);
     let seed = Seed::decode(&text)?;
-    let build = prepare(&args.cargo, listeners)?;
+    let (project, config) = Project::with_config(&args.cargo, &args.config)?;
+    let build = project.build(&args.cargo, listeners)?;
     let test = of_seed(list(&build.binaries)?, &seed)?;
+    let mut settings = config.of_test(test.package(), &test.name);
+    settings.stall.command_line(args.stall);
     let text = text.trim();
     let order = Order {
         mode: Mode::Replay { seed: text.into() },
@@ -138,7 +156,7 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         spurious_cas: seed.spurious_cas,
         leaks: seed.leaks,
         exact_states: false,
-        stall: args.stall,
+        stall: settings.stall.value,
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
     simplify::find_parting(&test, &order, &mut outcome)?;
@@ -161,11 +179,19 @@ fn replay_exit(outcome: &Outcome) -> Exit {
 }
 
 fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
-    let build = prepare(&args.cargo, listeners)?;
+    let (project, config) = Project::with_config(&args.cargo, &args.config)?;
+    let build = project.build(&args.cargo, listeners)?;
     let test = named(list(&build.binaries)?, &args.name)?;
-    // The one that runs both orders of every conflict at once.
-    let strategy = Strategy::Context(Context::CDPOR1);
-    let order = model_order(&args.model, Mode::DiffStates { pair: args.pair }, strategy);
+    let mut settings = config.of_test(test.package(), &test.name);
+    args.model.set(&mut settings);
+    let order = Order {
+        mode: Mode::DiffStates { pair: args.pair },
+        // The one that runs both orders of every conflict at once.
+        strategy: Strategy::Context(Context::CDPOR1).to_string(),
+        leaks: false,
+        exact_states: false,
+        ..order(&settings)
+    };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
     seeds::keep(&mut outcome, &build.folder)?;
     let again = outcome.seed.as_ref().map(|seed| again(seed, &test, &args.cargo));
@@ -191,7 +217,7 @@ fn diff_states_exit(outcome: &Outcome) -> Exit {
 }
 
 fn print_list(args: &ListArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
-    let build = prepare(&args.cargo, listeners)?;
+    let build = Project::find(&args.cargo)?.build(&args.cargo, listeners)?;
     let all = list(&build.binaries)?;
     let count = all.len();
     let tests = select(all, &args.select);
@@ -210,52 +236,106 @@ fn no_tests(build: &Build, count: usize) -> Error {
     })
 }
 
-/// Builds the facades and the tests.
-fn prepare(args: &CargoArgs, listeners: &mut Listeners) -> Result<Build, Error> {
-    let toolchain = Toolchain::find()?;
-    let facades = Facades::ensure(&toolchain, &args.network(), || listeners.event(&Event::FacadesBuilding))?;
-    let build = build::build(args, &toolchain, &facades)?;
-    let mut folders = vec![build.workspace_root.clone()];
-    folders.extend(build.binaries.iter().map(|binary| binary.folder.clone()));
-    listeners.event(&Event::Built { folders: &folders });
-    Ok(build)
-}
-
-fn order(args: &ExploreArgs) -> Order {
-    let ModelArgs {
-        max_executions,
-        max_steps,
-        max_time,
-        ..
-    } = args.model;
-    let boundless = max_executions.is_none() && max_steps.is_none() && max_time.is_none();
-    let random = args.strategy.is_random() && boundless;
-    let mut order = model_order(&args.model, Mode::Explore, args.strategy);
-    order.random_seed = args.seed;
-    order.leaks = args.leaks;
-    order.exact_states = args.exact_states;
-    if random {
-        order.limits.executions = Some(RANDOM_EXECUTIONS);
+fn show_config(args: &ShowConfigArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let (project, config) = Project::with_config(&args.cargo, &args.config)?;
+    let mut run = config.of_run();
+    args.explore.set_run(&mut run);
+    run.junit.command_line(args.junit.clone());
+    let mut tests: Vec<(Vec<String>, Settings)> = Vec::new();
+    for package in project.packages(&args.cargo)? {
+        let mut settings = match &args.name {
+            Some(name) => config.of_test(package, name),
+            None => config.of_package(package),
+        };
+        args.explore.set(&mut settings);
+        match tests.iter_mut().find(|(_, known)| *known == settings) {
+            Some((packages, _)) => packages.push(package.into()),
+            None => tests.push((vec![package.into()], settings)),
+        }
     }
-    order
+    listeners.event(&Event::Configured {
+        configuration: &Configuration {
+            config: &config,
+            run,
+            test: args.name.as_deref(),
+            tests,
+        },
+    });
+    Ok(Exit::Complete)
 }
 
-fn model_order(args: &ModelArgs, mode: Mode, strategy: Strategy) -> Order {
+/// What a command works on.
+struct Project {
+    toolchain: Toolchain,
+    metadata: Metadata,
+}
+
+impl Project {
+    fn find(args: &CargoArgs) -> Result<Project, Error> {
+        let toolchain = Toolchain::find()?;
+        let metadata = build::metadata(args, &toolchain)?;
+        Ok(Project { toolchain, metadata })
+    }
+
+    /// The project, and its configuration: what is wrong there should be known before anything is built.
+    fn with_config(cargo: &CargoArgs, config: &ConfigArgs) -> Result<(Project, Config), Error> {
+        let project = Project::find(cargo)?;
+        let config = Config::load(&project.metadata, config.config_file.as_deref())?;
+        Ok((project, config))
+    }
+
+    /// The names of the packages that are asked for; all of them, if none is.
+    fn packages(&self, args: &CargoArgs) -> Result<Vec<&str>, Error> {
+        let all: Vec<&str> = self
+            .metadata
+            .packages
+            .iter()
+            .map(|package| package.name.as_str())
+            .collect();
+        if let Some(unknown) = args.package.iter().find(|name| !all.contains(&name.as_str())) {
+            return Err(Error::Usage(format!(
+                "there is no package `{unknown}` in the workspace, but {}",
+                all.join(", ")
+            )));
+        }
+        let asked = |name: &&str| args.package.is_empty() || args.package.iter().any(|own| own == name);
+        Ok(all.into_iter().filter(asked).collect())
+    }
+
+    /// Builds the facades and the tests.
+    fn build(self, args: &CargoArgs, listeners: &mut Listeners) -> Result<Build, Error> {
+        let Project { toolchain, metadata } = self;
+        let facades = Facades::ensure(&toolchain, &args.network(), || listeners.event(&Event::FacadesBuilding))?;
+        let build = build::build(args, &toolchain, &facades, metadata)?;
+        let mut folders = vec![build.workspace_root.clone()];
+        folders.extend(build.binaries.iter().map(|binary| binary.folder.clone()));
+        listeners.event(&Event::Built { folders: &folders });
+        Ok(build)
+    }
+}
+
+/// What a test process is to do under these settings.
+fn order(settings: &Settings) -> Order {
+    let mut limits = Limits {
+        executions: settings.max_executions.value.0,
+        steps: settings.max_steps.value.0,
+        seconds: settings.max_time.value.0.map(|time| time.as_secs_f64()),
+        depth: settings.max_depth.value,
+    };
+    let boundless = limits.executions.is_none() && limits.steps.is_none() && limits.seconds.is_none();
+    if boundless && settings.strategy.value.is_random() {
+        limits.executions = Some(RANDOM_EXECUTIONS);
+    }
     Order {
-        mode,
-        strategy: strategy.to_string(),
-        random_seed: 0,
-        limits: Limits {
-            executions: args.max_executions,
-            steps: args.max_steps,
-            seconds: args.max_time.map(|time| time.as_secs_f64()),
-            depth: args.max_depth,
-        },
-        spurious_wakeups: args.spurious_wakeups,
-        spurious_cas: args.spurious_cas,
-        leaks: false,
-        exact_states: false,
-        stall: args.stall,
+        mode: Mode::Explore,
+        strategy: settings.strategy.value.to_string(),
+        random_seed: settings.seed.value,
+        limits,
+        spurious_wakeups: settings.spurious_wakeups.value,
+        spurious_cas: settings.spurious_cas.value,
+        leaks: settings.leaks.value,
+        exact_states: settings.exact_states.value,
+        stall: settings.stall.value,
     }
 }
 
@@ -269,24 +349,24 @@ enum News {
 
 /// Explores tests on as many threads as the user wants. Each takes the next test; the reporter stays on this one.
 fn explore_all(
-    tests: &[Test],
+    plan: &[(&Test, Settings)],
     folder: &Path,
-    order: &Order,
-    args: &TestArgs,
+    run: &RunSettings,
+    args: &CargoArgs,
     reporter: &mut dyn Reporter,
     summary: &mut Summary,
 ) -> Result<(), Error> {
-    let queue = Mutex::new((0..tests.len()).collect::<VecDeque<_>>());
+    let queue = Mutex::new((0..plan.len()).collect::<VecDeque<_>>());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let stop = || queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let (sender, news) = channel();
     std::thread::scope(|scope| {
-        for _ in 0..args.explore.test_jobs {
+        for _ in 0..run.test_jobs.value.0 {
             let sender = sender.clone();
             let next = &next;
             scope.spawn(move || {
                 while let Some(index) = next() {
-                    let result = explore(&tests[index], index, folder, order, args, &sender);
+                    let result = explore(&plan[index], index, folder, args, &sender);
                     // The receiver lives until all senders are gone.
                     let _ = sender.send(News::Finished(index, Box::new(result)));
                 }
@@ -296,22 +376,22 @@ fn explore_all(
         let mut first_error = Ok(());
         for item in news {
             match item {
-                News::Started(index) => reporter.event(&Event::TestStarted { test: &tests[index] }),
+                News::Started(index) => reporter.event(&Event::TestStarted { test: plan[index].0 }),
                 News::Progress(index, counts) => {
                     reporter.event(&Event::TestProgress {
-                        test: &tests[index],
+                        test: plan[index].0,
                         counts: &counts,
                     });
                 }
-                News::Replaying(index) => reporter.event(&Event::Replaying { test: &tests[index] }),
+                News::Replaying(index) => reporter.event(&Event::Replaying { test: plan[index].0 }),
                 News::Finished(index, result) => match *result {
                     Ok(result) => {
-                        summary.add(result.outcome.verdict);
-                        if result.outcome.verdict == Verdict::Failed && args.explore.fail_fast {
+                        summary.add(&result);
+                        if result.outcome.verdict == Verdict::Failed && run.fail_fast.value {
                             stop();
                         }
                         reporter.event(&Event::TestFinished {
-                            test: &tests[index],
+                            test: plan[index].0,
                             result: &result,
                         });
                     }
@@ -328,29 +408,32 @@ fn explore_all(
 
 /// Explores one test; runs its failing schedule once more, step by step.
 fn explore(
-    test: &Test,
+    (test, settings): &(&Test, Settings),
     index: usize,
     folder: &Path,
-    order: &Order,
-    args: &TestArgs,
+    args: &CargoArgs,
     news: &Sender<News>,
 ) -> Result<TestResult, Error> {
     // The receiver lives until all senders are gone.
     let tell = |item| drop(news.send(item));
     tell(News::Started(index));
-    let outcome = child::run(test, order, &mut |counts| tell(News::Progress(index, counts)))?;
+    let order = order(settings);
+    let outcome = child::run(test, &order, &mut |counts| tell(News::Progress(index, counts)))?;
+    let fault = fault(&outcome, settings);
     if outcome.seed.is_none() {
         return Ok(TestResult {
+            fault,
             outcome,
             replay: None,
             again: None,
         });
     }
     tell(News::Replaying(index));
-    let (mut outcome, replay) = simplify::replayed(test, order, args.explore.simplify, outcome)?;
+    let (mut outcome, replay) = simplify::replayed(test, &order, settings.simplify.value, outcome)?;
     seeds::keep(&mut outcome, folder)?;
     Ok(TestResult {
-        again: outcome.seed.as_ref().map(|seed| again(seed, test, &args.cargo)),
+        fault,
+        again: outcome.seed.as_ref().map(|seed| again(seed, test, args)),
         outcome,
         replay: Some(replay),
     })

@@ -24,18 +24,39 @@ impl Toolchain {
     /// If there is no working `rustc`.
     pub fn find() -> Result<Toolchain, Error> {
         let named = std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), PathBuf::from);
-        let sysroot = PathBuf::from(output(Command::new(&named).args(["--print", "sysroot"]))?.trim());
+        let sysroot = output(Command::new(&named).args(["--print", "sysroot"])).map_err(|error| Error::Toolchain {
+            what: error.to_string(),
+            advice: "is Rust installed (https://rustup.rs), and does RUSTC, if it is set, name the compiler?",
+        })?;
+        let sysroot = PathBuf::from(sysroot.trim());
         let tool = |name: &str| Some(sysroot.join("bin").join(name)).filter(|path| path.is_file());
         let rustc = tool("rustc").unwrap_or(named);
         let cargo = tool("cargo")
             .or_else(|| std::env::var_os("CARGO").map(PathBuf::from))
             .unwrap_or_else(|| PathBuf::from("cargo"));
         let version = output(Command::new(&rustc).arg("-vV"))?;
+        check(&version)?;
         let host = version
             .lines()
             .find_map(|line| line.strip_prefix("host: "))
             .map(str::to_string);
         let host = host.ok_or_else(|| tool_error(&Command::new(&rustc), "`-vV` names no host"))?;
+        if !sysroot.join("lib/rustlib").join(&host).join("lib").is_dir() {
+            return Err(Error::Toolchain {
+                what: format!(
+                    "the compiler in {} has no standard library for {host}",
+                    sysroot.display()
+                ),
+                advice: "install it: rustup component add rust-std",
+            });
+        }
+        let found = Command::new(&cargo).arg("--version").output();
+        if let Some(error) = found.err() {
+            return Err(Error::Toolchain {
+                what: format!("{} cannot be started: {error}", cargo.display()),
+                advice: "install Cargo: rustup component add cargo",
+            });
+        }
         Ok(Toolchain {
             cargo,
             rustc,
@@ -43,6 +64,35 @@ impl Toolchain {
             host,
         })
     }
+}
+
+/// The oldest compiler that the facades can be built with, 1.95.
+const OLDEST: (u32, u32) = (1, 95);
+
+/// Says what is wrong with a compiler, by what `-vV` prints.
+fn check(version: &str) -> Result<(), Error> {
+    let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name));
+    let release = field("release: ").unwrap_or("unknown");
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    if let (Some(major), Some(minor)) = (numbers.next(), numbers.next())
+        && (major, minor) < OLDEST
+    {
+        return Err(Error::Toolchain {
+            what: format!(
+                "the compiler here is Rust {release}, and cargo-dpor needs {}.{} or later",
+                OLDEST.0, OLDEST.1
+            ),
+            advice: "choose another one: `rustup update`, `cargo +stable dpor …`, or `rust-toolchain.toml`",
+        });
+    }
+    let host = field("host: ").unwrap_or("unknown");
+    if !(host.starts_with("x86_64") && host.contains("linux")) {
+        return Err(Error::Toolchain {
+            what: format!("the compiler here is for {host}, and cargo-dpor runs on Linux on x86-64 only"),
+            advice: "use another machine, or a virtual one",
+        });
+    }
+    Ok(())
 }
 
 /// Runs a command and gives what it printed.
@@ -65,5 +115,35 @@ fn tool_error(command: &Command, why: &str) -> Error {
     Error::Tool {
         command: program + &arguments.collect::<String>(),
         why: why.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        let judged = |release: &str, host: &str| {
+            let version = format!("rustc {release}\nhost: {host}\nrelease: {release}\n");
+            check(&version).map_err(|error| {
+                assert_eq!(error.exit(), crate::error::Exit::Internal);
+                error.to_string()
+            })
+        };
+        let linux = "x86_64-unknown-linux-gnu";
+        for release in ["1.95.0", "1.96.0-nightly", "2.0.0"] {
+            assert_eq!(judged(release, linux), Ok(()));
+        }
+        let error = judged("1.80.1", linux).unwrap_err();
+        assert!(
+            error.starts_with("the compiler here is Rust 1.80.1, and cargo-dpor needs 1.95 or later\n"),
+            "{error}"
+        );
+        let error = judged("1.95.0", "aarch64-apple-darwin").unwrap_err();
+        assert!(
+            error.contains("aarch64-apple-darwin") && error.contains("Linux on x86-64"),
+            "{error}"
+        );
     }
 }

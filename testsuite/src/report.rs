@@ -65,6 +65,9 @@ pub fn listed(line: &str) -> Option<(String, String)> {
 /// With this begins what is said below the line of a test.
 const INDENT: &str = "             ";
 
+/// With this begins what is said of weak orderings, which is no reason for anything.
+const WEAK: &str = "only sequentially consistent ";
+
 /// What came of each test, out of what `cargo dpor test` printed.
 ///
 /// # Panics
@@ -89,11 +92,12 @@ pub fn results(text: &str) -> Table<Met> {
             continue;
         };
         let or_none = |label| count(label).unwrap_or(0);
-        let seconds = counts.last().and_then(|time| time.strip_suffix('s')?.parse().ok());
+        let seconds = counts.iter().find_map(|time| time.strip_suffix('s')?.parse().ok());
         let mut reason = Vec::new();
         while let Some(more) = lines.next_if(|line| line.starts_with(INDENT)) {
             reason.push(more.trim());
         }
+        reason.retain(|more| !more.starts_with(WEAK));
         let test = key(target, name);
         let met = Met {
             verdict: verdict.to_string(),

@@ -25,6 +25,11 @@ impl Test {
         format!("{} {}", self.binary.id, self.name)
     }
 
+    /// The name of its package.
+    pub fn package(&self) -> &str {
+        self.binary.id.split('/').next().unwrap_or_default()
+    }
+
     /// The name for people.
     pub fn display_name(&self) -> String {
         format!("{} {}", self.binary.name, self.name)

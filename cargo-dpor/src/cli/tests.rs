@@ -39,7 +39,7 @@ fn diff_states_takes_a_test_and_a_number() {
         panic!()
     };
     assert_eq!((args.name.as_str(), args.pair), ("a::b", 3));
-    assert_eq!(args.model.max_time, Some(Duration::from_secs(5)));
+    assert_eq!(args.model.max_time, Some(Limit(Some(Duration::from_secs(5)))));
     assert_eq!(args.cargo.package, ["x"]);
 }
 
@@ -49,10 +49,10 @@ fn filters_and_flags_mix() {
     assert_eq!(args.select.filters, ["one", "two"]);
     assert!(args.select.exact);
     assert_eq!(args.cargo.package, ["a", "b"]);
-    assert_eq!(args.explore.model.max_time, Some(Duration::from_secs(300)));
+    assert_eq!(args.explore.model.max_time, Some(Limit(Some(Duration::from_secs(300)))));
     assert_eq!(
         (args.explore.strategy, args.explore.seed),
-        (Strategy::Random { seed: 0 }, 7)
+        (Some(Strategy::Random { seed: 0 }), Some(7))
     );
     assert_eq!(args.cargo.jobs.as_deref(), Some("-1"));
 }
@@ -60,9 +60,12 @@ fn filters_and_flags_mix() {
 #[test]
 fn simpler_schedules_are_looked_for_unless_told_otherwise() {
     let time = |line| test_args(line).explore.simplify;
-    assert_eq!(time("cargo-dpor test"), Duration::from_secs(2));
-    assert_eq!(time("cargo-dpor test --simplify 300ms"), Duration::from_millis(300));
-    assert_eq!(time("cargo-dpor test --simplify 0"), Duration::ZERO);
+    assert_eq!(time("cargo-dpor test"), None);
+    assert_eq!(
+        time("cargo-dpor test --simplify 300ms"),
+        Some(Duration::from_millis(300))
+    );
+    assert_eq!(time("cargo-dpor test --simplify 0"), Some(Duration::ZERO));
     assert!(cli("cargo-dpor test --simplify soon").is_err());
 }
 
@@ -92,6 +95,13 @@ fn contradictions_are_refused() {
         "cargo-dpor test --test-jobs 0",
         "cargo-dpor test --max-time 5y",
         "cargo-dpor test --max-time -5s",
+        "cargo-dpor test --max-executions many",
+        "cargo-dpor test --leaks=perhaps",
+        "cargo-dpor test --vacuous perhaps",
+        "cargo-dpor test --message-format xml",
+        "cargo-dpor test --no-such-flag",
+        "cargo-dpor tset",
+        "cargo-dpor completions magic",
         "cargo-dpor test --strategy magic",
         "cargo-dpor replay",
         "cargo-dpor diff-states",
@@ -126,9 +136,9 @@ fn strategies_are_those_of_the_explorer() {
         "random:5",
     ] {
         let args = test_args(&format!("cargo-dpor test --strategy {name}"));
-        assert_eq!(args.explore.strategy.to_string(), name);
+        assert_eq!(args.explore.strategy.unwrap().to_string(), name);
     }
-    assert_eq!(test_args("cargo-dpor test").explore.strategy.to_string(), "context");
+    assert_eq!(test_args("cargo-dpor test").explore.strategy, None);
     let error = cli("cargo-dpor test --strategy context:slow").unwrap_err().to_string();
     assert!(
         error.contains("unknown strategy `context:slow`; there are `context`"),
@@ -137,22 +147,210 @@ fn strategies_are_those_of_the_explorer() {
 }
 
 #[test]
-fn durations() {
-    assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-    assert_eq!(duration("1.5"), Ok(Duration::from_millis(1500)));
-    assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
-    assert!(duration("s").is_err() && duration("-1s").is_err() && duration("nan").is_err());
-}
-
-#[test]
 fn help_names_every_exit_code() {
     let help = cli("cargo-dpor test --help").unwrap_err().to_string();
-    assert!((0..=5).all(|code| help.contains(&format!("\n  {code}  "))), "{help}");
+    assert!((0..=6).all(|code| help.contains(&format!("\n  {code}  "))), "{help}");
 }
 
 #[test]
 fn leaks_are_looked_for_on_demand() {
-    assert!(!test_args("cargo-dpor test").explore.leaks);
-    assert!(test_args("cargo-dpor test --leaks a").explore.leaks);
+    assert_eq!(test_args("cargo-dpor test").explore.leaks, None);
+    assert_eq!(test_args("cargo-dpor test --leaks a").explore.leaks, Some(true));
+    assert_eq!(test_args("cargo-dpor test --leaks=false a").explore.leaks, Some(false));
     assert!(cli("cargo-dpor replay dpor1-abc --leaks").is_err());
+}
+
+/// For each command, a line with all of its flags, none of them as it would be anyway.
+const ALL_FLAGS: [&str; 6] = [
+    "test f --exact --include-ignored --ignored --skip s --strategy source --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
+     --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 \
+     --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --config-file c.toml",
+    "replay dpor1-A --stall 5s --message-format json --config-file c.toml",
+    "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas \
+     --message-format json --config-file c.toml",
+    "list f --exact --include-ignored --ignored --skip s --message-format json",
+    "show-config t --strategy source --seed 7 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s \
+     --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
+     --weak-orderings fail --message-format json --junit j.xml --config-file c.toml",
+    "completions bash",
+];
+
+/// Cargo's flags, which most commands have.
+const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bin b --tests --test t --examples --example x --all-targets \
+     --features f --all-features --no-default-features --manifest-path m --release --profile r --target-dir d --locked --offline --frozen \
+     --jobs 2 --verbose --quiet --color never";
+
+/// What cannot be given together: each line is parsed without the first, and without the second.
+const EXCLUSIVE: [(&str, &str); 4] = [
+    (" --ignored", " --include-ignored"),
+    (" --fail-fast", " --no-fail-fast"),
+    (" --release", " --profile r"),
+    (" --quiet", " --verbose"),
+];
+
+fn all_flags(command: &str, without: impl Fn(&(&'static str, &'static str)) -> &'static str) -> Command {
+    let line = ALL_FLAGS
+        .iter()
+        .find(|line| line.split(' ').next() == Some(command))
+        .unwrap();
+    let mut line = format!("cargo-dpor {line} {CARGO_FLAGS}");
+    for pair in &EXCLUSIVE {
+        line = line.replace(without(pair), "");
+    }
+    let words: Vec<_> = line.split_whitespace().collect();
+    cli(&words.join(" ")).unwrap().command
+}
+
+#[test]
+fn every_flag_is_tried() {
+    let mut definition = Cli::command();
+    definition.build();
+    for command in definition
+        .get_subcommands()
+        .filter(|command| !["help", "man"].contains(&command.get_name()))
+    {
+        let line = ALL_FLAGS
+            .iter()
+            .find(|line| line.split(' ').next() == Some(command.get_name()));
+        let line = line.unwrap_or_else(|| panic!("no flags of {} are tried", command.get_name()));
+        let tried: Vec<_> = line.split_whitespace().chain(CARGO_FLAGS.split_whitespace()).collect();
+        for argument in command.get_arguments().filter_map(|argument| argument.get_long()) {
+            let known = ["help", "version"].contains(&argument) || tried.contains(&format!("--{argument}").as_str());
+            assert!(known, "--{argument} of {}", command.get_name());
+        }
+    }
+}
+
+#[test]
+fn flags_of_test_reach_the_settings() {
+    let Command::Test(args) = all_flags("test", |pair| pair.1) else {
+        panic!()
+    };
+    let mut settings = Settings::default();
+    args.explore.set(&mut settings);
+    let mut run = RunSettings::default();
+    args.explore.set_run(&mut run);
+    let rows = settings.rows().into_iter().chain(run.rows());
+    let shown: Vec<_> = rows
+        .map(|row| format!("{}={} ({})", row.key, row.value, row.origin))
+        .collect();
+    let expected = [
+        "strategy=source",
+        "seed=7",
+        "max-executions=1",
+        "max-time=2s",
+        "max-steps=3",
+        "max-depth=4",
+        "stall=5s",
+        "spurious-wakeups=true",
+        "spurious-cas=true",
+        "leaks=true",
+        "exact-states=true",
+        "simplify=300ms",
+        "incomplete=ok",
+        "vacuous=fail",
+        "weak-orderings=fail",
+        "fail-fast=true",
+        "test-jobs=6",
+    ]
+    .map(|setting| format!("{setting} (command line)"));
+    assert_eq!(shown[..expected.len()], expected);
+    assert!(args.select.exact && args.select.ignored && !args.select.include_ignored);
+    assert_eq!(
+        (args.select.filters, args.select.skip),
+        (vec!["f".to_owned()], vec!["s".to_owned()])
+    );
+    assert_eq!(args.report.message_format, MessageFormat::Json);
+    assert_eq!(
+        (args.junit, args.config.config_file),
+        (Some("j.xml".into()), Some("c.toml".into()))
+    );
+    let Command::Test(args) = all_flags("test", |pair| pair.0) else {
+        panic!()
+    };
+    let mut run = RunSettings::default();
+    args.explore.set_run(&mut run);
+    assert_eq!(
+        (run.fail_fast.value, run.fail_fast.origin),
+        (false, crate::config::Origin::CommandLine)
+    );
+    assert!(args.select.include_ignored);
+}
+
+#[test]
+fn flags_of_other_commands_are_understood() {
+    let Command::Replay(args) = all_flags("replay", |pair| pair.1) else {
+        panic!()
+    };
+    assert_eq!(
+        (args.seed.as_str(), args.stall),
+        ("dpor1-A", Some(Duration::from_secs(5)))
+    );
+    let Command::DiffStates(args) = all_flags("diff-states", |pair| pair.1) else {
+        panic!()
+    };
+    let mut settings = Settings::default();
+    args.model.set(&mut settings);
+    assert_eq!(
+        (args.pair, settings.max_depth.value, settings.spurious_cas.value),
+        (2, 4, true)
+    );
+    let Command::List(args) = all_flags("list", |pair| pair.1) else {
+        panic!()
+    };
+    assert!(args.select.ignored && args.select.exact);
+    let Command::ShowConfig(args) = all_flags("show-config", |pair| pair.1) else {
+        panic!()
+    };
+    assert_eq!((args.name.as_deref(), args.explore.seed), (Some("t"), Some(7)));
+    let Command::Completions(args) = cli("cargo-dpor completions fish").unwrap().command else {
+        panic!()
+    };
+    assert_eq!(args.shell, clap_complete::Shell::Fish);
+    let Command::Man(args) = cli("cargo-dpor man test").unwrap().command else {
+        panic!()
+    };
+    assert_eq!(args.command.as_deref(), Some("test"));
+}
+
+#[test]
+fn flags_of_cargo_are_passed_on() {
+    let line = |without: fn(&(&'static str, &'static str)) -> &'static str| {
+        let command = all_flags("list", without);
+        let args = command.cargo().unwrap().clone();
+        let selection: Vec<_> = args
+            .selection()
+            .into_iter()
+            .map(|word| word.into_string().unwrap())
+            .collect();
+        (selection.join(" "), args)
+    };
+    let (words, args) = line(|pair| pair.1);
+    assert_eq!(
+        words,
+        "--workspace --lib --bins --tests --examples --all-targets --all-features --no-default-features --release --package p \
+         --exclude e --bin b --test t --example x --features f --manifest-path m"
+    );
+    assert_eq!(args.network(), ["--locked", "--offline", "--frozen"]);
+    assert_eq!((args.jobs.as_deref(), args.target_dir), (Some("2"), Some("d".into())));
+    assert!(args.quiet && args.color == Color::Never);
+    let (words, args) = line(|pair| pair.0);
+    assert!(words.contains("--profile r") && args.verbose == 1, "{words}");
+}
+
+#[test]
+fn help_has_examples() {
+    for command in [
+        "",
+        "test ",
+        "replay ",
+        "diff-states ",
+        "list ",
+        "show-config ",
+        "completions ",
+        "man ",
+    ] {
+        let help = cli(&format!("cargo-dpor {command}--help")).unwrap_err().to_string();
+        assert!(help.contains("\nExamples:\n  cargo dpor "), "{command}: {help}");
+    }
 }

@@ -1,7 +1,9 @@
 //! The reporter for GitHub's workflows: annotations, as workflow commands that the runner finds in the log.
 
 use crate::build::Test;
-use crate::report::{Event, Reporter, TestResult};
+use crate::judgement::{Fault, vacuous, weak_orderings};
+use crate::report::weak::sequential;
+use crate::report::{Event, NO_THREADS, Reporter, TestResult};
 use dpor_protocol::{SourceLocation, Verdict};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ const MAX_AGAIN: usize = 1000;
 enum Level {
     Error,
     Warning,
+    Notice,
 }
 
 impl Level {
@@ -29,6 +32,7 @@ impl Level {
         match self {
             Level::Error => "error",
             Level::Warning => "warning",
+            Level::Notice => "notice",
         }
     }
 }
@@ -82,8 +86,13 @@ impl<W: Write> GitHub<W> {
         match outcome.verdict {
             Verdict::Complete => {}
             Verdict::Incomplete => {
+                let level = if result.fault == Some(Fault::Incomplete) {
+                    Level::Error
+                } else {
+                    Level::Warning
+                };
                 let place = self.place([own]);
-                self.annotate(Level::Warning, place, &format!("incomplete: {name}"), reason);
+                self.annotate(level, place, &format!("incomplete: {name}"), reason);
             }
             Verdict::Failed => {
                 let failure = result.shown().failure.as_ref();
@@ -94,7 +103,27 @@ impl<W: Write> GitHub<W> {
                     text.push_str(&format!("\nagain: {again}"));
                 }
                 self.annotate(Level::Error, place, &format!("{kind}: {name}"), &text);
+                return;
             }
+        }
+        if let Some(reason) = vacuous(outcome) {
+            let level = if result.fault == Some(Fault::Vacuous) {
+                Level::Error
+            } else {
+                Level::Warning
+            };
+            self.annotate(level, self.place([own]), &format!("vacuous?: {name}"), &reason);
+        }
+        let weak = weak_orderings(outcome);
+        if !weak.is_empty() {
+            let level = if result.fault == Some(Fault::WeakOrderings) {
+                Level::Error
+            } else {
+                Level::Notice
+            };
+            let title = format!("weak orderings: {name}");
+            let place = self.place(weak.iter().map(|weak| weak.location.as_ref()).chain([own]));
+            self.annotate(level, place, &title, &sequential(weak, usize::MAX));
         }
     }
 }
@@ -119,8 +148,12 @@ impl<W: Write> Reporter for GitHub<W> {
                     outcome: outcome.clone(),
                     replay: None,
                     again: None,
+                    fault: None,
                 };
                 self.finished(test, &result);
+            }
+            Event::RunFinished { summary, .. } if summary.threaded == 0 => {
+                self.annotate(Level::Warning, None, "cargo dpor", NO_THREADS);
             }
             Event::Stopped { error } => self.annotate(Level::Error, None, "cargo dpor", &error.to_string()),
             _ => {}

@@ -3,11 +3,13 @@
 use crate::build::Test;
 use crate::child::Outcome;
 use crate::cli::CargoArgs;
+use crate::judgement::{Fault, vacuous, weak_orderings};
 use crate::report::failure::Failure;
 use crate::report::pair::Pair;
 use crate::report::source::short;
 use crate::report::steps::plural;
-use crate::report::{Event, Reporter, SourceTree, Summary, TestResult};
+use crate::report::weak::sequential;
+use crate::report::{Event, NO_THREADS, Reporter, SourceTree, Summary, TestResult, settings};
 use dpor_protocol::{Counts, LabelReport, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
@@ -45,6 +47,8 @@ impl Amount {
     }
 }
 
+/// So many places of weak orderings are named, unless more is to be said.
+const WEAK_SHOWN: usize = 3;
 /// The widest column of names.
 const MAX_NAME: usize = 60;
 
@@ -131,10 +135,20 @@ impl<W: Write> Human<W> {
             ));
         }
         line.push_str(&format!("  {:>8}", time(outcome.time)));
+        if let Some(reason) = vacuous(outcome) {
+            line.push_str(&format!("  {} {reason}", "vacuous?".yellow()));
+        }
+        let weak = weak_orderings(outcome);
+        let shown = if self.amount == Amount::Verbose {
+            usize::MAX
+        } else {
+            WEAK_SHOWN
+        };
+        let weak = (!weak.is_empty() && outcome.verdict != Verdict::Failed).then(|| sequential(weak, shown));
         let share = (outcome.verdict == Verdict::Incomplete)
             .then(|| share(counts))
             .flatten();
-        for text in outcome.reason.iter().chain(&share).chain(&outcome.note) {
+        for text in outcome.reason.iter().chain(&share).chain(&outcome.note).chain(&weak) {
             line.push_str(&format!("\n             {}", text.dimmed()));
         }
         let width = outcome.labels.iter().map(|label| label.label.chars().count()).max();
@@ -167,13 +181,15 @@ impl<W: Write> Human<W> {
 
     fn run_finished(&mut self, summary: &Summary) {
         self.bar.finish_and_clear();
-        let total = summary.complete + summary.failed + summary.incomplete;
         let mut parts = vec![
-            plural(total, "test"),
+            plural(summary.total(), "test"),
             format!("{} complete", summary.complete),
             format!("{} failed", summary.failed),
             format!("{} incomplete", summary.incomplete),
         ];
+        if summary.vacuous > 0 {
+            parts.push(format!("{} vacuous?", summary.vacuous));
+        }
         if summary.not_run > 0 {
             parts.push(format!("{} not run", summary.not_run));
         }
@@ -181,12 +197,15 @@ impl<W: Write> Human<W> {
             parts.push(format!("{} left out", summary.left_out));
         }
         let text = format!("summary: {} in {}\n", parts.join(", "), time(summary.time));
-        let text = match (summary.failed, summary.incomplete) {
-            (0, 0) => text.green().to_string(),
-            (0, _) => text.yellow().to_string(),
-            _ => text.red().to_string(),
+        let text = match (summary.fault, summary.incomplete) {
+            (Some(Fault::Failed), _) => text.red().to_string(),
+            (None, 0) => text.green().to_string(),
+            _ => text.yellow().to_string(),
         };
         self.print(&text);
+        if summary.threaded == 0 {
+            self.print(&format!("{} {NO_THREADS}\n", "warning:".yellow().bold()));
+        }
     }
 
     fn replayed(&mut self, test: &Test, seed: &str, outcome: &Outcome) {
@@ -274,6 +293,7 @@ impl<W: Write> Reporter for Human<W> {
                 }
             }
             Event::Built { folders } => self.sources = SourceTree::new(folders.to_vec()),
+            Event::Configured { configuration } => self.print(&settings::render(configuration)),
             Event::Listed { tests } => {
                 let names: String = tests.iter().map(|test| test.display_name() + "\n").collect();
                 self.print(&names);

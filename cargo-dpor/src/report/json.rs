@@ -5,11 +5,15 @@
 
 use crate::build::Test;
 use crate::child::Outcome;
-use crate::report::{Event, Reporter, Summary, TestResult};
+use crate::config::Row;
+use crate::judgement::{Fault, vacuous, weak_orderings};
+use crate::report::{Configuration, Event, Reporter, Summary, TestResult};
 use dpor_protocol::{
     Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport, ThreadReport,
+    WeakReport,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -46,6 +50,12 @@ enum Body<'a> {
     FacadesBuilding,
     Built {
         folders: &'a [PathBuf],
+    },
+    Configured {
+        files: Vec<&'a str>,
+        run: Settings,
+        tests: Vec<OfTests<'a>>,
+        overrides: Vec<Override<'a>>,
     },
     Listed {
         tests: Vec<Name<'a>>,
@@ -131,6 +141,9 @@ struct Finished<'a> {
     seconds: f64,
     counts: &'a Counts,
     labels: &'a [LabelReport],
+    vacuous: Option<String>,
+    weak_orderings: &'a [WeakReport],
+    fault: Option<&'static str>,
     failure: Option<&'a FailureReport>,
     seed: Option<&'a str>,
     /// The command that shows the failure again.
@@ -173,7 +186,13 @@ struct Pair<'a> {
 
 impl<'a> Finished<'a> {
     /// `shown` tells most of the failure.
-    fn new(outcome: &'a Outcome, shown: &'a Outcome, reproduced: bool, again: Option<&'a str>) -> Self {
+    fn new(
+        outcome: &'a Outcome,
+        shown: &'a Outcome,
+        reproduced: bool,
+        again: Option<&'a str>,
+        fault: Option<Fault>,
+    ) -> Self {
         let account = &shown.account;
         let piece = |(stream, text): &'a (OutputStream, String)| Piece {
             stream: match stream {
@@ -197,6 +216,9 @@ impl<'a> Finished<'a> {
             seconds: outcome.time.as_secs_f64(),
             counts: &outcome.counts,
             labels: &outcome.labels,
+            vacuous: vacuous(outcome),
+            weak_orderings: weak_orderings(outcome),
+            fault: fault.map(Fault::name),
             failure: shown.failure.as_ref(),
             seed: outcome.seed.as_deref(),
             again,
@@ -209,7 +231,13 @@ impl<'a> From<&'a TestResult> for Finished<'a> {
     fn from(result: &'a TestResult) -> Self {
         let shown = result.shown();
         let reproduced = !std::ptr::eq(shown, &raw const result.outcome);
-        Finished::new(&result.outcome, shown, reproduced, result.again.as_deref())
+        Finished::new(
+            &result.outcome,
+            shown,
+            reproduced,
+            result.again.as_deref(),
+            result.fault,
+        )
     }
 }
 
@@ -218,6 +246,10 @@ struct Totals {
     complete: usize,
     failed: usize,
     incomplete: usize,
+    vacuous: usize,
+    weak_orderings: usize,
+    threaded: usize,
+    fault: Option<&'static str>,
     not_run: usize,
     left_out: usize,
     seconds: f64,
@@ -229,6 +261,10 @@ impl From<&Summary> for Totals {
             complete: summary.complete,
             failed: summary.failed,
             incomplete: summary.incomplete,
+            vacuous: summary.vacuous,
+            weak_orderings: summary.weak_orderings,
+            threaded: summary.threaded,
+            fault: summary.fault.map(Fault::name),
             not_run: summary.not_run,
             left_out: summary.left_out,
             seconds: summary.time.as_secs_f64(),
@@ -241,6 +277,7 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
         match *event {
             Event::FacadesBuilding => Body::FacadesBuilding,
             Event::Built { folders } => Body::Built { folders },
+            Event::Configured { configuration } => configured(configuration),
             Event::Listed { tests } => Body::Listed { tests: names(tests) },
             Event::RunStarted { tests } => Body::RunStarted { tests: names(tests) },
             Event::TestStarted { test } => Body::TestStarted { test: test.into() },
@@ -268,7 +305,7 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
                         expected,
                         met,
                     }),
-                result: Finished::new(outcome, outcome, true, None),
+                result: Finished::new(outcome, outcome, true, None, None),
             },
             Event::Compared {
                 test,
@@ -284,13 +321,69 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
                     second: &pair.second,
                     differences: &pair.differences,
                 }),
-                result: Finished::new(outcome, outcome, true, again),
+                result: Finished::new(outcome, outcome, true, again, None),
             },
             Event::Stopped { error } => Body::Stopped {
                 message: error.to_string(),
                 exit_code: error.exit() as u8,
             },
         }
+    }
+}
+
+/// Settings by name.
+type Settings = BTreeMap<&'static str, Set>;
+
+/// The value of a setting, as configuration files have it, and where it comes from.
+#[derive(Serialize)]
+struct Set {
+    value: String,
+    origin: String,
+}
+
+#[derive(Serialize)]
+struct OfTests<'a> {
+    packages: &'a [String],
+    test: Option<&'a str>,
+    settings: Settings,
+}
+
+#[derive(Serialize)]
+struct Override<'a> {
+    file: &'a str,
+    #[serde(rename = "for")]
+    of: String,
+    settings: BTreeMap<&'a str, &'a str>,
+}
+
+fn settings(rows: Vec<Row<'_>>) -> Settings {
+    let set = |row: Row<'_>| {
+        let (value, origin) = (row.value, row.origin.to_string());
+        (row.key, Set { value, origin })
+    };
+    rows.into_iter().map(set).collect()
+}
+
+fn configured<'a>(configuration: &'a Configuration<'a>) -> Body<'a> {
+    let tests = configuration.tests.iter().map(|(packages, own)| OfTests {
+        packages,
+        test: configuration.test,
+        settings: settings(own.rows()),
+    });
+    let overrides = configuration.config.overrides().map(|told| Override {
+        file: told.file,
+        of: told.of.to_string(),
+        settings: told
+            .entries
+            .iter()
+            .map(|entry| (entry.key.as_str(), entry.text.as_str()))
+            .collect(),
+    });
+    Body::Configured {
+        files: configuration.config.files(),
+        run: settings(configuration.run.rows()),
+        tests: tests.collect(),
+        overrides: overrides.collect(),
     }
 }
 

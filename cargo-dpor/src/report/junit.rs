@@ -2,7 +2,9 @@
 
 use crate::build::Test;
 use crate::error::Error;
-use crate::report::source::SourceTree;
+use crate::judgement::{Fault, vacuous, weak_orderings};
+use crate::report::source::{SourceTree, short};
+use crate::report::weak::sequential;
 use crate::report::{Event, Reporter, TestResult};
 use dpor_protocol::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -56,7 +58,24 @@ impl<W: Write> Junit<W> {
         let outcome = &result.outcome;
         let reason = outcome.reason.as_deref().unwrap_or_default();
         let status = match outcome.verdict {
+            Verdict::Complete | Verdict::Incomplete
+                if matches!(result.fault, Some(Fault::Vacuous | Fault::WeakOrderings)) =>
+            {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                let kind = result.fault.map_or("", Fault::name);
+                let message = match result.fault {
+                    Some(Fault::Vacuous) => vacuous(outcome).unwrap_or_default(),
+                    _ => sequential(weak_orderings(outcome), usize::MAX),
+                };
+                status.set_type(kind).set_message(message);
+                status
+            }
             Verdict::Complete => TestCaseStatus::success(),
+            Verdict::Incomplete if result.fault.is_none() => {
+                let mut status = TestCaseStatus::skipped();
+                status.set_type("incomplete").set_message(reason);
+                status
+            }
             Verdict::Incomplete => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
                 status.set_type("incomplete").set_message(reason);
@@ -85,6 +104,14 @@ impl<W: Write> Junit<W> {
             ("threads", counts.threads),
         ] {
             case.add_property((name, count.to_string().as_str()));
+        }
+        if let Some(reason) = vacuous(outcome) {
+            case.add_property(("vacuous", reason.as_str()));
+        }
+        for weak in weak_orderings(outcome) {
+            let place = weak.location.as_ref().map_or_else(String::new, short);
+            let weak = format!("{place} {} {}", weak.operation, weak.orderings);
+            case.add_property(("weak-orderings", weak.as_str()));
         }
         if let Some(seed) = &outcome.seed {
             case.add_property(("seed", seed.as_str()));

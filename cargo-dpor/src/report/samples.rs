@@ -2,10 +2,13 @@
 
 use crate::build::{Binary, Test};
 use crate::child::{Account, Outcome};
+use crate::config::Settings;
 use crate::error::{Error, Exit};
+use crate::judgement::{Fault, fault};
 use crate::report::{Event, Reporter, Summary, TestResult};
 use dpor_protocol::{
-    BlockedThread, Counts, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport, ThreadReport, Verdict,
+    BlockedThread, Counts, FailureReport, LabelReport, OutputStream, SharingReport, SourceLocation, StepReport,
+    ThreadReport, Verdict, WeakReport,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,11 +145,42 @@ pub fn failed_in_full() -> Outcome {
     outcome
 }
 
+/// A result, judged as usual.
+pub fn result(outcome: Outcome, replay: Option<Outcome>, again: Option<String>) -> TestResult {
+    TestResult {
+        fault: fault(&outcome, &Settings::default()),
+        outcome,
+        replay,
+        again,
+    }
+}
+
+/// A test that is complete and of which there is something to be said.
+pub fn doubtful() -> Outcome {
+    let weak = |line, operation: &str, orderings: &str| WeakReport {
+        operation: operation.into(),
+        orderings: orderings.into(),
+        location: Some(place(line)),
+    };
+    let mut outcome = pruned();
+    outcome.account.location = Some(place(3));
+    outcome.sharing = Some(SharingReport {
+        conflict: false,
+        weak: vec![
+            weak(2, "load", "Relaxed"),
+            weak(3, "compare-exchange", "AcqRel, Relaxed"),
+            weak(4, "store", "Release"),
+            weak(5, "load", "Acquire"),
+        ],
+    });
+    outcome
+}
+
 /// Tells of the end of a test; a failure is found again.
 pub fn finish(reporter: &mut dyn Reporter, test: &Test, outcome: Outcome) {
     let again = outcome.seed.as_ref().map(|seed| format!("cargo dpor replay {seed}"));
     let replay = outcome.failure.is_some().then(|| outcome.clone());
-    let result = TestResult { outcome, replay, again };
+    let result = result(outcome, replay, again);
     reporter.event(&Event::TestFinished { test, result: &result });
 }
 
@@ -159,7 +193,7 @@ pub fn run(reporter: &mut dyn Reporter, failed: Outcome) {
         test("tests::later"),
     ];
     reporter.event(&Event::RunStarted { tests: &tests });
-    for (test, outcome) in tests.iter().zip([pruned(), failed, incomplete()]) {
+    for (test, outcome) in tests.iter().zip([doubtful(), failed, incomplete()]) {
         reporter.event(&Event::TestStarted { test });
         reporter.event(&Event::TestProgress {
             test,
@@ -172,6 +206,10 @@ pub fn run(reporter: &mut dyn Reporter, failed: Outcome) {
         complete: 1,
         failed: 1,
         incomplete: 1,
+        vacuous: 1,
+        weak_orderings: 1,
+        threaded: 2,
+        fault: Some(Fault::Failed),
         not_run: 1,
         left_out: 7,
         time: Duration::from_millis(2345),

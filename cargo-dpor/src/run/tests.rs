@@ -30,15 +30,11 @@ fn sample() -> Test {
 
 #[test]
 fn exit_codes() {
-    let summary = |failed, incomplete| Summary {
-        complete: 1,
-        failed,
-        incomplete,
-        ..Summary::default()
-    };
-    assert_eq!(exit(&summary(0, 0)), Exit::Complete);
-    assert_eq!(exit(&summary(0, 2)), Exit::Incomplete);
-    assert_eq!(exit(&summary(1, 2)), Exit::Failed);
+    assert_eq!(exit(None), Exit::Complete);
+    assert_eq!(exit(Some(Fault::Incomplete)), Exit::Incomplete);
+    assert_eq!(exit(Some(Fault::Failed)), Exit::Failed);
+    assert_eq!(exit(Some(Fault::Vacuous)), Exit::Doubtful);
+    assert_eq!(exit(Some(Fault::WeakOrderings)), Exit::Doubtful);
     assert_eq!(Error::NoTests(String::new()).exit(), Exit::Usage);
     assert_eq!(Error::Build.exit(), Exit::Build);
 }
@@ -124,7 +120,11 @@ fn the_command_to_replay_has_what_it_needs() {
 
 #[test]
 fn random_exploration_has_an_end() {
-    let executions = |text: &str| order(&test_args(text).explore).limits.executions;
+    let executions = |text: &str| {
+        let mut settings = Settings::default();
+        test_args(text).explore.set(&mut settings);
+        order(&settings).limits.executions
+    };
     assert_eq!(executions("cargo-dpor test --strategy random"), Some(RANDOM_EXECUTIONS));
     assert_eq!(executions("cargo-dpor test --strategy random --max-time 1s"), None);
     assert_eq!(executions("cargo-dpor test --strategy source"), None);

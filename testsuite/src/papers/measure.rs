@@ -87,17 +87,18 @@ pub fn explore_rust(target: &str, tests: &[&str], strategy: &str, limit: Limit) 
     met
 }
 
-/// Reads the line of a test that has not failed: verdict, target and name; numbers, with a label after each; the time.
+/// Reads the line of a test that has not failed: verdict, target and name; numbers, with a label after each; the time, and what
+/// may stand behind it.
 fn line(line: &str) -> Option<(String, Measured)> {
     let words: Vec<_> = line.split_whitespace().collect();
-    let [verdict @ ("complete" | "incomplete"), _, name, ref counts @ .., time] = words[..] else {
+    let [verdict @ ("complete" | "incomplete"), _, name, ref counts @ ..] = words[..] else {
         return None;
     };
     let number = |label| {
         let pair = counts.windows(2).find(|pair| pair[1] == label)?;
         pair[0].parse().ok()
     };
-    let seconds = time.strip_suffix('s')?.parse().ok()?;
+    let seconds = counts.iter().find_map(|time| time.strip_suffix('s')?.parse().ok())?;
     let measured = Measured {
         cut: verdict == "incomplete",
         complete: number("executions")?,

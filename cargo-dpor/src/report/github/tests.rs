@@ -21,6 +21,17 @@ fn a_run() {
 }
 
 #[test]
+fn a_run_without_threads() {
+    let mut reporter = GitHub::new(Vec::new(), None);
+    reporter.event(&Event::RunFinished {
+        summary: &crate::report::Summary::default(),
+        exit: crate::error::Exit::Complete,
+    });
+    let text = String::from_utf8(reporter.into_output()).unwrap();
+    assert_eq!(text, format!("::warning title=cargo dpor::{NO_THREADS}\n"));
+}
+
+#[test]
 fn paths_are_those_in_the_repository() {
     let parent = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let text = annotations(Some(parent.into()));

@@ -108,11 +108,8 @@ fn every_event_is_one_versioned_line() {
 
 #[test]
 fn a_failure_that_is_not_found_again_says_so() {
-    let result = TestResult {
-        outcome: failed_in_full(),
-        replay: Some(samples::outcome(dpor_protocol::Verdict::Complete)),
-        again: None,
-    };
+    let replay = samples::outcome(dpor_protocol::Verdict::Complete);
+    let result = samples::result(failed_in_full(), Some(replay), None);
     let lines = lines(|reporter| {
         reporter.event(&Event::TestFinished {
             test: &test("tests::a"),

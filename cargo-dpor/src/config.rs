@@ -1,0 +1,407 @@
+//! Configuration files: `dpor.toml` beside the workspace's `Cargo.toml`, and what packages and the workspace say in theirs.
+//!
+//! Files are layers. A later one covers what earlier ones say of the same setting, an override covers what is said of all tests,
+//! and the command line covers everything.
+
+mod settings;
+
+pub use settings::{Jobs, Limit, Origin, Policy, Row, RunSettings, Settings, Value};
+
+use crate::error::Error;
+use cargo_metadata::Metadata;
+use regex::Regex;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The name of the workspace's own file.
+pub const FILE: &str = "dpor.toml";
+
+/// What all files say.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// The one that is covered by all others comes first.
+    layers: Vec<Layer>,
+}
+
+/// What one file says.
+#[derive(Debug)]
+struct Layer {
+    name: Arc<str>,
+    /// The folder to which paths in it are relative.
+    folder: PathBuf,
+    /// The package that it is about; otherwise it is about all of them.
+    package: Option<String>,
+    entries: Vec<Entry>,
+    overrides: Vec<Override>,
+}
+
+/// A setting in a file.
+#[derive(Debug)]
+pub struct Entry {
+    pub key: String,
+    pub text: String,
+    pub line: usize,
+}
+
+/// An override, for people.
+pub struct Told<'a> {
+    pub file: &'a str,
+    /// Which tests it is for.
+    pub of: Arc<str>,
+    pub entries: &'a [Entry],
+}
+
+/// Settings for some tests.
+#[derive(Debug)]
+struct Override {
+    filter: Option<(String, Filter)>,
+    package: Option<String>,
+    entries: Vec<Entry>,
+}
+
+/// Chooses tests by their names.
+#[derive(Debug)]
+enum Filter {
+    Contains(String),
+    Is(String),
+    Matches(Regex),
+}
+
+impl Filter {
+    fn read(text: &str) -> Result<Filter, String> {
+        if let Some(name) = text.strip_prefix('=') {
+            return Ok(Filter::Is(name.into()));
+        }
+        match text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+            Some(regex) => Regex::new(regex)
+                .map(Filter::Matches)
+                .map_err(|error| error.to_string()),
+            None => Ok(Filter::Contains(text.into())),
+        }
+    }
+
+    fn chooses(&self, name: &str) -> bool {
+        match self {
+            Filter::Contains(part) => name.contains(part),
+            Filter::Is(whole) => name == whole,
+            Filter::Matches(regex) => regex.is_match(name),
+        }
+    }
+}
+
+impl Override {
+    fn chooses(&self, package: &str, name: &str) -> bool {
+        self.package.as_ref().is_none_or(|own| own == package)
+            && self.filter.as_ref().is_none_or(|(_, filter)| filter.chooses(name))
+    }
+
+    /// Which tests it is for.
+    fn description(&self) -> Arc<str> {
+        let filter = self.filter.as_ref().map(|(text, _)| format!("filter = {text:?}"));
+        let package = self.package.as_ref().map(|package| format!("package = {package:?}"));
+        let parts: Vec<_> = filter.into_iter().chain(package).collect();
+        parts.join(", ").into()
+    }
+}
+
+impl Config {
+    /// Reads the files of a workspace. `file` is to be taken instead of [`FILE`].
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Io`] if it cannot be read.
+    pub fn load(metadata: &Metadata, file: Option<&Path>) -> Result<Config, Error> {
+        let root = metadata.workspace_root.as_std_path();
+        let mut config = Config::default();
+        if !metadata.workspace_metadata["dpor"].is_null() {
+            config.add_manifest(root, &root.join("Cargo.toml"), None)?;
+        }
+        let own = root.join(FILE);
+        match file {
+            Some(file) => config.add_file(&file.display().to_string(), file)?,
+            None if own.is_file() => config.add_file(FILE, &own)?,
+            None => {}
+        }
+        for package in metadata
+            .packages
+            .iter()
+            .filter(|package| !package.metadata["dpor"].is_null())
+        {
+            config.add_manifest(root, package.manifest_path.as_std_path(), Some(&package.name))?;
+        }
+        Ok(config)
+    }
+
+    fn add_file(&mut self, name: &str, path: &Path) -> Result<(), Error> {
+        let source = Source::read(name, path)?;
+        let table = source.table()?;
+        self.layers.push(source.layer(table.get_ref(), None)?);
+        Ok(())
+    }
+
+    /// Adds what a `Cargo.toml` says of a package, or of the workspace.
+    fn add_manifest(&mut self, root: &Path, path: &Path, package: Option<&str>) -> Result<(), Error> {
+        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let source = Source::read(&name, path)?;
+        let table = source.table()?;
+        let outer = if package.is_some() { "package" } else { "workspace" };
+        let mut found = Some(table.get_ref());
+        for key in [outer, "metadata"] {
+            found = found
+                .and_then(|table| get(table, key))
+                .and_then(|value| value.get_ref().as_table());
+        }
+        let Some(section) = found.and_then(|table| get(table, "dpor")) else {
+            return Ok(());
+        };
+        let Some(table) = section.get_ref().as_table() else {
+            let what = format!(
+                "`{outer}.metadata.dpor` must be a table, and is {}",
+                kind(section.get_ref())
+            );
+            return Err(source.error(section.span().start, what));
+        };
+        self.layers.push(source.layer(table, package)?);
+        Ok(())
+    }
+
+    /// The settings of a test.
+    pub fn of_test(&self, package: &str, name: &str) -> Settings {
+        let mut settings = self.of_package(package);
+        for layer in self.layers_of(package) {
+            // Of the overrides of one file, the first counts.
+            for choice in layer
+                .overrides
+                .iter()
+                .rev()
+                .filter(|choice| choice.chooses(package, name))
+            {
+                let of = choice.description();
+                apply(
+                    &choice.entries,
+                    layer,
+                    Some(&of),
+                    Settings::KEYS,
+                    |key, text, origin| settings.set(key, text, origin),
+                );
+            }
+        }
+        settings
+    }
+
+    /// The settings of all tests of a package for which there is no override.
+    pub fn of_package(&self, package: &str) -> Settings {
+        let mut settings = Settings::default();
+        for layer in self.layers_of(package) {
+            apply(&layer.entries, layer, None, Settings::KEYS, |key, text, origin| {
+                settings.set(key, text, origin)
+            });
+        }
+        settings
+    }
+
+    /// The settings of a whole run.
+    pub fn of_run(&self) -> RunSettings {
+        let mut settings = RunSettings::default();
+        for layer in &self.layers {
+            apply(&layer.entries, layer, None, RunSettings::KEYS, |key, text, origin| {
+                settings.set(key, text, origin)
+            });
+            let junit = &mut settings.junit;
+            let own = matches!(&junit.origin, Origin::File { name, .. } if *name == layer.name);
+            if own && !junit.value.as_os_str().is_empty() {
+                junit.value = layer.folder.join(&junit.value);
+            }
+        }
+        settings
+    }
+
+    fn layers_of(&self, package: &str) -> impl Iterator<Item = &Layer> {
+        let about = move |layer: &&Layer| layer.package.as_ref().is_none_or(|own| own == package);
+        self.layers.iter().filter(about)
+    }
+
+    /// The overrides, for people.
+    pub fn overrides(&self) -> impl Iterator<Item = Told<'_>> {
+        self.layers.iter().flat_map(|layer| {
+            layer.overrides.iter().map(|choice| Told {
+                file: &layer.name,
+                of: choice.description(),
+                entries: &choice.entries,
+            })
+        })
+    }
+
+    /// The names of all files that say anything.
+    pub fn files(&self) -> Vec<&str> {
+        self.layers.iter().map(|layer| &*layer.name).collect()
+    }
+}
+
+/// Sets what the entries say, if it is a setting of that kind.
+fn apply(
+    entries: &[Entry],
+    layer: &Layer,
+    of: Option<&Arc<str>>,
+    keys: &[&str],
+    mut set: impl FnMut(&str, &str, &Origin) -> Result<(), String>,
+) {
+    for entry in entries.iter().filter(|entry| keys.contains(&entry.key.as_str())) {
+        let origin = Origin::File {
+            name: layer.name.clone(),
+            line: entry.line,
+            of: of.cloned(),
+        };
+        set(&entry.key, &entry.text, &origin).expect("it was tried when the file was read");
+    }
+}
+
+/// A file, for errors with lines.
+struct Source {
+    name: Arc<str>,
+    folder: PathBuf,
+    text: String,
+}
+
+impl Source {
+    fn read(name: &str, path: &Path) -> Result<Source, Error> {
+        let text = std::fs::read_to_string(path).map_err(Error::io(format!("cannot read {}", path.display())))?;
+        Ok(Source {
+            name: name.into(),
+            folder: path.parent().unwrap_or(Path::new("")).into(),
+            text,
+        })
+    }
+
+    fn table(&self) -> Result<Spanned<DeTable<'_>>, Error> {
+        DeTable::parse(&self.text)
+            .map_err(|error| self.error(error.span().map_or(0, |span| span.start), error.message().to_owned()))
+    }
+
+    fn line(&self, at: usize) -> usize {
+        self.text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
+    }
+
+    fn error(&self, at: usize, what: String) -> Error {
+        Error::Config {
+            file: self.name.to_string(),
+            line: self.line(at),
+            what,
+        }
+    }
+
+    fn layer(&self, table: &DeTable<'_>, package: Option<&str>) -> Result<Layer, Error> {
+        let mut layer = Layer {
+            name: self.name.clone(),
+            folder: self.folder.clone(),
+            package: package.map(String::from),
+            entries: Vec::new(),
+            overrides: Vec::new(),
+        };
+        for (key, value) in table {
+            if key.get_ref() == "overrides" {
+                let tables = value
+                    .get_ref()
+                    .as_array()
+                    .map(|array| array.iter())
+                    .into_iter()
+                    .flatten();
+                let tables: Vec<_> = tables.map(|item| (item, item.get_ref().as_table())).collect();
+                if !value.get_ref().is_array() || tables.iter().any(|(_, table)| table.is_none()) {
+                    let what = "`overrides` must be an array of tables: write `[[overrides]]`".to_owned();
+                    return Err(self.error(key.span().start, what));
+                }
+                for (item, table) in tables {
+                    layer
+                        .overrides
+                        .extend(table.map(|table| self.choice(item, table)).transpose()?);
+                }
+            } else {
+                layer
+                    .entries
+                    .push(self.entry(key.get_ref(), key.span().start, value, package.is_none())?);
+            }
+        }
+        layer.entries.sort_by_key(|entry| entry.line);
+        Ok(layer)
+    }
+
+    fn choice(&self, item: &Spanned<DeValue<'_>>, table: &DeTable<'_>) -> Result<Override, Error> {
+        let mut choice = Override {
+            filter: None,
+            package: None,
+            entries: Vec::new(),
+        };
+        for (key, value) in table {
+            let at = key.span().start;
+            match (key.get_ref().as_ref(), value.get_ref().as_str()) {
+                (key @ ("filter" | "package"), None) => {
+                    let what = format!("`{key}` must be a string, and is {}", kind(value.get_ref()));
+                    return Err(self.error(at, what));
+                }
+                ("filter", Some(text)) => {
+                    let filter = Filter::read(text).map_err(|what| self.error(at, format!("`filter`: {what}")))?;
+                    choice.filter = Some((text.into(), filter));
+                }
+                ("package", Some(text)) => choice.package = Some(text.into()),
+                (key, _) => choice.entries.push(self.entry(key, at, value, false)?),
+            }
+        }
+        if choice.filter.is_none() && choice.package.is_none() {
+            let what = "an override must have a `filter` or a `package`, which say for which tests it is".to_owned();
+            return Err(self.error(item.span().start, what));
+        }
+        choice.entries.sort_by_key(|entry| entry.line);
+        Ok(choice)
+    }
+
+    /// Reads a setting. Those of a whole run are not allowed everywhere.
+    fn entry(&self, key: &str, at: usize, value: &Spanned<DeValue<'_>>, run: bool) -> Result<Entry, Error> {
+        let text = match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+            DeValue::Float(number) => Ok(number.as_str().to_owned()),
+            DeValue::Boolean(value) => Ok(value.to_string()),
+            other => Err(format!("`{key}`: {} cannot be its value", kind(other))),
+        };
+        let error = |what: String| self.error(at, what);
+        let text = text.map_err(error)?;
+        let judged = match (Settings::KEYS.contains(&key), RunSettings::KEYS.contains(&key)) {
+            (true, _) => Settings::default().set(key, &text, &Origin::Default),
+            (_, true) if run => RunSettings::default().set(key, &text, &Origin::Default),
+            (_, true) => {
+                return Err(error(format!(
+                    "`{key}` is for a whole run, and can only be set for the workspace"
+                )));
+            }
+            _ if ["filter", "package"].contains(&key) => {
+                return Err(error(format!("`{key}` belongs into a table of `[[overrides]]`")));
+            }
+            _ => {
+                let known = Settings::KEYS.iter().chain(RunSettings::KEYS.iter().filter(|_| run));
+                let known: Vec<_> = known.map(|key| format!("`{key}`")).collect();
+                return Err(error(format!("unknown key `{key}`; there are {}", known.join(", "))));
+            }
+        };
+        judged.map_err(|what| error(format!("`{key}`: {what}")))?;
+        let (key, line) = (key.to_owned(), self.line(at));
+        Ok(Entry { key, text, line })
+    }
+}
+
+/// What sort of value it is, with its article.
+fn kind(value: &DeValue<'_>) -> String {
+    let name = value.type_str();
+    let article = if name.starts_with(['a', 'i']) { "an" } else { "a" };
+    format!("{article} {name}")
+}
+
+fn get<'a, 'i>(table: &'a DeTable<'i>, key: &str) -> Option<&'a Spanned<DeValue<'i>>> {
+    table
+        .iter()
+        .find_map(|(own, value)| (own.get_ref() == key).then_some(value))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! What is to be thought of a test's result beyond its verdict, and what the exit code is to tell of it.
+
+use crate::child::Outcome;
+use crate::config::{Policy, Settings};
+use dpor_protocol::{Verdict, WeakReport};
+
+/// What the exit code has to tell of a test; the worst is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// Racing atomics ask for weaker orderings than were explored.
+    WeakOrderings,
+    /// Nothing was interleaved.
+    Vacuous,
+    Incomplete,
+    Failed,
+}
+
+impl Fault {
+    /// A short, stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::WeakOrderings => "weak-orderings",
+            Fault::Vacuous => "vacuous",
+            Fault::Incomplete => "incomplete",
+            Fault::Failed => "failed",
+        }
+    }
+}
+
+/// The worst of what the exit code has to tell, if it has to tell anything.
+pub fn fault(outcome: &Outcome, settings: &Settings) -> Option<Fault> {
+    let fails = |policy: Policy| policy == Policy::Fail;
+    match outcome.verdict {
+        Verdict::Failed => Some(Fault::Failed),
+        Verdict::Incomplete if fails(settings.incomplete.value) => Some(Fault::Incomplete),
+        _ if vacuous(outcome).is_some() && fails(settings.vacuous.value) => Some(Fault::Vacuous),
+        _ if !weak_orderings(outcome).is_empty() && fails(settings.weak_orderings.value) => Some(Fault::WeakOrderings),
+        _ => None,
+    }
+}
+
+/// Why a test that is complete may have tested nothing: there was nothing to interleave.
+pub fn vacuous(outcome: &Outcome) -> Option<String> {
+    let (counts, sharing) = (&outcome.counts, outcome.sharing.as_ref()?);
+    let threads = counts.threads;
+    let once = counts.executions() == 1;
+    match threads {
+        _ if outcome.verdict != Verdict::Complete => None,
+        0 | 1 => once.then(|| "one thread, and nothing to choose".into()),
+        _ if !sharing.conflict => Some(format!("its {threads} threads never touch the same thing")),
+        _ => once.then(|| format!("its {threads} threads take turns, so that there is one order only")),
+    }
+}
+
+/// Racing atomic operations that ask for less than was explored.
+pub fn weak_orderings(outcome: &Outcome) -> &[WeakReport] {
+    outcome.sharing.as_ref().map_or(&[], |sharing| &sharing.weak)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Origin;
+    use crate::report::samples::outcome;
+    use dpor_protocol::SharingReport;
+
+    fn met(verdict: Verdict, threads: u64, executions: u64, conflict: bool) -> Outcome {
+        let mut outcome = outcome(verdict);
+        (outcome.counts.threads, outcome.counts.complete, outcome.counts.blocked) = (threads, executions, 0);
+        outcome.sharing = Some(SharingReport { conflict, weak: vec![] });
+        outcome
+    }
+
+    #[test]
+    fn what_is_vacuous() {
+        let reason = |threads, executions, conflict| vacuous(&met(Verdict::Complete, threads, executions, conflict));
+        assert_eq!(
+            reason(1, 1, false).as_deref(),
+            Some("one thread, and nothing to choose")
+        );
+        assert_eq!(reason(1, 2, false), None);
+        assert_eq!(
+            reason(3, 2, false).as_deref(),
+            Some("its 3 threads never touch the same thing")
+        );
+        assert_eq!(
+            reason(2, 1, true).as_deref(),
+            Some("its 2 threads take turns, so that there is one order only")
+        );
+        assert_eq!(reason(2, 2, true), None);
+        // Who has failed, or may go on, has not been seen as a whole.
+        assert_eq!(vacuous(&met(Verdict::Failed, 1, 1, false)), None);
+        assert_eq!(vacuous(&met(Verdict::Incomplete, 2, 1, false)), None);
+        // What a pruned or blocked execution shows is another order.
+        let mut outcome = met(Verdict::Complete, 2, 1, true);
+        outcome.counts.pruned = 1;
+        assert_eq!(vacuous(&outcome), None);
+        outcome.sharing = None;
+        assert_eq!(vacuous(&outcome), None);
+    }
+
+    #[test]
+    fn what_the_exit_code_tells() {
+        let judged = |outcome: &Outcome, settings: &[(&str, &str)]| {
+            let mut all = Settings::default();
+            for (key, value) in settings {
+                all.set(key, value, &Origin::CommandLine).unwrap();
+            }
+            fault(outcome, &all)
+        };
+        let failed = met(Verdict::Failed, 2, 1, true);
+        assert_eq!(judged(&failed, &[("incomplete", "ok")]), Some(Fault::Failed));
+        let incomplete = met(Verdict::Incomplete, 2, 1, true);
+        assert_eq!(judged(&incomplete, &[]), Some(Fault::Incomplete));
+        assert_eq!(judged(&incomplete, &[("incomplete", "ok")]), None);
+        let vacuous = met(Verdict::Complete, 1, 1, false);
+        assert_eq!(judged(&vacuous, &[]), None);
+        assert_eq!(judged(&vacuous, &[("vacuous", "fail")]), Some(Fault::Vacuous));
+        let mut weak = met(Verdict::Complete, 2, 2, true);
+        weak.sharing.as_mut().unwrap().weak.push(WeakReport {
+            operation: "load".into(),
+            orderings: "Relaxed".into(),
+            location: None,
+        });
+        assert_eq!(judged(&weak, &[("vacuous", "fail")]), None);
+        assert_eq!(judged(&weak, &[("weak-orderings", "fail")]), Some(Fault::WeakOrderings));
+        // An incomplete test can have them as well.
+        weak.verdict = Verdict::Incomplete;
+        let both = [("incomplete", "ok"), ("weak-orderings", "fail")];
+        assert_eq!(judged(&weak, &both), Some(Fault::WeakOrderings));
+    }
+}

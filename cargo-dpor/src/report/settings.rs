@@ -1,0 +1,42 @@
+//! What is configured, for people.
+
+use crate::config::{Entry, Row, Told};
+use crate::report::Configuration;
+use owo_colors::OwoColorize;
+use std::fmt::Write;
+
+/// The settings in force, the overrides, and where each value comes from.
+pub fn render(configuration: &Configuration<'_>) -> String {
+    let mut out = String::new();
+    let files = configuration.config.files();
+    match files.is_empty() {
+        true => put!(out, "no configuration files"),
+        false => put!(out, "files: {}", files.join(", ")),
+    }
+    put!(out, "\n{}", "the run:".bold());
+    rows(&mut out, &configuration.run.rows());
+    for (packages, settings) in &configuration.tests {
+        let packages = packages.join(", ");
+        let title = match configuration.test {
+            Some(test) => format!("a test {test} of {packages}:"),
+            None => format!("tests of {packages}:"),
+        };
+        put!(out, "\n{}", title.bold());
+        rows(&mut out, &settings.rows());
+    }
+    if configuration.test.is_none() {
+        for Told { file, of, entries } in configuration.config.overrides() {
+            put!(out, "\n{}", format!("override for {of}:").bold());
+            for Entry { key, text, line } in entries {
+                put!(out, "  {key:<17}  {text:<12}  {}", format!("{file}:{line}").dimmed());
+            }
+        }
+    }
+    out
+}
+
+fn rows(out: &mut String, rows: &[Row<'_>]) {
+    for Row { key, value, origin } in rows {
+        put!(out, "  {key:<17}  {value:<12}  {}", origin.dimmed());
+    }
+}
