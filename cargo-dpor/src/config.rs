@@ -110,7 +110,8 @@ impl Config {
     /// Reads the files of a workspace. `file` is to be taken instead of [`FILE`].
     ///
     /// # Errors
-    /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Io`] if it cannot be read.
+    /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Usage`] if there is no such file; [`Error::Io`] if it
+    /// cannot be read.
     pub fn load(metadata: &Metadata, file: Option<&Path>) -> Result<Config, Error> {
         let root = metadata.workspace_root.as_std_path();
         let mut config = Config::default();
@@ -119,6 +120,12 @@ impl Config {
         }
         let own = root.join(FILE);
         match file {
+            Some(file) if !file.is_file() => {
+                return Err(Error::Usage(format!(
+                    "there is no configuration file {}",
+                    file.display()
+                )));
+            }
             Some(file) => config.add_file(&file.display().to_string(), file)?,
             None if own.is_file() => config.add_file(FILE, &own)?,
             None => {}

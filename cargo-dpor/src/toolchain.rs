@@ -41,11 +41,12 @@ impl Toolchain {
             .find_map(|line| line.strip_prefix("host: "))
             .map(str::to_string);
         let host = host.ok_or_else(|| tool_error(&Command::new(&rustc), "`-vV` names no host"))?;
-        if !sysroot.join("lib/rustlib").join(&host).join("lib").is_dir() {
+        let libraries = PathBuf::from(output(Command::new(&rustc).args(["--print", "target-libdir"]))?.trim());
+        if !libraries.is_dir() {
             return Err(Error::Toolchain {
                 what: format!(
-                    "the compiler in {} has no standard library for {host}",
-                    sysroot.display()
+                    "the compiler's standard library for {host} is not in {}",
+                    libraries.display()
                 ),
                 advice: "install it: rustup component add rust-std",
             });

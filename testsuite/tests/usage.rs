@@ -1,0 +1,488 @@
+//! The tool used wrongly, and on projects that it can do nothing with: what it says, and its exit code. Also what becomes of the exit
+//! code when it is configured, and that every way to print a run says the same of it.
+//!
+//! The projects are small and made here. The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
+
+use dpor_testsuite::tool;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Exit codes that `cargo dpor --help` documents.
+const COMPLETE: i32 = 0;
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+const INCOMPLETE: i32 = 3;
+const BUILD: i32 = 4;
+const INTERNAL: i32 = 5;
+const DOUBTFUL: i32 = 6;
+
+/// A test of each kind.
+const TESTS: &str = r#"
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::thread;
+
+#[test]
+fn alone() {}
+
+#[test]
+fn apart() {
+    let child = thread::spawn(|| AtomicUsize::new(0).fetch_add(1, Ordering::Relaxed));
+    child.join().unwrap();
+}
+
+#[test]
+fn in_turn() {
+    let number = Arc::new(AtomicUsize::new(0));
+    let other = Arc::clone(&number);
+    thread::spawn(move || other.store(1, Ordering::Relaxed)).join().unwrap();
+    assert_eq!(number.load(Ordering::Relaxed), 1);
+}
+
+fn together(ordering: Ordering) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let child = thread::spawn(move || NUMBER.fetch_add(1, ordering));
+    NUMBER.fetch_add(1, ordering);
+    child.join().unwrap();
+}
+
+#[test]
+fn weakly() {
+    together(Ordering::Relaxed);
+}
+
+#[test]
+fn strongly() {
+    together(Ordering::SeqCst);
+}
+
+#[test]
+fn wrong() {
+    let number = Arc::new(AtomicUsize::new(0));
+    let other = Arc::clone(&number);
+    let child = thread::spawn(move || other.store(1, Ordering::SeqCst));
+    assert_eq!(number.load(Ordering::SeqCst), 0, "a store: came first");
+    child.join().unwrap();
+}
+"#;
+
+/// A package that is made for a test.
+struct Project {
+    folder: PathBuf,
+}
+
+/// What the tool did.
+#[derive(Debug)]
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Project {
+    fn new(name: &str, source: &str) -> Project {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("usage").join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("the folder is ours");
+        }
+        let project = Project { folder };
+        project.write(
+            "Cargo.toml",
+            "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n",
+        );
+        project.write("src/lib.rs", source);
+        project
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the target folder is writable");
+        fs::write(path, text).expect("the target folder is writable");
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        self.run_with(arguments, &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+        let mut command = Command::new(tool::path());
+        command
+            .arg("dpor")
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_remove("CARGO_TARGET_DIR")
+            .env_remove("GITHUB_WORKSPACE")
+            .envs(environment.iter().copied());
+        let output = command.output().expect("the tool can be started");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Run {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    /// A run that comes to this exit code, with these words in what it says on standard error.
+    #[track_caller]
+    fn refuses(&self, arguments: &[&str], code: i32, words: &[&str]) {
+        self.run(arguments).refused(code, words);
+    }
+}
+
+impl Run {
+    #[track_caller]
+    fn refused(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(
+            words.iter().all(|word| self.stderr.contains(word)),
+            "{words:?} in {self:?}"
+        );
+    }
+
+    #[track_caller]
+    fn ends(self, code: i32) -> Run {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+
+    /// The events of a name.
+    fn events(&self, name: &str) -> Vec<Value> {
+        let lines = self
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("each line is JSON"));
+        lines.filter(|line: &Value| line["event"] == name).collect()
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let project = Project::new("wrong", TESTS);
+    project.refuses(&["tset"], USAGE, &["unrecognized subcommand 'tset'", "test"]);
+    project.refuses(
+        &["test", "--max-tmie", "5s"],
+        USAGE,
+        &["unexpected argument '--max-tmie'", "--max-time"],
+    );
+    project.refuses(
+        &["test", "--max-time", "5y"],
+        USAGE,
+        &["`5y`: unknown unit `y`: use ms, s, m or h"],
+    );
+    project.refuses(
+        &["test", "--strategy", "magic"],
+        USAGE,
+        &["unknown strategy `magic`; there are `context`"],
+    );
+    project.refuses(&["replay", "dpor1-AAAA"], USAGE, &["error: this seed is "]);
+    project.refuses(
+        &["replay", "nonsense"],
+        USAGE,
+        &["error: this is not a seed: seeds begin with `dpor1-`"],
+    );
+    project.refuses(
+        &["man", "tset"],
+        USAGE,
+        &["there is no command `tset`, but test, replay"],
+    );
+    project.refuses(
+        &["show-config", "-p", "mode"],
+        USAGE,
+        &["there is no package `mode` in the workspace, but made"],
+    );
+    project.refuses(
+        &["test", "--junit", "Cargo.toml/x.xml"],
+        INTERNAL,
+        &["cannot write the JUnit report Cargo.toml/x.xml"],
+    );
+    project.refuses(
+        &["test", "--config-file", "no.toml"],
+        USAGE,
+        &["there is no configuration file no.toml"],
+    );
+    project.write("dpor.toml", "seed = 1\nstrategi = \"source\"\n");
+    for command in [&["test"][..], &["show-config"]] {
+        project.refuses(
+            command,
+            USAGE,
+            &["error: dpor.toml:2: unknown key `strategi`; there are `strategy`"],
+        );
+    }
+    // What is told to programs is the same.
+    let run = project.run(&["test", "--message-format", "json"]).ends(USAGE);
+    let stopped = run.events("stopped");
+    assert_eq!(stopped[0]["exit_code"], USAGE);
+    assert!(
+        stopped[0]["message"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("dpor.toml:2: ")),
+        "{stopped:?}"
+    );
+    let run = project.run(&["test", "--message-format", "github"]).ends(USAGE);
+    assert!(
+        run.stdout
+            .contains("::error title=cargo dpor::dpor.toml:2: unknown key"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn where_nothing_can_be_built() {
+    let project = Project::new("unbuilt", TESTS);
+    let none = project.run_with(&["test"], &[("RUSTC", "/nowhere/rustc")]);
+    none.refused(
+        INTERNAL,
+        &["`/nowhere/rustc --print sysroot` failed", "is Rust installed"],
+    );
+    let broken = project.run_with(&["test"], &[("RUSTC", "/bin/false")]);
+    broken.refused(INTERNAL, &["`/bin/false --print sysroot` failed", "is Rust installed"]);
+    let with_compiler = |release: &str| {
+        let path = project.folder.join("rustc");
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in\n-vV) printf 'release: {release}\\nhost: x86_64-unknown-linux-gnu\\n' ;;\n*sysroot) pwd ;;\n\
+             *) echo /nowhere ;;\nesac\n"
+        );
+        fs::write(&path, script).expect("the folder is ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the folder is ours");
+        project.run_with(&["test"], &[("RUSTC", path.to_str().expect("it is Unicode"))])
+    };
+    with_compiler("1.80.0").refused(
+        INTERNAL,
+        &[
+            "the compiler here is Rust 1.80.0, and cargo-dpor needs 1.95 or later",
+            "rustup update",
+        ],
+    );
+    with_compiler("1.95.0").refused(
+        INTERNAL,
+        &[
+            "standard library for x86_64-unknown-linux-gnu is not in /nowhere",
+            "rustup component add rust-std",
+        ],
+    );
+
+    let home = project.run_with(&["test"], &[("CARGO_DPOR_HOME", "/proc/dpor")]);
+    home.refused(INTERNAL, &["cannot create /proc/dpor"]);
+    // Not even the superuser can write there.
+    project.refuses(
+        &["test", "--target-dir", "/proc/target"],
+        INTERNAL,
+        &["cannot write to the target folder /proc/target/dpor"],
+    );
+    project.write("file", "");
+    project.refuses(
+        &["test", "--target-dir", "file"],
+        INTERNAL,
+        &["cannot write to the target folder file/dpor"],
+    );
+
+    project.refuses(
+        &["test", "--manifest-path", "no/Cargo.toml"],
+        BUILD,
+        &["`cargo metadata` failed"],
+    );
+    project.write("src/lib.rs", "fn f() -> u8 { \"\" }");
+    project.refuses(
+        &["test"],
+        BUILD,
+        &["mismatched types", "error: the code to test does not build"],
+    );
+}
+
+#[test]
+fn where_there_is_nothing_to_run() {
+    let project = Project::new("empty", "");
+    project.refuses(
+        &["test"],
+        USAGE,
+        &["no tests to run: the targets that were built have none"],
+    );
+    project.write("src/lib.rs", "#[test]\nfn one() {}\n#[test]\n#[ignore]\nfn two() {}\n");
+    let words = "no tests to run: none of the 2 tests that there are was asked for";
+    for command in ["test", "list"] {
+        project.refuses(&[command, "three"], USAGE, &[words]);
+    }
+    project.run(&["list"]).ends(COMPLETE);
+    project.refuses(
+        &["diff-states", "three"],
+        USAGE,
+        &["none of the 2 tests found here is `three`"],
+    );
+    // A whole seed, of another test.
+    let seed = "dpor1-KmHruVoA_wEHY29udGV4dAEAAAAAAwABAQEAAgUAAAIBBAFGAAIAIMjejQ";
+    project.refuses(
+        &["replay", seed],
+        USAGE,
+        &["this seed belongs to none of the 2 tests found here"],
+    );
+}
+
+#[test]
+fn what_was_explored_is_said_and_counts_as_configured() {
+    let project = Project::new("verdicts", TESTS);
+    let judged = |arguments: &[&str]| {
+        let run = project.run(&[&["test", "--message-format", "json"], arguments].concat());
+        let finished = run.events("test-finished");
+        (run, finished)
+    };
+    let (run, finished) = judged(&[]);
+    let run = run.ends(FAILED);
+    let of = |name: &str| {
+        finished
+            .iter()
+            .find(|event| event["test"]["name"] == name)
+            .expect("each test has ended")
+    };
+    assert_eq!(of("alone")["vacuous"], "one thread, and nothing to choose");
+    assert_eq!(of("apart")["vacuous"], "its 2 threads never touch the same thing");
+    assert_eq!(
+        of("in_turn")["vacuous"],
+        "its 2 threads take turns, so that there is one order only"
+    );
+    for name in ["weakly", "strongly", "wrong"] {
+        assert_eq!(of(name)["vacuous"], Value::Null, "{name}");
+    }
+    for name in ["alone", "apart", "in_turn", "strongly", "wrong"] {
+        assert_eq!(of(name)["weak_orderings"], Value::Array(vec![]), "{name}");
+    }
+    let weak = of("weakly")["weak_orderings"].as_array().expect("it is a list");
+    let lines: Vec<_> = weak.iter().map(|weak| weak["location"]["line"].as_u64()).collect();
+    let line = |text: &str| {
+        TESTS
+            .lines()
+            .position(|line| line.contains(text))
+            .map(|line| line as u64 + 1)
+    };
+    assert_eq!(
+        lines,
+        [line("thread::spawn(move || NUMBER"), line("    NUMBER.fetch_add")]
+    );
+    assert!(
+        weak.iter()
+            .all(|weak| weak["operation"] == "read-modify-write" && weak["orderings"] == "Relaxed")
+    );
+    assert_eq!(of("wrong")["failure"]["kind"], "panic");
+    assert_eq!(of("wrong")["fault"], "failed");
+    let end = &run.events("run-finished")[0];
+    let number = |key: &str| end[key].as_u64();
+    assert_eq!(
+        (number("vacuous"), number("weak_orderings"), number("threaded")),
+        (Some(3), Some(1), Some(5))
+    );
+    assert_eq!(
+        (number("failed"), number("complete"), &end["fault"]),
+        (Some(1), Some(5), &"failed".into())
+    );
+
+    for (arguments, code) in [
+        (&["strongly", "alone"][..], COMPLETE),
+        (&["--vacuous", "fail", "strongly"], COMPLETE),
+        (&["--vacuous", "fail", "strongly", "alone"], DOUBTFUL),
+        (&["--weak-orderings", "fail", "strongly"], COMPLETE),
+        (&["--weak-orderings", "fail", "weakly"], DOUBTFUL),
+        (
+            &["--strategy", "source", "--max-executions", "1", "strongly"],
+            INCOMPLETE,
+        ),
+        (
+            &[
+                "--strategy",
+                "source",
+                "--max-executions",
+                "1",
+                "--incomplete",
+                "ok",
+                "strongly",
+            ],
+            COMPLETE,
+        ),
+        (&["--vacuous", "fail", "alone", "wrong"], FAILED),
+    ] {
+        let (run, _) = judged(arguments);
+        assert_eq!(run.code, Some(code), "{arguments:?}: {run:?}");
+    }
+
+    // For people: a mark, a line, and one if nothing at all was interleaved.
+    let run = project.run(&["test", "alone", "weakly"]).ends(COMPLETE);
+    assert!(
+        run.stdout.contains("  vacuous? one thread, and nothing to choose\n"),
+        "{run:?}"
+    );
+    assert!(
+        run.stdout
+            .contains("only sequentially consistent behaviours were explored"),
+        "{run:?}"
+    );
+    assert!(!run.stdout.contains("no test used"), "{run:?}");
+    let run = project.run(&["test", "alone"]).ends(COMPLETE);
+    assert!(
+        run.stdout.contains("warning: no test used more than one thread"),
+        "{run:?}"
+    );
+
+    // As configured for one test only.
+    project.write("dpor.toml", "[[overrides]]\nfilter = \"=alone\"\nvacuous = \"fail\"\n");
+    assert_eq!(judged(&["apart"]).0.code, Some(COMPLETE));
+    assert_eq!(judged(&["alone"]).0.code, Some(DOUBTFUL));
+    // The command line is nearer.
+    assert_eq!(judged(&["alone", "--vacuous", "ok"]).0.code, Some(COMPLETE));
+}
+
+#[test]
+fn configuration_reaches_the_tests_and_is_shown() {
+    let project = Project::new("configured", TESTS);
+    project.write(
+        "dpor.toml",
+        "strategy = \"exhaustive\"\njunit = \"out/junit.xml\"\n[[overrides]]\nfilter = \"strongly\"\nmax-executions = 1\n",
+    );
+    let run = project.run(&["test", "strongly", "weakly"]).ends(INCOMPLETE);
+    assert!(run.stdout.contains("the limit of 1 executions was reached"), "{run:?}");
+    let junit = fs::read_to_string(project.folder.join("out/junit.xml")).expect("it was written");
+    assert!(
+        junit.contains("<error message=\"the limit of 1 executions was reached\" type=\"incomplete\"/>"),
+        "{junit}"
+    );
+    let shown = project
+        .run(&["show-config", "tests::strongly", "--seed", "3", "--color", "never"])
+        .ends(COMPLETE);
+    let words: Vec<Vec<_>> = shown
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert!(
+        words.contains(&vec!["strategy", "exhaustive", "dpor.toml:1"]),
+        "{shown:?}"
+    );
+    assert!(words.contains(&vec!["seed", "3", "command", "line"]), "{shown:?}");
+    assert!(
+        words
+            .iter()
+            .any(|words| words.starts_with(&["max-executions", "1", "dpor.toml:5,"])),
+        "{shown:?}"
+    );
+    let shown = project.run(&["show-config", "--message-format", "json"]).ends(COMPLETE);
+    let event = &shown.events("configured")[0];
+    assert_eq!(event["tests"][0]["settings"]["strategy"]["origin"], "dpor.toml:1");
+    assert_eq!(event["overrides"][0]["settings"]["max-executions"], "1");
+}
+
+#[test]
+fn github_finds_what_failed_where_it_is() {
+    let project = Project::new("github", TESTS);
+    let run = project.run(&["test", "--message-format", "github"]).ends(FAILED);
+    let line = TESTS
+        .lines()
+        .position(|line| line.contains("came first"))
+        .expect("it is there")
+        + 1;
+    let start = format!("::error file=src/lib.rs,line={line},col=5,title=panic%3A made wrong::");
+    assert!(run.stdout.lines().any(|line| line.starts_with(&start)), "{run:?}");
+    assert!(
+        run.stdout.contains("\nfailure: made wrong\n"),
+        "people read the log as well: {run:?}"
+    );
+}
