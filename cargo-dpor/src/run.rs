@@ -184,10 +184,10 @@ fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit,
     let test = named(list(&build.binaries)?, &args.name)?;
     let mut settings = config.of_test(test.package(), &test.name);
     args.model.set(&mut settings);
+    // The one that runs both orders of every conflict at once.
+    settings.strategy.value = Strategy::Context(Context::CDPOR1);
     let order = Order {
         mode: Mode::DiffStates { pair: args.pair },
-        // The one that runs both orders of every conflict at once.
-        strategy: Strategy::Context(Context::CDPOR1).to_string(),
         leaks: false,
         exact_states: false,
         ..order(&settings)
