@@ -38,8 +38,9 @@ pub use options::Options;
 pub use ordering::{Orderings, WeakOrderings};
 pub use program::{Crash, Program, SetupError};
 pub use runtime::{
-    access, access_awaiting, atomic_access, fail, hold, note, observe, observe_each, on_model_thread, options, outside,
-    perform, perform_from, point, release, steps_begun, unsupported,
+    access, access_awaiting, atomic_access, fail, gives_back, hold, note, observe, observe_each, on_model_thread,
+    options, outside, perform, perform_from, point, release, stands_for, steps_begun, takes, unsupported, value,
+    value_if,
 };
 pub use state::{Difference, StateImage};
 pub use word::Word;

@@ -1,7 +1,9 @@
 //! What a traced execution tells of itself, for reports of a failure.
 
 use crate::operation::OperationKind;
-use dpor_explorer::{Location, ThreadId};
+// The standard maps keep their seeds in a thread-local, which is the explored program's.
+use dpor_explorer::keys::KeyMap;
+use dpor_explorer::{AccessKind, Footprint, Location, ThreadId};
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::Location as Caller;
@@ -48,6 +50,25 @@ pub struct StepReport {
     pub detail: String,
     /// The threads that it created.
     pub spawned: Vec<ThreadId>,
+    /// Values of objects before and after it, as far as they can be told.
+    pub values: Vec<Value>,
+    /// The locks that it has given back.
+    pub released: Vec<Location>,
+    /// The addresses of the blocks of the heap that it has freed.
+    pub freed: Vec<usize>,
+    /// The step, from 0, that has written what it read, sent what it received, or woken it.
+    pub reads_from: Option<u32>,
+}
+
+/// The value of an object before and after a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Value {
+    /// The object.
+    pub object: Location,
+    /// Its value before.
+    pub before: String,
+    /// Its value after.
+    pub after: String,
 }
 
 /// A thread of a traced execution.
@@ -79,7 +100,29 @@ pub struct BlockedReport {
     /// It is not blocked by itself, but would only repeat what it did.
     pub spinning: bool,
     /// Who holds the object, and where it was acquired, if that is known (traced executions).
-    pub holder: Option<(ThreadId, Option<Source>)>,
+    pub holders: Vec<(ThreadId, Option<Source>)>,
+}
+
+/// Something that happened to a block of the heap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BlockUse {
+    /// Whether it was freed then, or else allocated.
+    pub freed: bool,
+    /// In which step, from 0.
+    pub step: u32,
+    /// By whom.
+    pub thread: ThreadId,
+    /// Where in the source, if that is known.
+    pub source: Option<Source>,
+}
+
+/// Where and when something happened to a block of the heap.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    pub step: u32,
+    pub thread: ThreadId,
+    /// Return addresses, innermost first.
+    pub callers: Box<[usize]>,
 }
 
 /// Details of the steps of a traced execution.
@@ -89,6 +132,18 @@ pub(crate) struct StepTrace {
     holders: Vec<(Location, ThreadId, Option<Source>)>,
     /// Releases in the current step of what was acquired in the same step.
     released_at_once: Vec<(Location, ThreadId)>,
+    /// What the current step has acquired besides its object.
+    taken: Vec<Location>,
+    /// The locks that the current step has released.
+    released: Vec<Location>,
+    values: Vec<Value>,
+    freed: Vec<usize>,
+    /// The last known value of each object.
+    known: KeyMap<Location, String>,
+    /// The last step that has changed a location, and its kind.
+    writers: KeyMap<Location, (u32, OperationKind)>,
+    /// Locations that stand for threads.
+    threads: KeyMap<Location, ThreadId>,
     pub last: Option<StepReport>,
 }
 
@@ -103,6 +158,74 @@ impl StepTrace {
         let notes = self.notes.join(", ");
         self.notes.clear();
         notes
+    }
+
+    /// Notes the value that the object has now.
+    pub fn value(&mut self, object: Location, text: String) {
+        // As above.
+        let now = text.as_str().to_owned();
+        std::mem::forget(text);
+        match self.values.iter_mut().find(|value| value.object == object) {
+            Some(value) => value.after.clone_from(&now),
+            None => self.values.push(Value {
+                object,
+                before: self.known.get(&object).unwrap_or(&now).clone(),
+                after: now.clone(),
+            }),
+        }
+        self.known.insert(object, now);
+    }
+
+    /// The values that the step which has just ended found and left.
+    pub fn take_values(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.values)
+    }
+
+    /// Notes that the current step has freed a block of the heap.
+    pub fn frees(&mut self, block: usize) {
+        self.freed.push(block);
+    }
+
+    /// The blocks that the step which has just ended has freed.
+    pub fn take_freed(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.freed)
+    }
+
+    /// Notes that the current step acquires something that is not its object.
+    pub fn takes(&mut self, object: Location) {
+        self.taken.push(object);
+    }
+
+    /// Notes that the location stands for a thread.
+    pub fn stands_for(&mut self, object: Location, thread: ThreadId) {
+        self.threads.insert(object, thread);
+    }
+
+    /// The thread that the location stands for.
+    pub fn thread_of(&self, object: Location) -> Option<ThreadId> {
+        self.threads.get(&object).copied()
+    }
+
+    /// Notes what the step that has just ended has changed; says from which step it has what it read.
+    pub fn wrote(&mut self, step: u32, kind: OperationKind, object: Location, footprint: &Footprint) -> Option<u32> {
+        let accesses = footprint.accesses();
+        let sources = accesses.iter().filter_map(|access| {
+            let &(writer, by) = self.writers.get(&access.location)?;
+            (feeds(by, kind) && (!is_atomic(kind) || access.location == object)).then_some(writer)
+        });
+        let reads_from = sources.max();
+        for access in accesses.iter().filter(|access| access.kind != AccessKind::Read) {
+            self.writers.insert(access.location, (step, kind));
+        }
+        reads_from
+    }
+
+    /// Notes what the step that has just ended acquired besides its object; returns the locks that it has released.
+    pub fn end_step(&mut self, thread: ThreadId, source: Option<&Source>) -> Vec<Location> {
+        for object in std::mem::take(&mut self.taken) {
+            self.acquired(thread, object, source.cloned());
+        }
+        std::mem::take(&mut self.released)
     }
 
     /// Notes what the step that has just ended acquired.
@@ -120,6 +243,7 @@ impl StepTrace {
     }
 
     pub fn released(&mut self, thread: ThreadId, object: Location) {
+        self.released.push(object);
         match self.holders.iter().rposition(|&(o, t, _)| o == object && t == thread) {
             Some(at) => {
                 self.holders.remove(at);
@@ -128,10 +252,95 @@ impl StepTrace {
         }
     }
 
-    pub fn holder(&self, object: Location) -> Option<(ThreadId, Option<Source>)> {
-        self.holders
+    pub fn holders(&self, object: Location) -> Vec<(ThreadId, Option<Source>)> {
+        let of_it = self.holders.iter().filter(|&&(o, _, _)| o == object);
+        of_it.map(|(_, thread, source)| (*thread, source.clone())).collect()
+    }
+}
+
+fn is_atomic(kind: OperationKind) -> bool {
+    use OperationKind as K;
+    matches!(kind, K::Load | K::Store | K::Swap | K::CompareExchange | K::Rmw)
+}
+
+/// Says whether a step of the one kind can be what one of the other kind reads from, receives from, or is woken by.
+fn feeds(writer: OperationKind, reader: OperationKind) -> bool {
+    use OperationKind as K;
+    match reader {
+        K::Load | K::Swap | K::CompareExchange | K::Rmw => is_atomic(writer),
+        K::Recv | K::TryRecv | K::RecvTimeout => matches!(writer, K::Send | K::TrySend),
+        K::CondvarWake => matches!(writer, K::NotifyOne | K::NotifyAll),
+        K::Park | K::ParkTimeout => writer == K::Unpark,
+        K::SemaphoreWait | K::SemaphoreTryWait => writer == K::SemaphorePost,
+        K::FutexWoken => matches!(writer, K::FutexWake | K::FutexRequeue),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use OperationKind as K;
+
+    fn footprint(accesses: &[(u64, AccessKind)]) -> Footprint {
+        accesses
             .iter()
-            .find(|&&(o, _, _)| o == object)
-            .map(|(_, thread, source)| (*thread, source.clone()))
+            .map(|&(location, kind)| (Location(location), kind))
+            .collect()
+    }
+
+    #[test]
+    fn a_value_is_told_as_it_was_before_the_step_and_after() {
+        let mut trace = StepTrace::default();
+        let value = |before: &str, after: &str| Value {
+            object: Location(1),
+            before: before.into(),
+            after: after.into(),
+        };
+        trace.value(Location(1), "0".into());
+        assert_eq!(trace.take_values(), [value("0", "0")]);
+        trace.value(Location(1), "0".into());
+        trace.value(Location(1), "1".into());
+        assert_eq!(trace.take_values(), [value("0", "1")]);
+        // It has changed since, in a step that said nothing of it.
+        trace.value(Location(1), "2".into());
+        assert_eq!(trace.take_values(), [value("1", "2")]);
+        assert_eq!(trace.take_values(), []);
+    }
+
+    #[test]
+    fn what_is_read_is_from_the_last_step_that_wrote_it() {
+        let mut trace = StepTrace::default();
+        let (word, queue) = (
+            footprint(&[(1, AccessKind::Write)]),
+            footprint(&[(2, AccessKind::Write), (3, AccessKind::Write)]),
+        );
+        let read = footprint(&[(1, AccessKind::Read)]);
+        assert_eq!(trace.wrote(0, K::Load, Location(1), &read), None);
+        assert_eq!(trace.wrote(1, K::Store, Location(1), &word), None);
+        assert_eq!(trace.wrote(2, K::Load, Location(1), &read), Some(1));
+        assert_eq!(trace.wrote(3, K::Rmw, Location(1), &word), Some(1));
+        assert_eq!(trace.wrote(4, K::Load, Location(1), &read), Some(3));
+        assert_eq!(trace.wrote(5, K::Send, Location(9), &queue), None);
+        // A receive takes its slot; what another receive did to the head is not what it reads.
+        let slot = footprint(&[(3, AccessKind::Write), (4, AccessKind::Write)]);
+        assert_eq!(trace.wrote(6, K::Recv, Location(9), &slot), Some(5));
+        assert_eq!(
+            trace.wrote(7, K::Recv, Location(9), &footprint(&[(4, AccessKind::Write)])),
+            None
+        );
+    }
+
+    #[test]
+    fn who_waits_on_a_condition_gives_its_lock_back_and_takes_it_again() {
+        let mut trace = StepTrace::default();
+        let (waiter, lock) = (ThreadId(1), Location(1));
+        trace.acquired(waiter, lock, None);
+        trace.released(waiter, lock);
+        assert_eq!(trace.end_step(waiter, None), [lock]);
+        assert_eq!(trace.holders(lock), []);
+        trace.takes(lock);
+        assert_eq!(trace.end_step(waiter, None), []);
+        assert_eq!(trace.holders(lock), [(waiter, None)]);
     }
 }

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::ordering::{Orderings, WeakOrderings};
 use crate::output::Output;
 use crate::ownership::{self, Shares};
-use crate::report::Source;
+use crate::report::{BlockUse, Mark, Source, StepTrace};
 use crate::spin::Registers;
 use crate::state::{ExactStates, Symbols};
 use crate::thread::Record;
@@ -116,7 +116,7 @@ pub(crate) struct Runtime {
     pub find_leaks: bool,
     /// Addresses of what the checker holds for the program in this execution.
     pub held: Vec<usize>,
-    pub trace: Option<crate::report::StepTrace>,
+    pub trace: Option<StepTrace>,
     pub user_hook: Option<crate::panic::Hook>,
     /// A loop that is noticed is watched from then on, instead of starting again.
     pub learn_in_place: bool,
@@ -136,8 +136,12 @@ pub(crate) struct Runtime {
     pub hashed: u64,
     /// Memory for the next hash.
     pub scratch: Cell<Vec<u8>>,
-    /// In a traced execution, where the blocks of the heap were allocated: return addresses, innermost first.
-    pub allocations: KeyMap<usize, Box<[usize]>>,
+    /// In a traced execution, where the blocks of the heap were allocated.
+    pub allocations: KeyMap<usize, Mark>,
+    /// In a traced execution, where they were freed.
+    pub frees: KeyMap<usize, Mark>,
+    /// In a traced execution, the block that was freed wrongly, and where.
+    pub freed_wrongly: Option<(usize, Mark)>,
     /// The executable's symbols, once something was looked up.
     pub symbols: OnceCell<Symbols>,
     /// Fingerprints leave out the stacks.
@@ -164,6 +168,38 @@ impl Runtime {
                 column: 0,
             })
         })
+    }
+
+    /// Where the model thread stands that has called the checker.
+    fn mark(&self) -> Mark {
+        Mark {
+            step: self.steps.saturating_sub(1),
+            thread: self.current,
+            callers: backtrace(),
+        }
+    }
+
+    /// What is known of the block that was freed wrongly, in the order in which it happened.
+    pub fn wrong_free(&self) -> Vec<BlockUse> {
+        let Some((block, again)) = &self.freed_wrongly else {
+            return Vec::new();
+        };
+        let born = self.allocations.get(block).map(|mark| (false, mark));
+        let freed = self.frees.get(block).map(|mark| (true, mark));
+        let told = |(freed, mark): (bool, &Mark)| {
+            let place = self.frames(&mark.callers).find_map(|caller| caller.line);
+            BlockUse {
+                freed,
+                step: mark.step,
+                thread: mark.thread,
+                source: place.map(|(file, line)| Source {
+                    file: file.into(),
+                    line,
+                    column: 0,
+                }),
+            }
+        };
+        born.into_iter().chain(freed).chain([(true, again)]).map(told).collect()
     }
 
     /// The functions of the explored program among the callers, innermost first.
@@ -363,6 +399,51 @@ pub fn note(detail: impl FnOnce() -> String) {
     }
 }
 
+/// Tells of the value that an object has now, if there are words for it and the execution is being traced.
+#[inline]
+pub fn value_if(object: Location, text: impl FnOnce() -> Option<String>) {
+    tell(|trace, _| {
+        if let Some(text) = text() {
+            trace.value(object, text);
+        }
+    });
+}
+
+/// Tells of the value that an object has now, if the execution is being traced.
+#[inline]
+pub fn value(object: Location, text: impl FnOnce() -> String) {
+    value_if(object, || Some(text()));
+}
+
+/// Tells that the current step gives back a lock which is not the object of its operation, if the execution is being traced.
+#[inline]
+pub fn gives_back(object: Location) {
+    tell(|trace, thread| trace.released(thread, object));
+}
+
+/// Tells that the current step takes a lock which is not the object of its operation, if the execution is being traced.
+#[inline]
+pub fn takes(object: Location) {
+    tell(|trace, _| trace.takes(object));
+}
+
+/// Tells that a location stands for a thread in operations, if the execution is being traced.
+#[inline]
+pub fn stands_for(object: Location, thread: ThreadId) {
+    tell(|trace, _| trace.stands_for(object, thread));
+}
+
+#[inline]
+fn tell(what: impl FnOnce(&mut StepTrace, ThreadId)) {
+    if on_model_thread() && of_model(|runtime| runtime.trace.is_some()) {
+        on_model(|runtime| {
+            if let Some(trace) = &mut runtime.trace {
+                what(trace, runtime.current);
+            }
+        });
+    }
+}
+
 /// The options of the model; the defaults off model threads.
 pub fn options() -> Options {
     if on_model_thread() {
@@ -469,14 +550,15 @@ fn release_from<R>(
     let observed = !none && on_model_in_place(|runtime| runtime.refinements.is_observed(object));
     if observed {
         let accesses = [access_of(object, AccessKind::Write)];
+        // Where a destructor is called no caller says; a traced execution looks for it on the stack.
+        let caller = caller.filter(|_| of_model(|runtime| runtime.trace.is_none()));
         arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
     }
-    if of_model(|runtime| runtime.trace.is_some()) {
-        on_model(|runtime| {
-            if let Some(trace) = &mut runtime.trace {
-                trace.released(runtime.current, object);
-            }
-        });
+    if matches!(
+        kind,
+        OperationKind::Unlock | OperationKind::ReadUnlock | OperationKind::WriteUnlock
+    ) {
+        tell(|trace, thread| trace.released(thread, object));
     }
     apply()
 }
@@ -535,11 +617,27 @@ pub(crate) fn suspend() {
     unsafe { (*yielder).suspend(()) };
 }
 
-/// Notes where the explored program allocates a block.
-pub(crate) fn note_allocation(block: usize) {
-    on_model(|runtime| {
-        runtime.allocations.insert(block, backtrace());
-    });
+/// Notes where the explored program allocates or frees a block.
+pub(crate) fn note_block(block: usize, freed: bool) {
+    if on_model_thread() {
+        on_model(|runtime| {
+            let mark = runtime.mark();
+            if let Some(trace) = runtime.trace.as_mut().filter(|_| freed) {
+                trace.frees(block);
+            }
+            match freed {
+                true => runtime.frees.insert(block, mark),
+                false => runtime.allocations.insert(block, mark),
+            };
+        });
+    }
+}
+
+/// Notes where the explored program frees what is no live block.
+pub(crate) fn note_wrong_free(block: usize) {
+    if of_model(|runtime| runtime.trace.is_some()) {
+        on_model(|runtime| runtime.freed_wrongly = Some((block, runtime.mark())));
+    }
 }
 
 /// Where the model thread stands that has called the checker: return addresses, innermost first.

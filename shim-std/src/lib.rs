@@ -62,6 +62,8 @@ pub mod process;
 #[cfg(not(dpor))]
 mod share;
 #[cfg(not(dpor))]
+mod show;
+#[cfg(not(dpor))]
 pub mod sync;
 #[cfg(not(dpor))]
 pub mod task;

@@ -17,9 +17,9 @@ mod seed;
 
 pub use config::{Config, Limits, Mode};
 pub use message::{
-    BlockedThread, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder, LabelReport, Message, MessageError,
-    OutputStream, PairReport, PartingReport, SharingReport, Simplified, SourceLocation, StepReport, ThreadReport,
-    Verdict, WeakReport,
+    BlockReport, BlockedThread, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder, LabelReport, Message,
+    MessageError, OutputStream, PairReport, PanicReport, PartingReport, SharingReport, Simplified, SourceLocation,
+    StepReport, ThreadReport, ValueReport, Verdict, WeakReport,
 };
 pub use schedule::{AttachError, Crash, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot};
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};

@@ -178,7 +178,7 @@ pub struct ThreadReport {
 }
 
 /// A step of a replay.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReport {
     /// The number of the step, from 0.
     pub index: u64,
@@ -190,12 +190,65 @@ pub struct StepReport {
     pub operation: String,
     /// The object, such as `mutex#1`; empty for operations without one.
     pub object: String,
+    /// What people call the object: the path of a static, or what stands for it in the source.
+    pub object_name: Option<String>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
     /// What it did, such as `0 → 1`.
     pub detail: Option<String>,
     /// The step before was another thread's.
     pub switched: bool,
+    /// And that thread could have gone on.
+    pub preempted: bool,
+    /// The number, from 0, of the step that has written what it read, sent what it received, or woken it.
+    pub reads_from: Option<u64>,
+    /// Values of objects before and after it, of those for which there are words.
+    pub values: Vec<ValueReport>,
+    /// The locks that it has given back, by the names that steps have in `object`.
+    pub released: Vec<String>,
+    /// The blocks of memory that it has freed, as pointers are printed.
+    pub freed: Vec<String>,
+}
+
+/// The value of an object before and after a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueReport {
+    /// The object, as in [`StepReport::object`].
+    pub object: String,
+    /// Its value before.
+    pub before: String,
+    /// Its value after.
+    pub after: String,
+}
+
+/// A panic of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PanicReport {
+    /// The thread.
+    pub thread: u32,
+    /// Its name, if the program gave it one.
+    pub thread_name: Option<String>,
+    /// The number of the step in which it has happened, from 0.
+    pub step: u64,
+    /// Its message.
+    pub message: String,
+    /// Where it has happened.
+    pub location: Option<SourceLocation>,
+}
+
+/// What has happened to a block of memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockReport {
+    /// It was freed; otherwise allocated.
+    pub freed: bool,
+    /// The number of the step, from 0.
+    pub step: u64,
+    /// The thread.
+    pub thread: u32,
+    /// Its name, if the program gave it one.
+    pub thread_name: Option<String>,
+    /// Where, if that is known.
+    pub location: Option<SourceLocation>,
 }
 
 /// Two orders of the same steps that lead to different states.
@@ -310,7 +363,7 @@ pub struct WeakReport {
 }
 
 /// What failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureReport {
     /// A short, stable name of the kind of failure, such as `panic` or `deadlock`.
     pub kind: String,
@@ -324,12 +377,16 @@ pub struct FailureReport {
     pub location: Option<SourceLocation>,
     /// Every thread that waits, for deadlocks and the like.
     pub blocked: Vec<BlockedThread>,
+    /// The panics of the failing execution, in order. Only in a replay.
+    pub panics: Vec<PanicReport>,
+    /// Of a wrong free: what has happened to the block, that last. Only in a replay.
+    pub block: Vec<BlockReport>,
     /// What the failing execution printed.
     pub output: String,
 }
 
 /// A thread that waits for something that does not come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedThread {
     /// The thread.
     pub thread: u32,
@@ -339,6 +396,8 @@ pub struct BlockedThread {
     pub operation: String,
     /// The object it waits for; empty for operations without one.
     pub object: String,
+    /// As in [`StepReport::object_name`].
+    pub object_name: Option<String>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
     /// Who has what it waits for.
@@ -415,7 +474,11 @@ impl fmt::Display for BlockedThread {
             write!(f, " at {location}")?;
         }
         for holder in &self.held_by {
-            f.write_str(", held by ")?;
+            f.write_str(if self.operation == "join" {
+                ", which is the end of "
+            } else {
+                ", held by "
+            })?;
             thread_name(f, holder.thread, holder.thread_name.as_deref())?;
             if let Some(location) = &holder.location {
                 write!(f, " since {location}")?;
@@ -508,6 +571,7 @@ mod tests {
                 location: Some(place.clone()),
                 detail: None,
                 switched: true,
+                ..StepReport::default()
             }),
             Message::Pair(PairReport {
                 common: 4,
@@ -561,8 +625,10 @@ mod tests {
                             thread_name: None,
                             location: Some(place),
                         }],
+                        ..BlockedThread::default()
                     }],
                     output: String::new(),
+                    ..FailureReport::default()
                 })),
                 seed: None,
             },
@@ -590,6 +656,7 @@ mod tests {
             location: place(3),
             detail: Some("→ 0".into()),
             switched: true,
+            ..StepReport::default()
         };
         assert_eq!(step.to_string(), "t1 (w)  load atomic#1  → 0  a.rs:3:9");
         let failure = FailureReport {
@@ -609,8 +676,10 @@ mod tests {
                     thread_name: None,
                     location: place(5),
                 }],
+                ..BlockedThread::default()
             }],
             output: "hello".into(),
+            ..FailureReport::default()
         };
         assert_eq!(
             failure.to_string(),

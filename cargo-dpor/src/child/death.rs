@@ -116,6 +116,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         location: None,
         blocked: Vec::new(),
         output: String::new(),
+        ..FailureReport::default()
     });
     outcome.seed = match &order.mode {
         Mode::Replay { seed } | Mode::Simplify { seed, .. } => Some(seed.clone()),

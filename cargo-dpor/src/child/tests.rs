@@ -172,7 +172,8 @@ fakes! {
             location: None,
             detail: detail.map(String::from),
             switched: true,
-        };
+..StepReport::default()
+};
         fake.say(Message::Step(step(None)));
         fake.say(Message::Step(step(Some("taken"))));
         fake.say(Message::Diverged { step: 3, expected: "lock".into(), met: "load".into() });

@@ -64,20 +64,20 @@ pub(crate) fn set_fault_hook(hook: fn(HeapFault, usize)) {
     FAULT_HOOK.store(hook as usize, Relaxed);
 }
 
-/// The function to call with each block that the program allocates, or 0.
+/// The function to call with each block that the program allocates or frees, or 0.
 #[unsafe(link_section = ".dpor.data")]
 static TRACE_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called with the address of each block that the explored program allocates. It runs on the stack of whoever
-/// allocates, and must not allocate as the program does.
-pub(crate) fn set_trace_hook(hook: Option<fn(usize)>) {
+/// Sets what is called with the address of each block that the explored program allocates or, as the other value says, frees. It
+/// runs on the stack of whoever does so, and must not allocate as the program does.
+pub(crate) fn set_trace_hook(hook: Option<fn(usize, bool)>) {
     TRACE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
 }
 
 #[cold]
-fn trace(hook: usize, block: usize) {
+fn trace(hook: usize, block: usize, freed: bool) {
     // SAFETY: only `set_trace_hook` writes the static, and only functions of this type.
-    unsafe { std::mem::transmute::<usize, fn(usize)>(hook)(block) };
+    unsafe { std::mem::transmute::<usize, fn(usize, bool)>(hook)(block, freed) };
 }
 
 #[cold]
@@ -180,7 +180,7 @@ fn hand_out(record: &mut Record, block: usize, end: usize, layout: Layout) -> *m
     record.last = block;
     let traced = TRACE_HOOK.load(Relaxed);
     if traced != 0 {
-        trace(traced, block);
+        trace(traced, block, false);
     }
     // SAFETY: `cursor <= block - HEADER` and `block <= end`, all in the free part of the thread's arena.
     unsafe {
@@ -232,6 +232,10 @@ fn free(block: usize) {
         return free_wrongly(block, header.magic);
     }
     header.magic = FREED;
+    let traced = TRACE_HOOK.load(Relaxed);
+    if traced != 0 {
+        trace(traced, block, true);
+    }
     // SAFETY: a live block of that size starts here, and its owner has given it up.
     unsafe { wipe(block, header.size, FREED_FILL) };
 }

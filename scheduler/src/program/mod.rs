@@ -114,7 +114,7 @@ impl Program {
         runtime.trace = Some(StepTrace::default());
         runtime.learn_in_place = true;
         runtime.refinements.hashing = true;
-        arena::set_trace_hook(Some(runtime::note_allocation));
+        arena::set_trace_hook(Some(runtime::note_block));
         runtime.spin_blocks = false;
     }
 
@@ -318,6 +318,8 @@ impl System for Program {
         let runtime = Self::runtime();
         runtime.clean = runtime.comparing || runtime.refinements.hashing;
         runtime.allocations.clear();
+        runtime.frees.clear();
+        runtime.freed_wrongly = None;
         interpose::forget_files();
         queue::forget_all();
         runtime.output.clear();
@@ -462,6 +464,9 @@ fn heap_fault(fault: HeapFault, address: usize) {
     }
     match fault {
         HeapFault::Exhausted => runtime::unsupported(&message),
-        _ => runtime::fail(kind, message),
+        _ => {
+            runtime::note_wrong_free(address);
+            runtime::fail(kind, message)
+        }
     }
 }

@@ -5,11 +5,32 @@ use crate::label::Label;
 use crate::operation::OperationKind;
 use crate::output::Output;
 use crate::panic::PanicRecord;
-use crate::report::{BlockedReport, Source, StepReport, ThreadReport};
+use crate::report::{BlockUse, BlockedReport, Source, StepReport, ThreadReport};
+use crate::state::Symbols;
 use crate::thread::Record;
-use dpor_explorer::{Status, ThreadId};
+use dpor_explorer::{Location, Status, ThreadId};
 
 impl Program {
+    /// In a traced execution, the thread that a location stands for.
+    pub fn thread_of(&self, object: Location) -> Option<ThreadId> {
+        let trace = Self::runtime().trace.as_ref();
+        trace.and_then(|trace| trace.thread_of(object))
+    }
+
+    /// The path of the static at a location.
+    pub fn static_name(&self, object: Location) -> Option<String> {
+        let address = (object.0 & ((1 << 48) - 1)) as usize;
+        let runtime = Self::runtime();
+        runtime.statics.filter(|statics| statics.contains(address))?;
+        let (name, _) = runtime.symbols.get_or_init(Symbols::of_executable).item(address)?;
+        Some(name)
+    }
+
+    /// In a traced execution that has ended because a block was freed wrongly: what happened to the block.
+    pub fn wrong_free(&self) -> Vec<BlockUse> {
+        Self::runtime().wrong_free()
+    }
+
     /// What the last step of a traced execution did.
     pub fn last_step(&self) -> Option<StepReport> {
         Self::runtime().trace.as_ref().and_then(|trace| trace.last.clone())
@@ -76,7 +97,11 @@ impl Program {
                 object: operation.object,
                 source: runtime.source(record),
                 spinning: record.spin.awaiting().is_some(),
-                holder: runtime.trace.as_ref().and_then(|trace| trace.holder(operation.object)),
+                holders: match (&runtime.trace, self.thread_of(operation.object)) {
+                    (Some(_), Some(thread)) if operation.kind == OperationKind::Join => vec![(thread, None)],
+                    (Some(trace), _) => trace.holders(operation.object),
+                    (None, _) => Vec::new(),
+                },
             }
         };
         blocked.map(report).collect()

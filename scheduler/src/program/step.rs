@@ -125,10 +125,14 @@ fn report_step(runtime: &mut Runtime, thread: ThreadId, kind: OperationKind, obj
         kind,
         K::Lock | K::TryLock | K::ReadLock | K::TryReadLock | K::WriteLock | K::TryWriteLock
     );
+    let index = runtime.steps.saturating_sub(1);
     let Some(trace) = &mut runtime.trace else { return };
+    let reads_from = trace.wrote(index, kind, object, &runtime.step.footprint);
     if acquires && changes {
         trace.acquired(thread, object, source.clone());
     }
+    let released = trace.end_step(thread, source.as_ref());
+    let (values, freed) = (trace.take_values(), trace.take_freed());
     let detail = trace.take_notes();
     let spawned = runtime.step.spawned.to_vec();
     trace.last = Some(StepReport {
@@ -138,5 +142,9 @@ fn report_step(runtime: &mut Runtime, thread: ThreadId, kind: OperationKind, obj
         source,
         detail,
         spawned,
+        values,
+        released,
+        freed,
+        reads_from,
     });
 }

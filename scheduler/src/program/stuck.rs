@@ -1,6 +1,7 @@
 //! Executions in which nobody can run.
 
 use super::{Program, bring_up_to_date};
+use crate::operation::OperationKind;
 use crate::report::BlockedReport;
 use crate::spin::Awaiting;
 use crate::state;
@@ -118,7 +119,11 @@ pub(super) fn failure(blocked: &[BlockedReport]) -> Failure {
         if let Some(source) = &thread.source {
             let _ = write!(message, " {source}");
         }
-        if let Some((holder, source)) = &thread.holder {
+        let holders: &[_] = match thread.kind {
+            OperationKind::Join => &[],
+            _ => &thread.holders,
+        };
+        for (holder, source) in holders {
             let _ = write!(message, ", held by {holder}");
             if let Some(source) = source {
                 let _ = write!(message, " since {source}");

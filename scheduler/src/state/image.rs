@@ -159,7 +159,10 @@ impl StateImage {
         let mut copying = Copying(Vec::new());
         visit(runtime, &mut copying);
         let allocations = &runtime.allocations;
-        let mut allocations: Vec<_> = allocations.iter().map(|(block, from)| (*block, from.clone())).collect();
+        let mut allocations: Vec<_> = allocations
+            .iter()
+            .map(|(block, mark)| (*block, mark.callers.clone()))
+            .collect();
         allocations.sort_unstable();
         StateImage {
             parts: copying.0,

@@ -144,7 +144,7 @@ fn describe(runtime: &Runtime, leaked: &[Range<usize>]) -> String {
     let mut groups: Vec<Group> = Vec::new();
     for block in leaked {
         // Known in a traced execution only.
-        let Some(from) = runtime.allocations.get(&block.start) else {
+        let Some(from) = runtime.allocations.get(&block.start).map(|mark| &mark.callers) else {
             continue;
         };
         let symbols = symbols.get_or_insert_with(Symbols::of_executable);

@@ -110,6 +110,8 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         hashed: _,
         scratch: _,
         allocations: _,
+        frees: _,
+        freed_wrongly: _,
         symbols: _,
         #[cfg(feature = "faults")]
         coarse,

@@ -64,7 +64,7 @@ impl Symbols {
     }
 
     /// The item at the address, and how far into it the address is.
-    pub(super) fn item(&self, address: usize) -> Option<(String, usize)> {
+    pub(crate) fn item(&self, address: usize) -> Option<(String, usize)> {
         let address = address.checked_sub(self.bias)?;
         let after = self.known.partition_point(|(range, _)| range.start <= address);
         let (range, name) = self.known[..after]

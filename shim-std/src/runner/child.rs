@@ -1,7 +1,7 @@
 //! The test process's end of the conversation with `cargo dpor`.
 
 use super::body::Body;
-use super::describe::{self, Objects};
+use super::describe::{self, Objects, Panics};
 use super::journal::Journaled;
 use super::sharing::Sharing;
 use super::simplify::{self, Task};
@@ -10,8 +10,8 @@ use dpor_explorer::{
     End, Explorer, Limits, Observer, Report, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
 };
 use dpor_protocol::{
-    Config, Counts, Message, Mode, OutputStream, Phase, Seed, SeedStep, SharedSchedule, SourceLocation, StepReport,
-    ThreadReport,
+    Config, Counts, FailureReport, Message, Mode, OutputStream, Phase, Seed, SeedStep, SharedSchedule, SourceLocation,
+    StepReport, ThreadReport,
 };
 use dpor_scheduler::{Crash, OperationKind, Options, Program, program};
 use std::fs::File;
@@ -381,11 +381,7 @@ impl std::fmt::Display for Astray {
 }
 
 /// Runs the schedule of a seed; returns the failure in which it ends.
-pub(crate) fn follow(
-    seed: &Seed,
-    body: Body,
-    tell: &mut dyn FnMut(Event),
-) -> Result<dpor_protocol::FailureReport, Box<Astray>> {
+pub(crate) fn follow(seed: &Seed, body: Body, tell: &mut dyn FnMut(Event)) -> Result<FailureReport, Box<Astray>> {
     let options = Options {
         spurious_wakeups: seed.spurious_wakeups,
         spurious_cas: seed.spurious_cas,
@@ -405,7 +401,7 @@ fn follow_in(
     mut program: Program,
     mut run: impl FnMut(&mut Program, dpor_explorer::Transition, u8, &mut Step) -> Result<(), Stop>,
     tell: &mut dyn FnMut(Event),
-) -> Result<dpor_protocol::FailureReport, Box<Astray>> {
+) -> Result<FailureReport, Box<Astray>> {
     let mut objects = Objects::default();
     program.trace();
     program.find_leaks(seed.leaks);
@@ -431,7 +427,8 @@ fn follow_in(
         }
         known = known.max(threads.len());
     };
-    let mut previous = None;
+    let mut previous: Option<ThreadId> = None;
+    let mut panics = Panics::default();
     let mut step = Step::default();
     for (index, &SeedStep { transition, operation }) in (0u64..).zip(&seed.steps) {
         let switched = previous != Some(transition.thread);
@@ -457,6 +454,7 @@ fn follow_in(
         if !enabled {
             return diverged(format!("`{kind}`{place}, which cannot go on"));
         }
+        let preempted = previous.is_some_and(|thread| switched && could_go_on(&mut program, thread));
         tell(Event::Next(describe::next(
             &program,
             transition.thread,
@@ -466,13 +464,17 @@ fn follow_in(
         step.clear();
         let result = run(&mut program, transition, operation, &mut step);
         announce(&program, tell);
+        panics.look(&program, index);
         if let Some(report) = describe::step(&program, &mut objects, index, switched) {
-            tell(Event::Step(report));
+            tell(Event::Step(StepReport { preempted, ..report }));
         }
         match result {
             Ok(()) => {}
             Err(Stop::Failed(failure) | Stop::Unsupported(failure)) => {
-                return Ok(describe::failure(&program, &failure, &mut objects));
+                return Ok(FailureReport {
+                    panics: panics.take(),
+                    ..describe::failure(&program, &failure, &mut objects)
+                });
             }
             Err(Stop::Refine) => return diverged("a release that had not been observed".to_owned()),
         }
@@ -490,7 +492,10 @@ fn follow_in(
             Some((ThreadId(u32::try_from(thread).ok()?), alternative))
         }) else {
             return match program.finish() {
-                Err(failure) => Ok(describe::failure(&program, &failure, &mut objects)),
+                Err(failure) => Ok(FailureReport {
+                    panics: panics.take(),
+                    ..describe::failure(&program, &failure, &mut objects)
+                }),
                 Ok(()) => Err(Box::new(Astray::NoFailure)),
             };
         };
@@ -501,6 +506,18 @@ fn follow_in(
         }
     }
     Err(Box::new(Astray::NoFailure))
+}
+
+/// Says whether the thread can run, and does not just give way to others.
+fn could_go_on(program: &mut Program, thread: ThreadId) -> bool {
+    let enabled = matches!(program.threads().get(thread.index()), Some(Status::Enabled(_)));
+    enabled && !gives_way(program, thread)
+}
+
+/// Says whether the thread's pending operation is there to let others run.
+pub(super) fn gives_way(program: &Program, thread: ThreadId) -> bool {
+    let pending = program.pending_operation(thread);
+    matches!(pending, Some((OperationKind::Yield | OperationKind::SpinLoop, _)))
 }
 
 /// So many steps are run after the end of a schedule.

@@ -2,11 +2,16 @@
 
 use super::coverage::Shortfall;
 use dpor_explorer::Failure;
-use dpor_protocol::{BlockedThread, FailureReport, Holder, LabelReport, SourceLocation, StepReport};
+use dpor_protocol::{
+    BlockReport, BlockedThread, FailureReport, Holder, LabelReport, PanicReport, SourceLocation, StepReport,
+    ValueReport,
+};
 use dpor_scheduler::label::Label;
+use dpor_scheduler::panic::PanicRecord;
+use dpor_scheduler::report::BlockUse;
 use dpor_scheduler::{Location, OperationKind, Program, ThreadId};
 
-/// Names for objects: their kind, and a number in order of first use.
+/// Names for objects: their kind, and a number in order of first use. Threads have theirs.
 #[derive(Default)]
 pub(crate) struct Objects {
     names: Vec<(Location, String)>,
@@ -14,13 +19,25 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    pub fn name(&mut self, object: Location, kind: OperationKind) -> String {
-        let class = class(kind);
+    pub fn name(&mut self, program: &Program, object: Location, kind: OperationKind) -> String {
+        if let Some(thread) = program.thread_of(object) {
+            return thread.to_string();
+        }
+        self.name_in(object, class(kind))
+    }
+
+    /// The name of an object, if it was the object of an operation.
+    fn known(&self, object: Location) -> Option<String> {
+        let known = self.names.iter().find(|(known, _)| *known == object);
+        known.map(|(_, name)| name.clone())
+    }
+
+    fn name_in(&mut self, object: Location, class: &'static str) -> String {
         if object == Location(0) || class.is_empty() {
             return String::new();
         }
-        if let Some((_, name)) = self.names.iter().find(|(known, _)| *known == object) {
-            return name.clone();
+        if let Some(name) = self.known(object) {
+            return name;
         }
         if !self.counts.iter().any(|(known, _)| *known == class) {
             self.counts.push((class, 0));
@@ -80,18 +97,38 @@ pub(super) fn place(source: Option<dpor_scheduler::report::Source>) -> Option<So
     })
 }
 
+/// The place, unless it is one of the facades' own, of which the program knows nothing.
+pub(super) fn place_of_program(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
+    place(source).filter(|place| !place.file.starts_with("shim-std/src/"))
+}
+
 /// The step that the program has just run.
 pub(crate) fn step(program: &Program, objects: &mut Objects, index: u64, switched: bool) -> Option<StepReport> {
     let step = program.last_step()?;
+    let object = objects.name(program, step.object, step.kind);
+    let values = step.values.into_iter().map(|value| ValueReport {
+        object: objects.name_in(value.object, "object"),
+        before: value.before,
+        after: value.after,
+    });
+    let values = values.collect();
+    // A flag such as that of a poisoned lock is none that was taken.
+    let released = step.released.into_iter().filter_map(|lock| objects.known(lock));
     Some(StepReport {
         index,
         thread: step.thread.0,
         thread_name: program.thread_name(step.thread),
         operation: step.kind.to_string(),
-        object: objects.name(step.object, step.kind),
-        location: place(step.source),
+        object_name: program.static_name(step.object).filter(|_| !object.is_empty()),
+        object,
+        location: place_of_program(step.source),
         detail: Some(step.detail).filter(|detail| !detail.is_empty()),
         switched,
+        preempted: false,
+        reads_from: step.reads_from.map(u64::from),
+        released: released.collect(),
+        freed: step.freed.iter().map(|block| format!("{block:#x}")).collect(),
+        values,
     })
 }
 
@@ -103,10 +140,9 @@ pub(crate) fn next(program: &Program, thread: ThreadId, index: u64, switched: bo
         thread: thread.0,
         thread_name: program.thread_name(thread),
         operation: pending.as_ref().map_or_else(String::new, |(kind, _)| kind.to_string()),
-        object: String::new(),
         location: place(pending.and_then(|(_, source)| source)),
-        detail: None,
         switched,
+        ..StepReport::default()
     }
 }
 
@@ -125,11 +161,8 @@ pub(crate) fn shortfall(shortfall: Shortfall) -> FailureReport {
     FailureReport {
         kind: shortfall.failure.kind.to_owned(),
         message: shortfall.failure.message,
-        thread: None,
-        thread_name: None,
         location: place(Some(shortfall.required)),
-        blocked: Vec::new(),
-        output: String::new(),
+        ..FailureReport::default()
     }
 }
 
@@ -165,10 +198,11 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
                 thread: thread.thread.0,
                 thread_name: program.thread_name(thread.thread),
                 operation: thread.kind.to_string(),
-                object: objects.name(thread.object, thread.kind),
+                object: objects.name(program, thread.object, thread.kind),
+                object_name: program.static_name(thread.object),
                 location: place(thread.source),
                 held_by: thread
-                    .holder
+                    .holders
                     .into_iter()
                     .map(|(holder, source)| Holder {
                         thread: holder.0,
@@ -178,6 +212,59 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
                     .collect(),
             })
             .collect(),
+        panics: Vec::new(),
+        block: program
+            .wrong_free()
+            .into_iter()
+            .map(|what| block(program, what))
+            .collect(),
         output: program.output().iter().map(|piece| piece.text.as_str()).collect(),
+    }
+}
+
+/// What has happened to a block of memory.
+fn block(program: &Program, what: BlockUse) -> BlockReport {
+    BlockReport {
+        freed: what.freed,
+        step: what.step.into(),
+        thread: what.thread.0,
+        thread_name: program.thread_name(what.thread),
+        location: place(what.source),
+    }
+}
+
+/// The panics of an execution, as they come.
+#[derive(Default)]
+pub(crate) struct Panics {
+    known: Vec<(ThreadId, PanicRecord)>,
+    reports: Vec<PanicReport>,
+}
+
+impl Panics {
+    /// Notes what is new after a step. A thread may have run in the step of its creator.
+    pub fn look(&mut self, program: &Program, step: u64) {
+        for thread in program.thread_reports() {
+            let Some(panic) = program.last_panic(thread.id) else {
+                continue;
+            };
+            let new = (thread.id, panic);
+            if self.known.contains(&new) {
+                continue;
+            }
+            let location = new.1.location.clone();
+            self.reports.push(PanicReport {
+                thread: thread.id.0,
+                thread_name: thread.name,
+                step,
+                message: new.1.message.clone(),
+                location: location.map(|(file, line, column)| SourceLocation { file, line, column }),
+            });
+            self.known.push(new);
+        }
+    }
+
+    /// All of them, in order.
+    pub fn take(&mut self) -> Vec<PanicReport> {
+        std::mem::take(&mut self.reports)
     }
 }

@@ -6,7 +6,7 @@
 mod forked;
 
 use super::body::Body;
-use super::child::{Parent, incomplete};
+use super::child::{Parent, gives_way, incomplete};
 use super::describe;
 use super::journal::Journaled;
 use super::seed_of;
@@ -159,7 +159,7 @@ fn choice<'a>(trials: &mut impl Reach<'a>, run: &Run, at: usize, instead: Transi
         thread: instead.thread.0,
         thread_name: program.thread_name(instead.thread),
         operation: kind.to_string(),
-        location: describe::place(source),
+        location: describe::place_of_program(source),
         alternative: instead.alternative,
         same_thread: instead.thread == run.points[at].taken.thread,
     }
@@ -215,8 +215,7 @@ impl Judge<Journaled> for Teller<'_> {
     }
 
     fn gives_way(&self, system: &Journaled, thread: ThreadId) -> bool {
-        let pending = system.program.pending_operation(thread);
-        matches!(pending, Some((OperationKind::Yield | OperationKind::SpinLoop, _)))
+        gives_way(&system.program, thread)
     }
 
     fn found(&mut self, system: &mut Journaled, run: &Run) {

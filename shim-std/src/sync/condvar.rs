@@ -11,8 +11,8 @@
 use super::mutex::{MutexGuard, RawMutex};
 use super::poison::map_result;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note,
-    on_model_thread, options, perform, time,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, gives_back, location,
+    note, on_model_thread, options, perform, takes, time,
 };
 use std::cell::Cell;
 use std::fmt;
@@ -81,7 +81,9 @@ impl Condvar {
     /// If the mutex is poisoned afterwards; the error holds the guard.
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        guard.tell();
         self.wait_raw(guard.raw(), None);
+        guard.tell();
         if guard.is_poisoned() {
             Err(PoisonError::new(guard))
         } else {
@@ -125,7 +127,9 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        guard.tell();
         let result = WaitTimeoutResult(self.wait_raw(guard.raw(), Some(dur)));
+        guard.tell();
         if guard.is_poisoned() {
             Err(PoisonError::new((guard, result)))
         } else {
@@ -289,6 +293,7 @@ impl Condvar {
             |_| {
                 self.enqueue(&waiter);
                 mutex.give();
+                gives_back(mutex.location());
             },
         );
 
@@ -316,6 +321,7 @@ impl Condvar {
             if alternative == 0 {
                 access(waiter.location(), AccessKind::Read);
                 mutex.take();
+                takes(mutex.location());
             } else {
                 self.leave(&waiter);
             }

@@ -1,6 +1,7 @@
 //! `std::sync::Mutex`.
 
 use super::poison::{Flag, Panicking};
+use crate::show::tell_value;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, observe,
     perform, release,
@@ -140,11 +141,18 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn guard(&self) -> LockResult<MutexGuard<'_, T>> {
+        self.tell();
         self.poison.judge(MutexGuard {
             lock: self,
             panicking: self.poison.enter(),
             not_send: PhantomData,
         })
+    }
+
+    /// Tells of the data, for reports. The caller has the lock.
+    pub(super) fn tell(&self) {
+        // SAFETY: who has the lock has the data.
+        tell_value(self.raw.location(), unsafe { &*self.data.get() });
     }
 
     /// Whether the mutex is poisoned.
@@ -210,6 +218,11 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         &self.lock.raw
     }
 
+    /// Tells of the data, for reports.
+    pub(super) fn tell(&self) {
+        self.lock.tell();
+    }
+
     pub(super) fn is_poisoned(&self) -> bool {
         self.lock.poison.get()
     }
@@ -233,6 +246,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
+        self.lock.tell();
         self.lock.poison.leave(&self.panicking);
         self.lock.raw.unlock();
     }

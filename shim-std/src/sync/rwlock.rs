@@ -4,6 +4,7 @@
 //! twice. Readers coming and going are `Update`s of the lock, so they commute with each other.
 
 use super::poison::{Flag, Panicking};
+use crate::show::tell_value;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, observe,
     perform, release,
@@ -207,6 +208,12 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
+    /// Tells of the data, for reports. The caller has the lock.
+    fn tell(&self) {
+        // SAFETY: who has the lock may read the data.
+        tell_value(self.raw.location(), unsafe { &*self.data.get() });
+    }
+
     fn read_guard(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         // SAFETY: `UnsafeCell::get` never returns null.
         let data = unsafe { NonNull::new_unchecked(self.data.get()) };
@@ -299,6 +306,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
+        self.lock.tell();
         self.lock.poison.leave(&self.panicking);
         self.lock.raw.unlock_write();
     }

@@ -2,7 +2,7 @@
 
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note,
-    on_model_thread, options, perform, time,
+    on_model_thread, options, perform, stands_for, time,
 };
 use std::ffi::CString;
 use std::fmt;
@@ -75,6 +75,12 @@ impl Thread {
                 exited,
             }),
         }
+    }
+
+    /// Tells a report whose handle this is.
+    pub(super) fn tell(&self, id: dpor_scheduler::ThreadId) {
+        stands_for(self.location(), id);
+        stands_for(location(&self.inner.exited), id);
     }
 
     pub(super) fn set_id(&self, id: ThreadId) {

@@ -129,6 +129,7 @@ where
     let native = if model {
         let id = dpor_scheduler::thread::spawn(body, name, stack_size);
         thread.set_id(ThreadId::of_model(id));
+        thread.tell(id);
         None
     } else {
         let mut builder = real::Builder::new();

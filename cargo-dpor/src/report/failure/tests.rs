@@ -44,6 +44,7 @@ fn step(index: u64, thread: u32, operation: &str, object: &str, line: u32, detai
         location: at(line),
         detail: (!detail.is_empty()).then(|| detail.into()),
         switched: false,
+        ..StepReport::default()
     }
 }
 
@@ -56,6 +57,7 @@ fn failure(kind: &str, message: &str) -> FailureReport {
         location: None,
         blocked: vec![],
         output: String::new(),
+        ..FailureReport::default()
     }
 }
 
@@ -109,6 +111,7 @@ fn deadlock() -> Outcome {
             thread_name: None,
             location: at(since),
         }],
+        ..BlockedThread::default()
     };
     let report = FailureReport {
         blocked: vec![blocked(0, "mutex#2", 9, 1, 5), blocked(1, "mutex#1", 6, 0, 8)],

@@ -17,6 +17,7 @@ fn step(index: u64, thread: u32) -> StepReport {
         }),
         detail: None,
         switched: true,
+        ..StepReport::default()
     }
 }
 

@@ -16,7 +16,7 @@ pub use std::sync::atomic::Ordering;
 
 use dpor_scheduler::{
     AccessKind, Guard, Location, Operation, OperationKind, Orderings, access_of, atomic_access, note, on_model_thread,
-    options, perform, point,
+    options, perform, point, value,
 };
 use std::fmt::Debug;
 
@@ -92,13 +92,20 @@ fn begin_weak(at: Location) -> (bool, bool) {
     (true, perform(&operation, |alternative| alternative == 1))
 }
 
-fn did_read<V: Debug>(at: Location, order: Ordering, value: V) {
+fn did_read<V: Debug>(at: Location, order: Ordering, found: V) {
     atomic_access(at, AccessKind::Read, order.into());
-    note(|| format!("{value:?}"));
+    value(at, || format!("{found:?}"));
+    note(|| format!("{found:?}"));
 }
 
 fn did_write<V: Debug>(at: Location, order: Ordering, old: V, new: V) {
     atomic_access(at, AccessKind::Write, order.into());
+    changed(at, old, new);
+}
+
+fn changed<V: Debug>(at: Location, old: V, new: V) {
+    value(at, || format!("{old:?}"));
+    value(at, || format!("{new:?}"));
     note(|| format!("{old:?} → {new:?}"));
 }
 
@@ -110,7 +117,7 @@ fn did_modify<V: Debug + PartialEq>(at: Location, orderings: Orderings, old: V, 
         AccessKind::Write
     };
     atomic_access(at, kind, orderings);
-    note(|| format!("{old:?} → {new:?}"));
+    changed(at, old, new);
 }
 
 fn did_exchange<V: Debug + PartialEq>(
@@ -127,6 +134,7 @@ fn did_exchange<V: Debug + PartialEq>(
         Ok(old) => did_modify(at, orderings, old, new),
         Err(current) => {
             atomic_access(at, AccessKind::Read, orderings);
+            value(at, || format!("{current:?}"));
             note(|| format!("{current:?}, not exchanged"));
         }
     }

@@ -9,6 +9,7 @@
 //! Each message is a node of its own, allocated by its sender and freed by its receiver: how much memory a
 //! thread takes does not depend on how sends and receives interleave.
 
+use crate::show::show;
 use dpor_scheduler::{
     Access, AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting,
     access_of, awaiting, location, note, observe, perform, release, sub_location,
@@ -53,6 +54,14 @@ impl<T> Node<T> {
         // SAFETY: promised by the caller.
         unsafe { Box::from_raw(node) }.message
     }
+}
+
+/// Tells of a message, for reports.
+fn tell_message<T>(index: u64, message: &Option<T>) {
+    note(|| match message.as_ref().and_then(show) {
+        Some(text) => format!("message {index}: {text}"),
+        None => format!("message {index}"),
+    });
 }
 
 /// The messages, oldest first. Only touched while an operation takes effect.
@@ -275,6 +284,8 @@ impl<T> Channel<T> {
             return false;
         }
         let index = self.sent.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the node is still that of who sends it.
+        tell_message(index, unsafe { &(*node).message });
         // SAFETY: called inside `perform` only.
         unsafe { self.queue() }.push(node);
         self.length.set(self.length.get() + 1);
@@ -286,7 +297,6 @@ impl<T> Channel<T> {
                 false => access(room, AccessKind::Read),
             }
         }
-        note(|| format!("message {index}"));
         true
     }
 
@@ -373,7 +383,8 @@ impl<T> Channel<T> {
                 true => access_awaiting(self.slot(index), AccessKind::Write, Awaits::FirstWrite),
                 false => access(self.slot(index), AccessKind::Write),
             }
-            note(|| format!("message {index}"));
+            // SAFETY: who pops a node of a buffer has it for itself.
+            tell_message(index, unsafe { &(*node).message });
             return Received::Message(node);
         }
         access(self.slot(index), AccessKind::Read);
