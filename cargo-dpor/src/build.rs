@@ -41,6 +41,15 @@ pub struct Build {
     pub folder: PathBuf,
 }
 
+impl Build {
+    /// The folders to which the compiler's relative paths are relative, of which the first is the workspace's.
+    pub fn source_folders(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.workspace_root.clone()];
+        folders.extend(self.binaries.iter().map(|binary| binary.folder.clone()));
+        folders
+    }
+}
+
 /// Compiles the tests against the facades.
 ///
 /// # Errors

@@ -7,17 +7,22 @@ macro_rules! put {
 }
 
 mod failure;
+mod fold;
 mod github;
 mod human;
 mod json;
 mod junit;
+pub mod objects;
 mod pair;
 #[cfg(test)]
 pub mod samples;
 mod settings;
 mod source;
 mod steps;
+mod table;
+mod waits;
 mod weak;
+mod words;
 
 pub use failure::same_failure;
 pub use github::GitHub;
@@ -31,9 +36,12 @@ use crate::config::{Config, RunSettings, Settings};
 use crate::error::{Error, Exit};
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use dpor_protocol::{Counts, Verdict};
-use source::SourceTree;
+pub use source::SourceTree;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The width of an output that is no terminal.
+const WIDTH: usize = 140;
 
 /// What is said of a run in which no test had a second thread.
 const NO_THREADS: &str = "no test used more than one thread, so that nothing was interleaved";
@@ -150,14 +158,15 @@ impl TestResult {
             .unwrap_or(&self.outcome)
     }
 
-    /// The failure in full, for people.
-    fn failure_text(&self, test: &Test, sources: &SourceTree) -> String {
+    /// The failure in full, for people, in so many columns.
+    fn failure_text(&self, test: &Test, sources: &SourceTree, width: usize) -> String {
         failure::Failure {
             test: &test.display_name(),
             outcome: &self.outcome,
             replay: self.replay.as_ref(),
             again: self.again.as_deref(),
             sources,
+            width,
         }
         .render()
     }

@@ -15,7 +15,8 @@ use crate::error::{Error, Exit};
 use crate::facades::Facades;
 use crate::judgement::{Fault, fault};
 use crate::report::{
-    Amount, Configuration, Event, GitHub, Human, Json, Junit, Listeners, Reporter, Summary, TestResult,
+    Amount, Configuration, Event, GitHub, Human, Json, Junit, Listeners, Reporter, SourceTree, Summary, TestResult,
+    objects,
 };
 use crate::toolchain::Toolchain;
 use cargo_metadata::Metadata;
@@ -42,7 +43,9 @@ fn listeners(command: &Command) -> Listeners {
     match format {
         MessageFormat::Human | MessageFormat::Github => {
             let amount = command.cargo().map_or(Amount::Usual, Amount::of);
-            listeners.add(Human::new(anstream::stdout(), amount));
+            let mut human = Human::new(anstream::stdout(), amount);
+            human.set_width(terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into()));
+            listeners.add(human);
         }
         MessageFormat::Json => listeners.add(Json::new(std::io::stdout())),
     }
@@ -103,7 +106,7 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         ..Summary::default()
     };
     let started = Instant::now();
-    explore_all(&plan, &build.folder, &run, &args.cargo, listeners, &mut summary)?;
+    explore_all(&plan, &build, &run, &args.cargo, listeners, &mut summary)?;
     summary.not_run = tests.len() - summary.total();
     summary.time = started.elapsed();
     let exit = exit(summary.fault);
@@ -160,6 +163,7 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
     simplify::find_parting(&test, &order, &mut outcome)?;
+    objects::name(&mut outcome, &SourceTree::new(build.source_folders()));
     listeners.event(&Event::Replayed {
         test: &test,
         seed: args.seed.trim(),
@@ -307,9 +311,9 @@ impl Project {
         let Project { toolchain, metadata } = self;
         let facades = Facades::ensure(&toolchain, &args.network(), || listeners.event(&Event::FacadesBuilding))?;
         let build = build::build(args, &toolchain, &facades, metadata)?;
-        let mut folders = vec![build.workspace_root.clone()];
-        folders.extend(build.binaries.iter().map(|binary| binary.folder.clone()));
-        listeners.event(&Event::Built { folders: &folders });
+        listeners.event(&Event::Built {
+            folders: &build.source_folders(),
+        });
         Ok(build)
     }
 }
@@ -350,7 +354,7 @@ enum News {
 /// Explores tests on as many threads as the user wants. Each takes the next test; the reporter stays on this one.
 fn explore_all(
     plan: &[(&Test, Settings)],
-    folder: &Path,
+    build: &Build,
     run: &RunSettings,
     args: &CargoArgs,
     reporter: &mut dyn Reporter,
@@ -360,13 +364,14 @@ fn explore_all(
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let stop = || queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let (sender, news) = channel();
+    let sources = SourceTree::new(build.source_folders());
     std::thread::scope(|scope| {
         for _ in 0..run.test_jobs.value.0 {
             let sender = sender.clone();
             let next = &next;
             scope.spawn(move || {
                 while let Some(index) = next() {
-                    let result = explore(&plan[index], index, folder, args, &sender);
+                    let result = explore(&plan[index], index, &build.folder, args, &sender);
                     // The receiver lives until all senders are gone.
                     let _ = sender.send(News::Finished(index, Box::new(result)));
                 }
@@ -385,7 +390,10 @@ fn explore_all(
                 }
                 News::Replaying(index) => reporter.event(&Event::Replaying { test: plan[index].0 }),
                 News::Finished(index, result) => match *result {
-                    Ok(result) => {
+                    Ok(mut result) => {
+                        if let Some(replay) = &mut result.replay {
+                            objects::name(replay, &sources);
+                        }
                         summary.add(&result);
                         if result.outcome.verdict == Verdict::Failed && run.fail_fast.value {
                             stop();

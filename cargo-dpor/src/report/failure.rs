@@ -2,10 +2,15 @@
 
 use crate::child::{Account, Outcome};
 use crate::report::SourceTree;
+use crate::report::fold::fold;
 use crate::report::source::short;
-use crate::report::steps::{self, Names, plural};
-use dpor_protocol::{BlockedThread, FailureReport, SourceLocation, Verdict};
+use crate::report::steps::{self, Names, STEPS_SHOWN, plural};
+use crate::report::table::Table;
+use crate::report::waits::Waits;
+use crate::report::words::Words;
+use dpor_protocol::{ChoiceReport, FailureReport, PanicReport, PartingReport, SourceLocation, StepReport, Verdict};
 use owo_colors::OwoColorize;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// What is to be shown.
@@ -19,6 +24,8 @@ pub struct Failure<'a> {
     /// The command that shows this again.
     pub again: Option<&'a str>,
     pub sources: &'a SourceTree,
+    /// How many columns there are to print in.
+    pub width: usize,
 }
 
 impl Failure<'_> {
@@ -32,9 +39,18 @@ impl Failure<'_> {
         put!(out, "{} {}\n", "failure:".red().bold(), self.test.bold());
         if let Some(failure) = &shown.failure {
             let names = names(account, failure);
-            self.what(&mut out, failure, &names);
-            self.schedule(&mut out, account, &names);
-            self.waits(&mut out, &failure.blocked, &names);
+            let words = Words::new(&account.steps, &names);
+            let waits = Waits {
+                failure,
+                steps: &account.steps,
+                words: &words,
+                names: &names,
+                sources: self.sources,
+            };
+            self.what(&mut out, failure, &names, &words, waits.sentence());
+            self.block(&mut out, failure, &names);
+            waits.print(&mut out);
+            self.schedule(&mut out, account, failure, &names, &words);
             printed(&mut out, failure, account);
         } else if let Some(reason) = &shown.reason {
             put!(out, "  {reason}\n");
@@ -64,24 +80,103 @@ impl Failure<'_> {
         out
     }
 
-    fn what(&self, out: &mut String, failure: &FailureReport, names: &Names) {
+    /// The verdict in a sentence, and where it happened.
+    fn what(
+        &self,
+        out: &mut String,
+        failure: &FailureReport,
+        names: &Names,
+        words: &Words<'_>,
+        sentence: Option<String>,
+    ) {
+        let kind = format!("{}:", failure.kind);
         // Who waits is told in full below.
-        let shown = if failure.blocked.is_empty() { usize::MAX } else { 1 };
-        let mut lines = failure.message.lines().take(shown);
-        put!(
-            out,
-            "  {} {}",
-            format!("{}:", failure.kind).red().bold(),
-            lines.next().unwrap_or_default()
-        );
-        for line in lines {
+        if let Some(sentence) = sentence {
+            put!(out, "  {} {sentence}\n", kind.red().bold());
+            return;
+        }
+        if let Some(cause) = cause(failure) {
+            let message = cause.message.lines().next().unwrap_or_default();
+            put!(
+                out,
+                "  {} {} panicked: {message}",
+                kind.red().bold(),
+                names.of(cause.thread)
+            );
+            self.panics(out, &failure.panics, names);
+            put!(out, "");
+            return;
+        }
+        let message = words.with_blocks(&failure.message);
+        let mut lines = message.lines();
+        put!(out, "  {} {}", kind.red().bold(), lines.next().unwrap_or_default());
+        // Where it was is told with the source below.
+        let place = failure
+            .location
+            .as_ref()
+            .map(|place| format!("at {}:{}", place.file, place.line));
+        for line in lines.filter(|line| place.as_ref().is_none_or(|place| line.trim() != place)) {
             put!(out, "    {line}");
         }
         match (failure.thread, &failure.location) {
+            _ if failure.panics.len() > 1 => self.panics(out, &failure.panics, names),
             (Some(thread), Some(location)) => put!(out, "  in {} at {}", names.of(thread), self.place(location)),
             (Some(thread), None) => put!(out, "  in {}", names.of(thread)),
             (None, Some(location)) => put!(out, "  at {}", self.place(location)),
             (None, None) => {}
+        }
+        if let Some(value) = freed_bytes(failure) {
+            put!(
+                out,
+                "  {value} is made of bytes 0xdd, with which freed memory is filled: something was used after it had been freed"
+            );
+        }
+        put!(out, "");
+    }
+
+    /// The panics, in the order in which they happened.
+    fn panics(&self, out: &mut String, panics: &[PanicReport], names: &Names) {
+        for panic in panics {
+            let place = panic
+                .location
+                .as_ref()
+                .map(|place| format!(" at {}", self.place(place)));
+            put!(
+                out,
+                "    step {}: {} panics{}",
+                panic.step + 1,
+                names.of(panic.thread),
+                place.unwrap_or_default()
+            );
+            for line in panic.message.lines() {
+                put!(out, "      {line}");
+            }
+        }
+    }
+
+    /// What happened to the block that was freed wrongly.
+    fn block(&self, out: &mut String, failure: &FailureReport, names: &Names) {
+        if failure.block.is_empty() {
+            return;
+        }
+        let last = failure.block.len() - 1;
+        for (number, what) in failure.block.iter().enumerate() {
+            let verb = match (
+                what.freed,
+                number == last && number > 0 && failure.block[number - 1].freed,
+            ) {
+                (false, _) => "allocated",
+                (true, false) => "freed",
+                (true, true) => "freed again",
+            };
+            let place = what.location.as_ref().map(|place| format!(" at {}", self.place(place)));
+            put!(
+                out,
+                "    {verb:<11} in step {} by {}{}",
+                what.step + 1,
+                names.of(what.thread),
+                place.unwrap_or_default()
+            );
         }
         put!(out, "");
     }
@@ -95,57 +190,101 @@ impl Failure<'_> {
         text
     }
 
-    fn schedule(&self, out: &mut String, account: &Account, names: &Names) {
+    fn schedule(&self, out: &mut String, account: &Account, failure: &FailureReport, names: &Names, words: &Words<'_>) {
         let steps = &account.steps;
         if steps.is_empty() {
             return;
         }
+        // Of one thread, there is nothing to be simplified.
+        let simplified = self.outcome.simplified.as_ref().filter(|_| account.threads.len() > 1);
         let switches = steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count();
+        let preemptions = simplified.map(|simplified| plural(simplified.preemptions as usize, "preemption"));
+        let which = match simplified {
+            Some(simplified) if simplified.proven => ", the simplest one that fails like this",
+            _ => "",
+        };
         put!(
             out,
-            "  schedule ({}, {}):",
+            "  schedule ({}, {}{}){which}:",
             plural(steps.len(), "step"),
-            plural(switches, "switch")
+            plural(switches, "switch"),
+            preemptions.map(|count| format!(", {count}")).unwrap_or_default()
         );
-        steps::list(out, steps, names, self.sources);
+        let parting = match simplified.and_then(|simplified| simplified.parting.as_ref()) {
+            Some(PartingReport::At(choice)) => Some(choice),
+            _ => None,
+        };
+        let is_decisive = |step: &StepReport| parting.is_some_and(|choice| choice.step == step.index);
+        let before = |step: &StepReport| {
+            let choice = parting.filter(|_| is_decisive(step))?;
+            Some(self.parting(choice, step, steps, names).yellow().bold().to_string())
+        };
+        let told = failure.block.iter().map(|what| what.step);
+        let keep: HashSet<u64> = failure
+            .panics
+            .iter()
+            .map(|panic| panic.step)
+            .chain(told)
+            .chain(parting.map(|choice| choice.step))
+            .collect();
+        let items = fold(steps, &keep);
+        let shown = &items[items.len().saturating_sub(STEPS_SHOWN)..];
+        if shown.len() < items.len() {
+            put!(out, "\n    … {} before", plural(items.len() - shown.len(), "step"));
+        }
+        match Table::fitting(shown, names, words, self.width) {
+            Some(table) => table.print(out, self.sources, &before, &is_decisive),
+            None => steps::listed(out, shown, names, words, self.sources, &before),
+        }
+        if let Some(PartingReport::Nowhere) = simplified.and_then(|simplified| simplified.parting.as_ref()) {
+            put!(
+                out,
+                "\n    with another choice at any one point, no run that was tried ends well: it may not be the schedule that is to blame"
+            );
+        }
         put!(out, "");
     }
 
-    fn waits(&self, out: &mut String, blocked: &[BlockedThread], names: &Names) {
-        if blocked.is_empty() {
-            return;
-        }
-        put!(out, "  who waits:\n");
-        for thread in blocked {
-            let object = if thread.object.is_empty() {
-                String::new()
-            } else {
-                format!(" of {}", thread.object)
+    /// What would have been better than a step.
+    fn parting(&self, choice: &ChoiceReport, step: &StepReport, steps: &[StepReport], names: &Names) -> String {
+        let who = names.of(choice.thread);
+        let place = choice.location.as_ref().map(|place| format!(" at {}", short(place)));
+        let operation = format!("{}{}", choice.operation, place.unwrap_or_default());
+        let before = steps.iter().find(|other| other.index + 1 == step.index);
+        let (what, condition) = if choice.same_thread {
+            let other = match choice.operation.as_str() {
+                "notify-one" => "another thread is woken",
+                "choose" => "another value is chosen",
+                _ => "the step ends in another way",
             };
-            let operation = &thread.operation;
-            put!(
-                out,
-                "    {} waits in {operation}{object}",
-                names.of(thread.thread).bold()
-            );
-            if let Some(location) = &thread.location {
-                put!(out, "      at {}", self.place(location));
-            }
-            for holder in &thread.held_by {
-                let since = holder
-                    .location
-                    .as_ref()
-                    .map(|place| format!(" since {}", self.place(place)));
-                put!(
-                    out,
-                    "      held by {}{}",
-                    names.of(holder.thread),
-                    since.unwrap_or_default()
-                );
-            }
-        }
-        put!(out, "");
+            ("decisive", format!("{other} here"))
+        } else if before.is_some_and(|before| before.thread == choice.thread) {
+            ("decisive switch", format!("{who} goes on here ({operation})"))
+        } else {
+            ("decisive", format!("{who} runs here ({operation})"))
+        };
+        format!("▼ {what}: if {condition}, the test can pass")
     }
+}
+
+/// The panic that the test's own is only the consequence of: it has joined a thread that had panicked.
+fn cause(failure: &FailureReport) -> Option<&PanicReport> {
+    let (last, earlier) = failure.panics.split_last()?;
+    let passed_on = failure.kind == "panic" && last.message.contains("Any { .. }");
+    earlier.first().filter(|_| passed_on)
+}
+
+/// A value in the failure's message that is what freed memory is filled with.
+fn freed_bytes(failure: &FailureReport) -> Option<&str> {
+    const VALUES: [&str; 5] = [
+        "3722304989",
+        "15987178197214944733",
+        "-572662307",
+        "-2459565876494606883",
+        "0xdddddddddddddddd",
+    ];
+    let numbers = failure.message.split(|c: char| !c.is_alphanumeric() && c != '-');
+    numbers.into_iter().find(|number| VALUES.contains(number))
 }
 
 /// What the failing run printed, by the model's account; then what the process wrote past it.

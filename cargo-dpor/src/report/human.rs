@@ -9,7 +9,7 @@ use crate::report::pair::Pair;
 use crate::report::source::short;
 use crate::report::steps::plural;
 use crate::report::weak::sequential;
-use crate::report::{Event, NO_THREADS, Reporter, SourceTree, Summary, TestResult, settings};
+use crate::report::{Event, NO_THREADS, Reporter, SourceTree, Summary, TestResult, WIDTH, settings};
 use dpor_protocol::{Counts, LabelReport, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
@@ -23,6 +23,8 @@ pub struct Human<W> {
     sources: SourceTree,
     bar: ProgressBar,
     name_width: usize,
+    /// How many columns there are to print in.
+    width: usize,
 }
 
 /// How much to say.
@@ -66,7 +68,13 @@ impl<W: Write> Human<W> {
             sources: SourceTree::new(Vec::new()),
             bar,
             name_width: 0,
+            width: WIDTH,
         }
+    }
+
+    /// Says how wide the output is; if it is no terminal, it has no width of its own.
+    pub fn set_width(&mut self, width: Option<usize>) {
+        self.width = width.unwrap_or(WIDTH);
     }
 
     /// Takes the output back.
@@ -107,7 +115,7 @@ impl<W: Write> Human<W> {
             self.print(&line);
         }
         if outcome.verdict == Verdict::Failed {
-            let text = format!("\n{}\n", result.failure_text(test, &self.sources));
+            let text = format!("\n{}\n", result.failure_text(test, &self.sources, self.width));
             self.print(&text);
         }
     }
@@ -230,6 +238,7 @@ impl<W: Write> Human<W> {
                 replay: None,
                 again: Some(&again),
                 sources: &self.sources,
+                width: self.width,
             }
             .render()
         } else if let Some(reason) = &outcome.reason {
@@ -262,6 +271,7 @@ impl<W: Write> Human<W> {
                 replay: None,
                 again,
                 sources: &self.sources,
+                width: self.width,
             }
             .render()
         } else {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use crate::report::source::{SourceTree, short};
 use crate::report::weak::sequential;
-use crate::report::{Event, Reporter, TestResult};
+use crate::report::{Event, Reporter, TestResult, WIDTH};
 use dpor_protocol::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ impl<W: Write> Junit<W> {
                     .set_type(failure.map_or("failure", |failure| &failure.kind))
                     .set_message(failure.map_or(reason, |failure| &failure.message))
                     .set_description(
-                        anstream::adapter::strip_str(&result.failure_text(test, &self.sources)).to_string(),
+                        anstream::adapter::strip_str(&result.failure_text(test, &self.sources, WIDTH)).to_string(),
                     );
                 status
             }

@@ -71,6 +71,7 @@ pub fn failed() -> Outcome {
         location: None,
         blocked: vec![],
         output: "seen 1\n".into(),
+        ..FailureReport::default()
     };
     Outcome {
         failure: Some(failure),
@@ -109,6 +110,7 @@ pub fn failed_in_full() -> Outcome {
         thread_name: Some("teller".into()),
         operation: "lock".into(),
         object: "mutex#1".into(),
+        object_name: Some("till".into()),
         location: Some(place(9)),
         held_by: vec![],
     }];
@@ -124,9 +126,18 @@ pub fn failed_in_full() -> Outcome {
         thread_name: (thread == 1).then(|| "teller".into()),
         operation: operation.into(),
         object: "atomic#1".into(),
+        object_name: Some("balance".into()),
         location: Some(place(6)),
         detail: Some("0 → 1".into()),
         switched,
+        preempted: index == 1,
+        reads_from: (index == 1).then_some(0),
+        values: vec![ValueReport {
+            object: "atomic#1".into(),
+            before: "0".into(),
+            after: "1".into(),
+        }],
+        ..StepReport::default()
     };
     outcome.account = Account {
         location: Some(place(3)),

@@ -23,19 +23,21 @@ impl SourceTree {
 
     /// The text of a line, if the file can be found.
     pub fn line(&self, location: &SourceLocation) -> Option<String> {
+        let line = self.raw(&location.file, location.line)?;
+        Some(line.trim().to_owned()).filter(|line| !line.is_empty())
+    }
+
+    /// A line as it is.
+    pub fn raw(&self, file: &str, line: u32) -> Option<String> {
         let mut files = self.files.borrow_mut();
-        let lines = files.entry(location.file.clone()).or_insert_with(|| {
-            let text = self
-                .roots
-                .iter()
-                .find_map(|root| std::fs::read_to_string(root.join(&location.file)).ok())?;
-            Some(text.lines().map(|line| line.trim().to_string()).collect())
+        let lines = files.entry(file.to_owned()).or_insert_with(|| {
+            let roots = self.roots.iter();
+            let text = roots
+                .into_iter()
+                .find_map(|root| std::fs::read_to_string(root.join(file)).ok())?;
+            Some(text.lines().map(str::to_owned).collect())
         });
-        lines
-            .as_ref()?
-            .get(location.line.checked_sub(1)? as usize)
-            .cloned()
-            .filter(|line| !line.is_empty())
+        lines.as_ref()?.get(line.checked_sub(1)? as usize).cloned()
     }
 }
 

@@ -1,53 +1,72 @@
 //! Steps, listed under the threads that make them.
 
 use crate::report::SourceTree;
+use crate::report::fold::{Item, fold};
 use crate::report::source::short;
+use crate::report::words::Words;
 use dpor_protocol::StepReport;
 use owo_colors::OwoColorize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// The longest schedule that is shown whole; of a longer one, the end is.
-const STEPS_SHOWN: usize = 400;
+pub const STEPS_SHOWN: usize = 400;
 
 /// Lists steps, each run of steps of one thread under its name.
 pub fn list(out: &mut String, steps: &[StepReport], names: &Names, sources: &SourceTree) {
-    let shown = &steps[steps.len().saturating_sub(STEPS_SHOWN)..];
-    if shown.len() < steps.len() {
-        put!(out, "\n    … {} before", plural(steps.len() - shown.len(), "step"));
-    }
-    let rows: Vec<[String; 4]> = shown.iter().map(row).collect();
+    let words = Words::new(steps, names);
+    listed(out, &fold(steps, &HashSet::new()), names, &words, sources, &|_| None);
+}
+
+/// As [`list`], of some of the steps; `before` is what is to be said before a step.
+pub fn listed(
+    out: &mut String,
+    items: &[Item<'_>],
+    names: &Names,
+    words: &Words<'_>,
+    sources: &SourceTree,
+    before: &dyn Fn(&StepReport) -> Option<String>,
+) {
+    let rows: Vec<[String; 3]> = items.iter().map(|item| row(item, words)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    let mut index = 0;
-    for run in shown.chunk_by(|a, b| a.thread == b.thread) {
-        put!(out, "\n    {}", names.of(run[0].thread).bold());
-        for step in run {
-            let [number, operation, object, place] = &rows[index];
-            index += 1;
-            let [n, o, b, p] = widths;
-            let number = format!("{number:>n$}");
-            let line = format!("  {operation:<o$}  {object:<b$}  {place:<p$}");
-            let source = step.location.as_ref().and_then(|location| sources.line(location));
-            match source {
-                Some(source) => put!(out, "    {}{line}  {}", number.dimmed(), source.dimmed()),
-                None => put!(out, "    {}{}", number.dimmed(), line.trim_end()),
+    let [n, e, p] = [0, 1, 2].map(width);
+    let mut thread = None;
+    for (item, [number, effect, place]) in items.iter().zip(&rows) {
+        let number = format!("{number:>n$}");
+        if let Item::Step(step) = item
+            && let Some(text) = before(step)
+        {
+            put!(out, "\n    {text}");
+        }
+        if thread.replace(item.thread()) != Some(item.thread()) {
+            put!(out, "\n    {}", names.of(item.thread()).bold());
+        }
+        match item {
+            Item::Folded(_) => put!(out, "    {:>n$}  {}", "", effect.dimmed()),
+            Item::Step(step) => {
+                let line = format!("  {effect:<e$}  {place:<p$}");
+                match step.location.as_ref().and_then(|location| sources.line(location)) {
+                    Some(source) => put!(out, "    {}{line}  {}", number.dimmed(), source.dimmed()),
+                    None => put!(out, "    {}{}", number.dimmed(), line.trim_end()),
+                }
             }
         }
     }
 }
 
-/// The number, the operation, the object with what happened to it, and the place of a step.
-fn row(step: &StepReport) -> [String; 4] {
-    let mut object = step.object.clone();
-    if let Some(detail) = step.detail.as_ref().filter(|detail| !detail.is_empty()) {
-        if !object.is_empty() {
-            object.push_str("  ");
+/// The number, the effect and the place of a step.
+pub fn row(item: &Item<'_>, words: &Words<'_>) -> [String; 3] {
+    match item {
+        Item::Step(step) => {
+            let place = step.location.as_ref().map(short).unwrap_or_default();
+            [(step.index + 1).to_string(), words.effect(step), place]
         }
-        object.push_str(detail);
+        Item::Folded(steps) => [
+            String::new(),
+            format!("… {}", plural(steps.len(), "more step")),
+            String::new(),
+        ],
     }
-    let place = step.location.as_ref().map(short).unwrap_or_default();
-    [(step.index + 1).to_string(), step.operation.clone(), object, place]
 }
 
 /// Threads' names by their ids.
@@ -68,6 +87,12 @@ impl Names {
             None if thread == 0 => "t0 (main)".into(),
             None => format!("t{thread}"),
         }
+    }
+
+    /// The name of an object, which may be a thread.
+    pub fn short(&self, object: &str) -> String {
+        let thread = object.strip_prefix('t').and_then(|number| number.parse().ok());
+        thread.map_or_else(|| object.to_owned(), |thread| self.of(thread))
     }
 }
 

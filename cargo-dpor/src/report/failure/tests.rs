@@ -1,7 +1,7 @@
 //! Reports as printed, from fixed accounts.
 
 use super::*;
-use dpor_protocol::{Counts, Holder, OutputStream, StepReport, ThreadReport};
+use dpor_protocol::{BlockReport, BlockedThread, Counts, Holder, OutputStream, Simplified, ThreadReport};
 use std::time::Duration;
 
 const SOURCE: &str = "\
@@ -26,11 +26,13 @@ fn with_sources(body: impl FnOnce(&SourceTree)) {
     body(&SourceTree::new(vec![folder.path().into()]));
 }
 
+/// The call of a method on the line, if there is one.
 fn at(line: u32) -> Option<SourceLocation> {
+    let text = SOURCE.lines().nth(line as usize - 1).unwrap();
     Some(SourceLocation {
         file: "src/lib.rs".into(),
         line,
-        column: 21,
+        column: text.find("lock()").map_or(21, |before| before as u32 + 1),
     })
 }
 
@@ -83,6 +85,10 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
 }
 
 fn render(outcome: &Outcome, replay: Option<&Outcome>) -> String {
+    rendered(outcome, replay, 120)
+}
+
+fn rendered(outcome: &Outcome, replay: Option<&Outcome>, width: usize) -> String {
     let mut text = String::new();
     with_sources(|sources| {
         let again = Some("cargo dpor replay dpor1-AAAA -p bank");
@@ -92,11 +98,21 @@ fn render(outcome: &Outcome, replay: Option<&Outcome>) -> String {
             replay,
             again,
             sources,
+            width,
         }
         .render();
         text = anstream::adapter::strip_str(&colored).to_string();
     });
     text
+}
+
+fn thread(id: u32, name: Option<&str>) -> ThreadReport {
+    ThreadReport {
+        id,
+        parent: (id > 0).then_some(0),
+        name: name.map(str::to_owned),
+        location: at(4),
+    }
 }
 
 fn deadlock() -> Outcome {
@@ -118,12 +134,7 @@ fn deadlock() -> Outcome {
         ..failure("deadlock", "no thread can go on\nt0 waits for t1")
     };
     let account = Account {
-        threads: vec![ThreadReport {
-            id: 1,
-            parent: Some(0),
-            name: Some("worker".into()),
-            location: at(4),
-        }],
+        threads: vec![thread(0, None), thread(1, Some("worker"))],
         steps: vec![
             step(0, 0, "start", "", 2, ""),
             step(1, 0, "lock", "mutex#1", 8, ""),
@@ -191,25 +202,212 @@ fn a_replay_that_goes_another_way_is_not_passed_over() {
 
 #[test]
 fn of_a_long_schedule_the_end_is_shown() {
-    let steps = (0..1000)
-        .map(|i| step(i, (i / 500) as u32, "load", "atomic#1", 3, ""))
-        .collect();
-    let run = outcome(
-        Some(failure("panic", "oh")),
-        Account {
+    let run = |steps: Vec<StepReport>| {
+        let account = Account {
             steps,
             ..Account::default()
-        },
-    );
-    let text = render(&run, Some(&run));
+        };
+        outcome(Some(failure("panic", "oh")), account)
+    };
+    let taking_turns = (0..1000).map(|i| step(i, i as u32 % 2, "load", "atomic#1", 3, ""));
+    let text = render(&run(taking_turns.collect()), None);
     assert!(
-        text.contains("schedule (1000 steps, 1 switch)") && text.contains("… 600 steps before"),
+        text.contains("schedule (1000 steps, 999 switches)") && text.contains("… 600 steps before"),
         "{text}"
     );
     assert!(
-        text.contains("\n    1000  load") && !text.contains("\n     600  load"),
+        text.contains("\n    1000 │") && !text.contains("\n     600 │"),
         "{text}"
     );
+    let long_runs = (0..1000).map(|i| step(i, (i / 500) as u32, "load", "atomic#1", 3, ""));
+    let text = render(&run(long_runs.collect()), None);
+    assert!(text.contains("schedule (1000 steps, 1 switch)"), "{text}");
+    assert_eq!(text.matches("… 484 more steps").count(), 2, "{text}");
+}
+
+/// A run that is its own replay, with names as the source has them.
+fn named(mut outcome: Outcome) -> Outcome {
+    with_sources(|sources| crate::report::objects::name(&mut outcome, sources));
+    outcome
+}
+
+fn simplified(parting: Option<PartingReport>) -> Option<Simplified> {
+    Some(Simplified {
+        seed: "dpor1-AAAA".into(),
+        preemptions: 1,
+        switches: 1,
+        steps: 3,
+        proven: true,
+        parting,
+    })
+}
+
+fn choice(step: u64, thread: u32, operation: &str, line: u32) -> ChoiceReport {
+    ChoiceReport {
+        step,
+        thread,
+        thread_name: None,
+        operation: operation.into(),
+        location: at(line),
+        alternative: 0,
+        same_thread: false,
+    }
+}
+
+#[test]
+fn the_decisive_switch_is_marked() {
+    let run = named(Outcome {
+        simplified: simplified(Some(PartingReport::At(choice(2, 0, "lock", 9)))),
+        ..deadlock()
+    });
+    insta::assert_snapshot!("decisive_switch", render(&run, Some(&run)));
+    insta::assert_snapshot!("decisive_switch_narrow", rendered(&run, Some(&run), 45));
+    let nowhere = Outcome {
+        simplified: simplified(Some(PartingReport::Nowhere)),
+        ..deadlock()
+    };
+    assert!(render(&nowhere, Some(&nowhere)).contains("with another choice at any one point"));
+}
+
+#[test]
+fn an_outcome_of_a_step_can_be_decisive() {
+    let choice = |operation| ChoiceReport {
+        same_thread: true,
+        ..choice(1, 0, operation, 9)
+    };
+    for (operation, text) in [
+        ("notify-one", "if another thread is woken here"),
+        ("choose", "if another value is chosen here"),
+        ("recv-timeout", "if the step ends in another way here"),
+    ] {
+        let run = Outcome {
+            simplified: simplified(Some(PartingReport::At(choice(operation)))),
+            ..deadlock()
+        };
+        assert!(render(&run, Some(&run)).contains(text));
+    }
+}
+
+#[test]
+fn a_lost_notification_is_called_so() {
+    let wait = StepReport {
+        released: vec!["mutex#1".into()],
+        ..step(3, 1, "condvar-wait", "condvar#1", 6, "")
+    };
+    let waiting = |operation: &str, object: &str, thread| BlockedThread {
+        thread,
+        operation: operation.into(),
+        object: object.into(),
+        location: at(6),
+        ..BlockedThread::default()
+    };
+    let run = |notified: bool| {
+        let steps = [
+            step(0, 0, "start", "", 2, ""),
+            step(1, 0, "notify-all", "condvar#1", 8, "0 waiting"),
+            step(2, 1, "lock", "mutex#1", 5, ""),
+            wait.clone(),
+        ];
+        let report = FailureReport {
+            blocked: vec![waiting("join", "t1", 0), waiting("condvar-wake", "condvar#1", 1)],
+            ..failure("deadlock", "2 threads wait for ever")
+        };
+        let account = Account {
+            steps: steps.into_iter().filter(|step| notified || step.index != 1).collect(),
+            ..Account::default()
+        };
+        outcome(Some(report), account)
+    };
+    insta::assert_snapshot!("lost_notification", render(&run(true), None));
+    let text = render(&run(false), None);
+    assert!(text.contains("nobody notifies it"), "{text}");
+}
+
+#[test]
+fn the_panic_that_others_only_pass_on_is_the_verdict() {
+    let panic = |thread, step, message: &str, line| PanicReport {
+        thread,
+        thread_name: None,
+        step,
+        message: message.into(),
+        location: at(line),
+    };
+    let report = FailureReport {
+        thread: Some(0),
+        location: at(10),
+        panics: vec![
+            panic(1, 2, "index out of bounds\nreally", 6),
+            panic(0, 3, "worker: Any { .. }", 10),
+        ],
+        ..failure("panic", "worker: Any { .. }\n  at src/lib.rs:10")
+    };
+    let account = Account {
+        steps: vec![step(2, 1, "lock", "mutex#1", 6, ""), step(3, 0, "join", "t1", 10, "")],
+        ..Account::default()
+    };
+    insta::assert_snapshot!(render(&outcome(Some(report), account), None));
+}
+
+#[test]
+fn a_block_that_is_freed_twice_has_a_history() {
+    let block = |freed, step, thread, line| BlockReport {
+        freed,
+        step,
+        thread,
+        thread_name: None,
+        location: at(line),
+    };
+    let report = FailureReport {
+        thread: Some(1),
+        block: vec![block(false, 0, 0, 3), block(true, 1, 0, 8), block(true, 2, 1, 5)],
+        ..failure("double-free", "the block at 0x200000000150 is freed a second time")
+    };
+    let account = Account {
+        steps: vec![
+            step(0, 0, "store", "atomic#1", 3, "0x0 → 0x200000000150"),
+            step(1, 0, "swap", "atomic#1", 8, "0x200000000150 → 0x0"),
+            step(2, 1, "load", "atomic#1", 5, "0x0"),
+        ],
+        ..Account::default()
+    };
+    insta::assert_snapshot!(render(&outcome(Some(report), account), None));
+}
+
+#[test]
+fn loops_that_go_on_for_ever_say_what_they_look_at() {
+    let spinning = BlockedThread {
+        thread: 1,
+        operation: "load".into(),
+        object: "atomic#1".into(),
+        location: at(5),
+        ..BlockedThread::default()
+    };
+    let report = FailureReport {
+        blocked: vec![spinning],
+        ..failure("livelock", "1 thread repeats itself for ever")
+    };
+    let look = StepReport {
+        reads_from: Some(0),
+        ..step(1, 1, "load", "atomic#1", 5, "true")
+    };
+    let account = Account {
+        steps: vec![step(0, 0, "store", "atomic#1", 8, "false → true"), look],
+        ..Account::default()
+    };
+    let text = render(&outcome(Some(report), account), None);
+    assert!(text.contains("livelock: t1 (worker) goes round in a loop"), "{text}");
+    assert!(text.contains("goes round: atomic#1 = true (step 1)"), "{text}");
+}
+
+#[test]
+fn what_freed_memory_is_filled_with_is_recognised() {
+    let run = outcome(
+        Some(failure("panic", "left: Some(3722304989)\n right: Some(7)")),
+        Account::default(),
+    );
+    assert!(render(&run, None).contains("3722304989 is made of bytes 0xdd"));
+    let run = outcome(Some(failure("panic", "left: 37223049891")), Account::default());
+    assert!(!render(&run, None).contains("0xdd"));
 }
 
 #[test]
