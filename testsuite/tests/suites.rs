@@ -79,6 +79,8 @@ struct Expected {
     kind: Option<String>,
     /// Complete executions.
     executions: Option<u64>,
+    /// The length of the simplest schedule that fails, whatever schedule was found.
+    simplest: Option<String>,
     #[serde(default)]
     ignored: bool,
     /// An option of the tool, with which the verdict is `with_option`.
@@ -210,12 +212,23 @@ impl Expected {
             let count = |count| format!("{count} complete executions");
             mismatches.add(test, &count(executions), &count(met.executions));
         }
+        self.check_schedule(test, met, mismatches);
+    }
+
+    /// Compares the schedule that is shown of a failure with the simplest that there is.
+    fn check_schedule(&self, test: &(String, String), met: &Met, mismatches: &mut Mismatches) {
+        let Some(simplest) = &self.simplest else { return };
+        let expected = format!("schedule ({simplest}), the simplest one that fails like this:");
+        let shown = met.failure.text.lines().find(|line| line.starts_with("schedule ("));
+        if shown != Some(&expected) {
+            mismatches.add(test, &expected, shown.unwrap_or("no schedule"));
+        }
     }
 }
 
 impl Expected {
     /// Compares the verdict under another strategy than the one whose executions are counted.
-    fn check_other(&self, test: &(String, String), strategy: &str, met: &Met, mismatches: &mut Mismatches) {
+    fn check_other(&self, test: &(String, String), strategy: &str, other: &Met, mismatches: &mut Mismatches) {
         if self.verdict == "any" {
             return;
         }
@@ -225,11 +238,12 @@ impl Expected {
         };
         let (expected, met) = (
             describe(&self.verdict, self.kind.as_deref()),
-            describe(&met.verdict, met.failure.kind.as_deref()),
+            describe(&other.verdict, other.failure.kind.as_deref()),
         );
         if expected != met {
             mismatches.add(test, &expected, &met);
         }
+        self.check_schedule(test, other, mismatches);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::judgement::{Fault, fault};
 use crate::report::{Event, Reporter, Summary, TestResult};
 use dpor_protocol::{
     BlockedThread, Counts, FailureReport, LabelReport, OutputStream, SharingReport, SourceLocation, StepReport,
-    ThreadReport, Verdict, WeakReport,
+    ThreadReport, ValueReport, Verdict, WeakReport,
 };
 use std::sync::Arc;
 use std::time::Duration;
