@@ -157,7 +157,7 @@ impl Events {
 
     /// Says whether there are so many more events than when some were last forgotten that it is worth while again.
     pub fn have_grown(&self) -> bool {
-        self.len() > 2 * self.kept + 256
+        self.len() > 2 * self.kept + 16
     }
 
     /// Forgets all events but these, which must be causally closed.
