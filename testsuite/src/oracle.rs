@@ -1,14 +1,16 @@
 //! The oracle: what strategies find in a toy program, compared with all its interleavings.
 
+use crate::actors::{self, Actors};
 use crate::enumerate::enumerate;
 use crate::mazurkiewicz::{canonical_form, happens_before};
 use crate::toy::{Part, Program, Terminal, Toy};
 use dpor_explorer::{
     Check, Context, Dpor, End, Explorer, Fault, Limits, Observer, Order, Statistics, Step, Stop, Strategy, System,
-    Trace, Transition, Verdict,
+    ThreadId, Trace, Transition, Verdict,
 };
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
@@ -54,11 +56,42 @@ pub const UNFOLDINGS: [Strategy; 3] = [
     },
 ];
 
+/// A toy machine: its states are exact.
+pub trait Exact: System {
+    /// How an execution ends, without regard to the numbers that threads were given.
+    type Terminal: Clone + Eq + Hash + fmt::Debug + fmt::Display;
+
+    /// The current state.
+    fn terminal(&self) -> Self::Terminal;
+
+    /// The thread's creation path.
+    fn path(&self, thread: ThreadId) -> &[u8];
+
+    /// Whether an execution that ends like this has failed.
+    fn fails(terminal: &Self::Terminal) -> bool;
+}
+
+impl Exact for Toy {
+    type Terminal = Terminal;
+
+    fn terminal(&self) -> Terminal {
+        Toy::terminal(self)
+    }
+
+    fn path(&self, thread: ThreadId) -> &[u8] {
+        Toy::path(self, thread)
+    }
+
+    fn fails(terminal: &Terminal) -> bool {
+        terminal.blocked().next().is_some() || terminal.failed().next().is_some()
+    }
+}
+
 /// What an exploration found.
-#[derive(Clone, Default, Debug)]
-pub struct Found {
+#[derive(Clone, Debug)]
+pub struct Found<S: Exact> {
     /// How executions ended.
-    pub terminals: HashSet<Terminal>,
+    pub terminals: HashSet<S::Terminal>,
     /// The canonical forms of the complete executions.
     pub traces: HashSet<u64>,
     /// Whether an execution was cut short by a failed assertion.
@@ -73,29 +106,42 @@ pub struct Found {
     pub defect: Option<String>,
 }
 
-impl Found {
-    /// Whether some execution fails.
-    fn fails(&self) -> bool {
-        let fails = |end: &Terminal| end.blocked().next().is_some() || end.failed().next().is_some();
-        self.stopped || self.terminals.iter().any(fails)
+impl<S: Exact> Default for Found<S> {
+    fn default() -> Self {
+        Found {
+            terminals: HashSet::new(),
+            traces: HashSet::new(),
+            stopped: false,
+            refused: false,
+            statistics: Statistics::default(),
+            verdict: None,
+            defect: None,
+        }
     }
 }
 
-struct Collector {
-    found: Found,
+impl<S: Exact> Found<S> {
+    /// Whether some execution fails.
+    fn fails(&self) -> bool {
+        self.stopped || self.terminals.iter().any(S::fails)
+    }
+}
+
+struct Collector<S: Exact> {
+    found: Found<S>,
     limit: u64,
 }
 
-impl Collector {
-    fn add<'a>(&mut self, system: &Toy, steps: impl Iterator<Item = (Transition, &'a Step)>) {
+impl<S: Exact> Collector<S> {
+    fn add<'a>(&mut self, system: &S, steps: impl Iterator<Item = (Transition, &'a Step)>) {
         let trace = canonical_form(steps, |thread| system.path(thread));
         self.found.traces.insert(trace);
         self.found.terminals.insert(system.terminal());
     }
 }
 
-impl Observer<Toy> for Collector {
-    fn execution(&mut self, system: &mut Toy, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+impl<S: Exact> Observer<S> for Collector<S> {
+    fn execution(&mut self, system: &mut S, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()> {
         if matches!(end, End::Complete | End::Failed(_)) {
             self.add(
                 system,
@@ -150,8 +196,8 @@ fn wrong_clock(trace: &Trace) -> Option<String> {
 }
 
 /// Explores the program; breaks off after `limit` executions.
-pub fn explore(toy: Toy, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Found {
-    let mut explorer = explorer(toy, strategy, limit, fault).keep_going(true);
+pub fn explore<S: Exact>(system: S, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Found<S> {
+    let mut explorer = explorer(system, strategy, limit, fault).keep_going(true);
     let mut collector = Collector {
         found: Found::default(),
         limit,
@@ -172,14 +218,14 @@ pub fn explore(toy: Toy, strategy: Strategy, limit: u64, fault: Option<Fault>) -
     }
 }
 
-fn explorer(toy: Toy, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Explorer<Toy> {
+fn explorer<S: System>(system: S, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Explorer<S> {
     let executions = strategy.is_random().then_some(limit);
     let limits = Limits {
         depth: 120,
         executions,
         ..Limits::default()
     };
-    let explorer = Explorer::new(toy, strategy, limits);
+    let explorer = Explorer::new(system, strategy, limits);
     match fault {
         Some(fault) => explorer.fault(fault),
         None => explorer,
@@ -197,16 +243,15 @@ fn judge_first_failure(strategy: Strategy, mut explorer: Explorer<Toy>) -> Resul
 }
 
 /// Finds all that there is by brute force; `None` if that takes more than `limit` executions.
-pub fn enumerate_all(program: &Program, limit: u64) -> Option<Found> {
-    let mut toy = Toy::new(program.clone());
+pub fn enumerate_all<S: Exact>(mut system: S, limit: u64) -> Option<Found<S>> {
     let fresh = || Collector {
         found: Found::default(),
         limit,
     };
-    let visit = |collector: &mut Collector, toy: &mut Toy, steps: &[(Transition, Step)]| {
-        collector.add(toy, steps.iter().map(|(transition, step)| (*transition, step)));
+    let visit = |collector: &mut Collector<S>, system: &mut S, steps: &[(Transition, Step)]| {
+        collector.add(system, steps.iter().map(|(transition, step)| (*transition, step)));
     };
-    let (executions, collector) = enumerate(&mut toy, limit, fresh, visit).ok()?;
+    let (executions, collector) = enumerate(&mut system, limit, fresh, visit).ok()?;
     let mut found = collector.found;
     found.statistics.complete = executions;
     Some(found)
@@ -289,6 +334,58 @@ impl fmt::Display for Mismatch {
     }
 }
 
+/// What strategies that agree have found of an actor program.
+#[derive(Clone, Debug)]
+pub struct ActorAgreement {
+    /// What `exhaustive` counted.
+    pub exhaustive: Statistics,
+    /// What `source` counted.
+    pub source: Statistics,
+    /// What each configuration of `dpor` and of `trans` counted, in the order of the settings.
+    pub dpors: Vec<[Statistics; 2]>,
+    /// Whether some execution fails.
+    pub fails: bool,
+}
+
+/// Compares strategies on an actor program, in which dependency is transitive; `None` if it has too many interleavings.
+///
+/// # Errors
+/// The first difference.
+pub fn compare_actors(program: &actors::Program, settings: &Settings) -> Result<Option<ActorAgreement>, Mismatch> {
+    let limit = settings.limit;
+    let system = Actors::new(program.clone());
+    let exhaustive = explore(system.clone(), Strategy::Exhaustive, limit, None);
+    if exhaustive.statistics.executions() > limit {
+        return Ok(None);
+    }
+    if settings.brute_force {
+        compare_enumeration(system.clone(), limit, &exhaustive)?;
+    }
+    judge(Strategy::Exhaustive, &exhaustive, &exhaustive)?;
+    let source = explore(system.clone(), Strategy::Source, limit, None);
+    judge(Strategy::Source, &source, &exhaustive)?;
+    for &context in settings.contexts {
+        let strategy = Strategy::Context(context);
+        judge(strategy, &explore(system.clone(), strategy, limit, None), &exhaustive)?;
+    }
+    let mut dpors = Vec::new();
+    for &options in settings.dpors {
+        let [Some(dpor), Some(trans)] = compare_dpor(&system, options, settings, &exhaustive)? else {
+            return Err(Mismatch {
+                strategy: Strategy::Trans(options),
+                what: "refuses an actor program".to_owned(),
+            });
+        };
+        dpors.push([dpor, trans]);
+    }
+    Ok(Some(ActorAgreement {
+        exhaustive: exhaustive.statistics,
+        source: source.statistics,
+        dpors,
+        fails: exhaustive.fails(),
+    }))
+}
+
 /// Compares all strategies on a program; `None` if it has too many interleavings.
 ///
 /// # Errors
@@ -301,23 +398,7 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         return Ok(None);
     }
     if settings.brute_force {
-        let all = enumerate_all(program, limit);
-        let wrong = |what: &str| {
-            Err(Mismatch {
-                strategy: Strategy::Exhaustive,
-                what: what.to_owned(),
-            })
-        };
-        match all {
-            None => return wrong("brute force finds more executions"),
-            Some(all) if all.statistics.complete != exhaustive.statistics.complete => {
-                return wrong("brute force finds another number of executions");
-            }
-            Some(all) if all.traces != exhaustive.traces || all.terminals != exhaustive.terminals => {
-                return wrong("brute force finds other executions");
-            }
-            Some(_) => {}
-        }
+        compare_enumeration(toy.clone(), limit, &exhaustive)?;
     }
     judge(Strategy::Exhaustive, &exhaustive, &exhaustive)?;
     let source = explore(toy.clone(), Strategy::Source, limit, settings.fault);
@@ -384,22 +465,39 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
     }))
 }
 
+fn compare_enumeration<S: Exact>(system: S, limit: u64, exhaustive: &Found<S>) -> Result<(), Mismatch> {
+    let what = match enumerate_all(system, limit) {
+        None => "brute force finds more executions",
+        Some(all) if all.statistics.complete != exhaustive.statistics.complete => {
+            "brute force finds another number of executions"
+        }
+        Some(all) if all.traces != exhaustive.traces || all.terminals != exhaustive.terminals => {
+            "brute force finds other executions"
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(Mismatch {
+        strategy: Strategy::Exhaustive,
+        what: what.to_owned(),
+    })
+}
+
 /// What `dpor` and `trans` count, this only if it does not refuse the program.
-fn compare_dpor(
-    toy: &Toy,
+fn compare_dpor<S: Exact + Clone>(
+    system: &S,
     options: Dpor,
     settings: &Settings,
-    exhaustive: &Found,
+    exhaustive: &Found<S>,
 ) -> Result<[Option<Statistics>; 2], Mismatch> {
     let strategy = Strategy::Dpor(options);
-    let dpor = explore(toy.clone(), strategy, settings.limit, settings.fault);
+    let dpor = explore(system.clone(), strategy, settings.limit, settings.fault);
     judge(strategy, &dpor, exhaustive)?;
     let wrong = |strategy, what: String| Err(Mismatch { strategy, what });
     if dpor.statistics.complete > exhaustive.statistics.complete {
         return wrong(strategy, "completes more executions than there are".to_owned());
     }
     let strategy = Strategy::Trans(options);
-    let trans = explore(toy.clone(), strategy, settings.limit, settings.fault);
+    let trans = explore(system.clone(), strategy, settings.limit, settings.fault);
     if trans.refused {
         return Ok([Some(dpor.statistics), None]);
     }
@@ -416,7 +514,7 @@ fn compare_dpor(
     Ok([Some(dpor.statistics), Some(trans.statistics)])
 }
 
-fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mismatch> {
+fn judge<S: Exact>(strategy: Strategy, found: &Found<S>, exhaustive: &Found<S>) -> Result<(), Mismatch> {
     let wrong = |what: String| Err(Mismatch { strategy, what });
     if let Some(defect) = &found.defect {
         return wrong(defect.clone());
@@ -477,23 +575,23 @@ fn judge(strategy: Strategy, found: &Found, exhaustive: &Found) -> Result<(), Mi
 }
 
 /// Runs the schedule of a reported failure.
-fn fails(toy: &mut Toy, schedule: &[Transition]) -> bool {
-    toy.restart();
+fn fails(system: &mut impl System, schedule: &[Transition]) -> bool {
+    system.restart();
     for &transition in schedule {
-        let possible = toy
+        let possible = system
             .threads()
             .get(transition.thread.index())
             .and_then(|status| status.alternatives());
         if !possible.is_some_and(|set| set.contains(transition.alternative)) {
             return false;
         }
-        match toy.step(transition, &mut Step::default()) {
+        match system.step(transition, &mut Step::default()) {
             Ok(()) => {}
             Err(Stop::Failed(_)) => return true,
             Err(_) => return false,
         }
     }
-    toy.finish().is_err()
+    system.finish().is_err()
 }
 
 /// Makes a program that fails `wrong` as small as single deletions can, for reading.

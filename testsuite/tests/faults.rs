@@ -1,7 +1,8 @@
 //! The oracle catches faults that are seeded into the explorer, each within a stated number of programs.
 
 use dpor_explorer::{Context, Fault, Strategy as Exploration};
-use dpor_testsuite::oracle::{CONTEXTS, Mismatch, Settings, UNFOLDINGS, compare};
+use dpor_testsuite::actors;
+use dpor_testsuite::oracle::{CONTEXTS, DPORS, Mismatch, Settings, UNFOLDINGS, compare, compare_actors};
 use dpor_testsuite::toy::{Part, Program, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
@@ -186,4 +187,58 @@ fn choices_that_are_not_explored() {
     };
     let mismatch = caught_within("IgnoreAlternatives", &settings, 20, generate::choosing_programs(LIMIT));
     assert_eq!(mismatch.strategy, Exploration::Source, "only source is faulty");
+}
+
+/// The strategy of which the oracle sees first that the fault makes it wrong, on one of the generated actor programs.
+#[track_caller]
+fn actors_caught_within(fault: Fault, sleep: bool, budget: u32) -> Exploration {
+    let settings = Settings {
+        contexts: &[],
+        // FIFO only.
+        dpors: if sleep { &DPORS[..1] } else { &DPORS[3..4] },
+        fault: Some(fault),
+        ..Settings::new(LIMIT)
+    };
+    let mut runner = TestRunner::deterministic();
+    for count in 1..=budget {
+        let program = actors::generate::programs()
+            .new_tree(&mut runner)
+            .expect("programs can always be generated")
+            .current();
+        if let Err(mismatch) = compare_actors(&program, &settings) {
+            println!("{fault:?} is caught by actor program {count} of {budget}:\n{program}{mismatch}");
+            let faultless = Settings {
+                fault: None,
+                ..settings
+            };
+            assert!(
+                compare_actors(&program, &faultless).is_ok(),
+                "nothing else is wrong with it"
+            );
+            return mismatch.strategy;
+        }
+    }
+    panic!("{fault:?} is not caught within {budget} actor programs");
+}
+
+#[test]
+fn a_backtrack_set_that_stays_frozen() {
+    for sleep in [false, true] {
+        let caught = actors_caught_within(Fault::KeepFrozen, sleep, 100);
+        assert!(matches!(caught, Exploration::Trans(_)), "only trans is faulty");
+    }
+}
+
+#[test]
+fn races_of_actors_that_are_dropped_or_forgotten() {
+    for (fault, budget) in [
+        (Fault::DropRace(2), 50),
+        (Fault::DropRace(10), 200),
+        (Fault::SkipBlockedAtEnd, 500),
+    ] {
+        for sleep in [false, true] {
+            actors_caught_within(fault, sleep, budget);
+        }
+    }
+    actors_caught_within(Fault::KeepSleeping(2), true, 50);
 }

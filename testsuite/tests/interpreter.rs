@@ -144,7 +144,7 @@ fn generated_programs_are_varied() {
         for kind in kinds(&program) {
             *seen.entry(kind).or_default() += 1;
         }
-        let found = enumerate_all(&program, 2000);
+        let found = enumerate_all(Toy::new(program.clone()), 2000);
         contended += u32::from(found.is_none_or(|found| found.traces.len() > 1));
     }
     println!("{seen:?}, {contended} of {PROGRAMS} have several traces");

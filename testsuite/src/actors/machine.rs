@@ -1,6 +1,7 @@
 //! Runs actor programs step by step.
 
 use super::protocol::{Actor, Constraint, Outbox, Protocol};
+use crate::oracle::Exact;
 use dpor_explorer::{
     AccessKind, BitSet, Checkpoint, Condition, Effect, Failure, Fingerprint, Guard, Location, Pending, Status, Step,
     Stop, System, ThreadId, Transition, Variable,
@@ -14,12 +15,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 type Creator = Option<ThreadId>;
 
 /// What was sent and not yet processed.
+#[derive(Clone)]
 struct Message<C> {
     to: Actor,
     content: C,
     constraint: Constraint,
 }
 
+#[derive(Clone)]
 struct ActorData<S> {
     state: S,
     /// When it was created in this execution: it is the n-th.
@@ -27,6 +30,7 @@ struct ActorData<S> {
 }
 
 /// An actor program that can be run.
+#[derive(Clone)]
 pub struct Actors<P: Protocol> {
     protocol: P,
     /// Messages by thread, those that are not pending as `None`.
@@ -36,6 +40,8 @@ pub struct Actors<P: Protocol> {
     actors: Vec<Option<ActorData<P::State>>>,
     statuses: Vec<Status>,
     created: u64,
+    /// Why the last step failed.
+    failed: Option<String>,
     /// Names of threads and of actors by creator and number; kept over restarts.
     threads: HashMap<(Creator, usize), ThreadId>,
     names: HashMap<(Creator, usize), Actor>,
@@ -44,13 +50,13 @@ pub struct Actors<P: Protocol> {
     actor_paths: Vec<Vec<u8>>,
 }
 
-/// The last state of an execution, without regard to the numbers that messages and actors were given.
+/// The last state of an execution, without regard to the numbers that messages and actors were given, if states do not show them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Terminal {
     /// The actors, by creation path.
     pub actors: Vec<ActorEnd>,
     /// The messages that nobody has processed, by creation path.
-    pub left: Vec<Leftover>,
+    pub left: Vec<Vec<u8>>,
     /// What [`Protocol::judge`] or a failed step says.
     pub failure: Option<String>,
 }
@@ -64,22 +70,13 @@ pub struct ActorEnd {
     pub state: String,
 }
 
-/// A message that was not processed.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Leftover {
-    /// Its creation path.
-    pub path: Vec<u8>,
-    /// What it says, in words.
-    pub content: String,
-}
-
 impl fmt::Display for Terminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for actor in &self.actors {
             write!(f, "actor {:?} {}; ", actor.path, actor.state)?;
         }
         for message in &self.left {
-            write!(f, "left {:?} {}; ", message.path, message.content)?;
+            write!(f, "left {message:?}; ")?;
         }
         write!(f, "{}", self.failure.as_deref().unwrap_or("complete"))
     }
@@ -95,6 +92,7 @@ impl<P: Protocol> Actors<P> {
             actors: Vec::new(),
             statuses: Vec::new(),
             created: 0,
+            failed: None,
             threads: HashMap::new(),
             names: HashMap::new(),
             thread_paths: Vec::new(),
@@ -102,36 +100,6 @@ impl<P: Protocol> Actors<P> {
         };
         system.restart();
         system
-    }
-
-    /// The message's creation path: which of its sender's messages, after the path of the message that the sender processed.
-    pub fn path(&self, thread: ThreadId) -> &[u8] {
-        &self.thread_paths[thread.index()]
-    }
-
-    /// The current state.
-    pub fn terminal(&self, failure: Option<String>) -> Terminal {
-        let actors = self.actors.iter().zip(&self.actor_paths);
-        let mut actors: Vec<_> = actors
-            .filter_map(|(actor, path)| {
-                Some(ActorEnd {
-                    path: path.clone(),
-                    state: format!("{:?}", actor.as_ref()?.state),
-                })
-            })
-            .collect();
-        actors.sort();
-        let messages = self.messages.iter().zip(&self.thread_paths);
-        let mut left: Vec<_> = messages
-            .filter_map(|(message, path)| {
-                Some(Leftover {
-                    path: path.clone(),
-                    content: format!("{:?}", message.as_ref()?.content),
-                })
-            })
-            .collect();
-        left.sort();
-        Terminal { actors, left, failure }
     }
 
     fn actor(&self, actor: Actor) -> &ActorData<P::State> {
@@ -189,13 +157,18 @@ impl<P: Protocol> Actors<P> {
         let next = ThreadId(self.thread_paths.len() as u32);
         let thread = *self.threads.entry((creator, number)).or_insert(next);
         if thread == next {
-            let parent = creator.map_or(&[][..], |thread| self.path(thread));
+            let parent = creator.map_or(&[][..], |thread| &self.thread_paths[thread.index()]);
             let path = [parent, &[number as u8]].concat();
             self.thread_paths.push(path);
             self.messages.push(None);
             self.ages.push(0);
         }
         thread
+    }
+
+    fn judge(&self) -> Result<(), Failure> {
+        let states: Vec<_> = self.actors.iter().flatten().map(|actor| &actor.state).collect();
+        self.protocol.judge(&states, self.messages.iter().flatten().count())
     }
 
     fn mode(&self, actor: Actor) -> i64 {
@@ -237,6 +210,7 @@ impl<P: Protocol> System for Actors<P> {
         self.messages.iter_mut().for_each(|message| *message = None);
         self.actors.iter_mut().for_each(|actor| *actor = None);
         self.created = 0;
+        self.failed = None;
         self.run(None, |protocol, out| protocol.start(out));
         self.refresh();
     }
@@ -258,7 +232,7 @@ impl<P: Protocol> System for Actors<P> {
         } = self.pending(thread);
         (step.footprint, step.guards, step.values) = (footprint, guards, values);
         let mut hasher = DefaultHasher::new();
-        self.path(thread).hash(&mut hasher);
+        self.thread_paths[thread.index()].hash(&mut hasher);
         step.signature = hasher.finish();
         let Message { to, content, .. } = self.messages[thread.index()].take().expect("the message is pending");
         let before = self.mode(to);
@@ -278,6 +252,7 @@ impl<P: Protocol> System for Actors<P> {
         }
         self.refresh();
         result.map_err(|message| {
+            self.failed = Some(message.clone());
             Stop::Failed(Failure {
                 kind: "assertion",
                 message,
@@ -301,8 +276,7 @@ impl<P: Protocol> System for Actors<P> {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        let states: Vec<_> = self.actors.iter().flatten().map(|actor| &actor.state).collect();
-        self.protocol.judge(&states, self.messages.iter().flatten().count())
+        self.judge()
     }
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {
@@ -330,5 +304,38 @@ impl<P: Protocol> System for Actors<P> {
 
     fn rewind(&mut self, _: Checkpoint) {
         unreachable!("no state was saved")
+    }
+}
+
+impl<P: Protocol> Exact for Actors<P> {
+    type Terminal = Terminal;
+
+    fn terminal(&self) -> Terminal {
+        let actors = self.actors.iter().zip(&self.actor_paths);
+        let mut actors: Vec<_> = actors
+            .filter_map(|(actor, path)| {
+                Some(ActorEnd {
+                    path: path.clone(),
+                    state: format!("{:?}", actor.as_ref()?.state),
+                })
+            })
+            .collect();
+        actors.sort();
+        let messages = self.messages.iter().zip(&self.thread_paths);
+        let left = messages.filter_map(|(message, path)| message.as_ref().map(|_| path.clone()));
+        let mut left: Vec<_> = left.collect();
+        left.sort();
+        let judged = || self.judge().err().map(|failure| failure.to_string());
+        let failure = self.failed.clone().or_else(judged);
+        Terminal { actors, left, failure }
+    }
+
+    /// Which of its sender's messages it is, after the path of the message that the sender processed.
+    fn path(&self, thread: ThreadId) -> &[u8] {
+        &self.thread_paths[thread.index()]
+    }
+
+    fn fails(terminal: &Terminal) -> bool {
+        terminal.failure.is_some()
     }
 }

@@ -9,9 +9,12 @@
 //! the same receiver, and a step happens before those of the messages that it has sent (Proposition 1 of the paper).
 //! What an actor knows of another that was created came to it in messages, so that creation needs no location.
 
+pub mod generate;
 mod machine;
+mod program;
 pub mod programs;
 mod protocol;
 
-pub use machine::{ActorEnd, Actors, Leftover, Terminal};
+pub use machine::{ActorEnd, Actors, Terminal};
+pub use program::{Action, Handler, Program, Target};
 pub use protocol::{Actor, Constraint, Outbox, Protocol};

@@ -1,5 +1,6 @@
-//! Prints the tables of CAV 2017 and FORTE 2019, published and measured.
+//! Prints the tables of CAV 2017, of TransDPOR and of FORTE 2019, published and measured.
 
+use dpor_testsuite::papers::transdpor::{actor_tables, print_actors};
 use dpor_testsuite::papers::{
     Format, Limit, MeasuredRow, STRATEGIES, Table, explore_rust, explore_toy, forte19, print, tables,
 };
@@ -13,7 +14,8 @@ Prints the published figures beside those of the toy programs and of the Rust te
 exploration was cut after N), executions given up asleep (blocked) or in a known state (pruned), states visited,
 milliseconds, and how many times fewer executions there were than under `source`.
 
-  --table ID       only this one of: section3, 1, 2, variants (of CAV 2017), forte19
+  --table ID       only this one of: section3, 1, 2, variants (CAV 2017); registry, transdpor1, transdpor2,
+                   transdpor2-bugs (TransDPOR: paths and transitions, for each of three orders); forte19
   --fast           leave out the programs that take minutes; --max-time 5 unless given
   --max-time SECS  give up an exploration after this time [default: 120, as in the paper]
   --markdown       as Markdown
@@ -35,6 +37,12 @@ fn main() -> ExitCode {
     for table in tables() {
         if options.table.as_ref().is_none_or(|id| *id == table.id) {
             show(table, &options);
+        }
+    }
+    for table in actor_tables() {
+        if options.table.as_ref().is_none_or(|id| *id == table.id) {
+            let text = print_actors(&table, options.limit, options.format);
+            println!("{}{}\n\n{text}", options.heading(), table.title);
         }
     }
     if options.table.as_deref().is_none_or(|id| id == FORTE19) {
@@ -73,6 +81,7 @@ impl Options {
         if let Some(id) = &table
             && id != FORTE19
             && tables().iter().all(|table| table.id != id)
+            && actor_tables().iter().all(|table| table.id != id)
         {
             return Err(Some(format!("there is no table {id}")));
         }

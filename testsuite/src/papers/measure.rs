@@ -2,7 +2,7 @@
 
 use crate::tool;
 use crate::toy::{Program, Toy};
-use dpor_explorer::{Explorer, Limits, Statistics, Strategy, Verdict};
+use dpor_explorer::{Explorer, Limits, Statistics, Strategy, System, Verdict};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,6 +17,8 @@ pub struct Limit(pub Duration);
 pub struct Measured {
     /// It was cut at the limit.
     pub cut: bool,
+    /// An execution failed.
+    pub failed: bool,
     /// Executions that ran to their end.
     pub complete: u64,
     /// Executions given up because all that was enabled was asleep.
@@ -34,12 +36,20 @@ pub struct Measured {
 /// # Panics
 /// If the strategy's name is unknown, or the program fails.
 pub fn explore_toy(program: &Program, strategy: &str, limit: Limit) -> Measured {
-    let strategy: Strategy = strategy.parse().unwrap_or_else(|error| panic!("{error}"));
+    let strategy = strategy.parse().unwrap_or_else(|error| panic!("{error}"));
+    let measured = explore_system(Toy::new(program.clone()), strategy, limit, true);
+    assert!(!measured.failed, "a program of the tables fails");
+    measured
+}
+
+/// Explores a toy system, to its end or to its first failure.
+pub fn explore_system(system: impl System, strategy: Strategy, limit: Limit, first_failure: bool) -> Measured {
     let limits = Limits {
         time: Some(limit.0),
         ..Limits::default()
     };
-    let report = Explorer::new(Toy::new(program.clone()), strategy, limits).run(&mut ());
+    let mut explorer = Explorer::new(system, strategy, limits).keep_going(!first_failure);
+    let report = explorer.run(&mut ());
     let Statistics {
         complete,
         blocked,
@@ -49,11 +59,9 @@ pub fn explore_toy(program: &Program, strategy: &str, limit: Limit) -> Measured 
         ..
     } = report.statistics;
     Measured {
-        cut: match report.verdict {
-            Verdict::Complete => false,
-            Verdict::Incomplete { .. } => true,
-            Verdict::Failed { failure, .. } => panic!("{failure}"),
-        },
+        // With a failure on record, the verdict does not tell.
+        cut: time >= limit.0,
+        failed: matches!(report.verdict, Verdict::Failed { .. }),
         complete,
         blocked,
         pruned,
@@ -101,6 +109,7 @@ fn line(line: &str) -> Option<(String, Measured)> {
     let seconds = counts.iter().find_map(|time| time.strip_suffix('s')?.parse().ok())?;
     let measured = Measured {
         cut: verdict == "incomplete",
+        failed: false,
         complete: number("executions")?,
         blocked: number("blocked")?,
         // Left out where there are none.
@@ -120,6 +129,7 @@ mod tests {
         let text = "  incomplete papers::tables fib_7  20 executions  3 blocked  2 pruned  145 steps  71 states  1.72s";
         let measured = Measured {
             cut: true,
+            failed: false,
             complete: 20,
             blocked: 3,
             pruned: 2,

@@ -138,7 +138,7 @@ fn gain(base: Option<Count>, Count(executions, cut): Count) -> String {
     }
 }
 
-fn aligned(lines: &[Vec<String>]) -> String {
+pub(super) fn aligned(lines: &[Vec<String>]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<_> = (0..lines[0].len()).map(width).collect();
     let mut text = String::new();
@@ -157,7 +157,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
     text
 }
 
-fn markdown(lines: &[Vec<String>]) -> String {
+pub(super) fn markdown(lines: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule = format!("|---|---|{}\n", "---:|".repeat(lines[0].len() - 2));
     let rows: String = lines[1..].iter().map(|cells| line(cells)).collect();

@@ -1,6 +1,6 @@
-//! The programs of TransDPOR's evaluation, rebuilt from what the paper says of them.
+//! The registry of the paper's example, and regsim.
 
-use super::protocol::{Actor, Outbox, Protocol};
+use crate::actors::protocol::{Actor, Outbox, Protocol};
 
 /// §2 and Figure 1: a master registers itself, and creates workers that do so when told. With five workers this is what
 /// the tables call regsim.
@@ -8,6 +8,8 @@ use super::protocol::{Actor, Outbox, Protocol};
 pub struct Registry {
     /// How many workers there are.
     pub workers: usize,
+    /// How many such registries, each of which registers with a common one when it is complete; 0 for a single registry.
+    pub groups: usize,
     /// Whether the master's own step is one; the paper's example begins after it.
     pub master: bool,
 }
@@ -17,8 +19,8 @@ pub struct Registry {
 pub enum RegistryActor {
     /// The entry.
     Master,
-    /// Who has registered, in this order.
-    Registry(Vec<Actor>),
+    /// Who has registered, in this order, and where the registry registers itself when it is complete.
+    Registry(Vec<Actor>, Option<Actor>),
     /// One who is told to register.
     Worker,
 }
@@ -36,11 +38,14 @@ pub enum RegistryMessage {
 
 impl Registry {
     fn begin(&self, master: Actor, out: &mut Outbox<'_, Self>) {
-        let registry = out.create(RegistryActor::Registry(Vec::new()));
-        out.send(registry, RegistryMessage::Register(master));
-        for _ in 0..self.workers {
-            let worker = out.create(RegistryActor::Worker);
-            out.send(worker, RegistryMessage::RegisterAt(registry));
+        let above = (self.groups > 0).then(|| out.create(RegistryActor::Registry(Vec::new(), None)));
+        for _ in 0..self.groups.max(1) {
+            let registry = out.create(RegistryActor::Registry(Vec::new(), above));
+            out.send(registry, RegistryMessage::Register(master));
+            for _ in 0..self.workers {
+                let worker = out.create(RegistryActor::Worker);
+                out.send(worker, RegistryMessage::RegisterAt(registry));
+            }
         }
     }
 }
@@ -66,12 +71,17 @@ impl Protocol for Registry {
         out: &mut Outbox<'_, Self>,
     ) -> Result<(), String> {
         match (state, message) {
-            (RegistryActor::Registry(all), RegistryMessage::Register(actor)) => all.push(*actor),
+            (RegistryActor::Registry(all, above), RegistryMessage::Register(actor)) => {
+                all.push(*actor);
+                if let Some(above) = above.filter(|_| all.len() == self.workers + 1) {
+                    out.send(above, RegistryMessage::Register(me));
+                }
+            }
             (RegistryActor::Worker, RegistryMessage::RegisterAt(registry)) => {
                 out.send(*registry, RegistryMessage::Register(me));
             }
             (RegistryActor::Master, RegistryMessage::Begin) => self.begin(me, out),
-            (state, message) => return Err(format!("{state:?} was sent {message:?}")),
+            (state, message) => return Err(super::misdirected::<Self>(state, message)),
         }
         Ok(())
     }

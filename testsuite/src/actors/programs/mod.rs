@@ -1,0 +1,27 @@
+//! The programs of TransDPOR's evaluation, rebuilt from what the paper says of them.
+
+mod chameneos;
+mod divide;
+mod leader;
+mod philosophers;
+mod pi;
+mod pipesort;
+mod registry;
+mod shortest_path;
+
+pub use chameneos::Chameneos;
+pub use divide::{Divide, Task};
+pub use leader::Leader;
+pub use philosophers::Philosophers;
+pub use pi::Pi;
+pub use pipesort::Pipesort;
+pub use registry::Registry;
+pub use shortest_path::ShortestPath;
+
+use super::protocol::Protocol;
+use std::fmt::Debug;
+
+/// What an actor says that was sent a message which is not for it.
+fn misdirected<P: Protocol + ?Sized>(state: impl Debug, message: &P::Content) -> String {
+    format!("{state:?} was sent {message:?}")
+}
