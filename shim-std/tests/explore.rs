@@ -202,6 +202,8 @@ fn strategies_agree_on_a_lost_update() {
         "cdpor2",
         "cdpor3",
         "source",
+        "dpor",
+        "dpor:nosleep,lca",
         "exhaustive",
         "random:1",
     ]
