@@ -82,9 +82,8 @@ pub struct TestArgs {
     pub explore: ExploreArgs,
     #[command(flatten)]
     pub report: ReportArgs,
-    /// Write what came of each test to a file as well, in JUnit's format
-    #[arg(long, value_name = "FILE", help_heading = "Report")]
-    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: FileArgs,
     #[command(flatten)]
     pub config: ConfigArgs,
     #[command(flatten)]
@@ -192,9 +191,8 @@ pub struct ShowConfigArgs {
     pub name: Option<String>,
     #[command(flatten)]
     pub explore: ExploreArgs,
-    /// Write what came of each test to a file as well, in JUnit's format
-    #[arg(long, value_name = "FILE", help_heading = "Report")]
-    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: FileArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     #[command(flatten)]
@@ -318,6 +316,26 @@ impl ExploreArgs {
         let fail_fast = (self.fail_fast || self.no_fail_fast).then_some(self.fail_fast);
         settings.fail_fast.command_line(fail_fast);
         settings.test_jobs.command_line(self.test_jobs);
+    }
+}
+
+/// What is written to files.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct FileArgs {
+    /// Write a page for each test to this folder, to be looked at in a browser
+    #[arg(long = "report", value_name = "FOLDER")]
+    pub html: Option<PathBuf>,
+    /// Write what came of each test to a file as well, in JUnit's format
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+impl FileArgs {
+    /// Puts what was given on the command line into the settings of a run.
+    pub fn set(&self, settings: &mut RunSettings) {
+        settings.report.command_line(self.html.clone());
+        settings.junit.command_line(self.junit.clone());
     }
 }
 

@@ -215,10 +215,11 @@ impl Config {
             apply(&layer.entries, layer, None, RunSettings::KEYS, |key, text, origin| {
                 settings.set(key, text, origin)
             });
-            let junit = &mut settings.junit;
-            let own = matches!(&junit.origin, Origin::File { name, .. } if *name == layer.name);
-            if own && !junit.value.as_os_str().is_empty() {
-                junit.value = layer.folder.join(&junit.value);
+            for path in [&mut settings.junit, &mut settings.report] {
+                let own = matches!(&path.origin, Origin::File { name, .. } if *name == layer.name);
+                if own && !path.value.as_os_str().is_empty() {
+                    path.value = layer.folder.join(&path.value);
+                }
             }
         }
         settings

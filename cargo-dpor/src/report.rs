@@ -9,6 +9,7 @@ macro_rules! put {
 mod failure;
 mod fold;
 mod github;
+mod html;
 mod human;
 mod json;
 mod junit;
@@ -26,6 +27,7 @@ mod words;
 
 pub use failure::same_failure;
 pub use github::GitHub;
+pub use html::Html;
 pub use human::{Amount, Human};
 pub use json::Json;
 pub use junit::Junit;

@@ -15,8 +15,8 @@ use crate::error::{Error, Exit};
 use crate::facades::Facades;
 use crate::judgement::{Fault, fault};
 use crate::report::{
-    Amount, Configuration, Event, GitHub, Human, Json, Junit, Listeners, Reporter, SourceTree, Summary, TestResult,
-    objects,
+    Amount, Configuration, Event, GitHub, Html, Human, Json, Junit, Listeners, Reporter, SourceTree, Summary,
+    TestResult, objects,
 };
 use crate::toolchain::Toolchain;
 use cargo_metadata::Metadata;
@@ -87,6 +87,9 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     if !run.junit.value.as_os_str().is_empty() {
         listeners.add(Junit::create(&run.junit.value)?);
     }
+    if !run.report.value.as_os_str().is_empty() {
+        listeners.add(Html::create(&run.report.value)?);
+    }
     let build = project.build(&args.cargo, listeners)?;
     let all = list(&build.binaries)?;
     let count = all.len();
@@ -121,7 +124,7 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
 fn run_settings(config: &Config, args: &TestArgs) -> RunSettings {
     let mut run = config.of_run();
     args.explore.set_run(&mut run);
-    run.junit.command_line(args.junit.clone());
+    args.files.set(&mut run);
     run
 }
 
@@ -244,7 +247,7 @@ fn show_config(args: &ShowConfigArgs, listeners: &mut Listeners) -> Result<Exit,
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
     let mut run = config.of_run();
     args.explore.set_run(&mut run);
-    run.junit.command_line(args.junit.clone());
+    args.files.set(&mut run);
     let mut tests: Vec<(Vec<String>, Settings)> = Vec::new();
     for package in project.packages(&args.cargo)? {
         let mut settings = match &args.name {

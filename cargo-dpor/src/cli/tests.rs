@@ -164,14 +164,14 @@ fn leaks_are_looked_for_on_demand() {
 const ALL_FLAGS: [&str; 6] = [
     "test f --exact --include-ignored --ignored --skip s --strategy source --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
      --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 \
-     --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --config-file c.toml",
+     --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml",
     "replay dpor1-A --stall 5s --message-format json --config-file c.toml",
     "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas \
      --message-format json --config-file c.toml",
     "list f --exact --include-ignored --ignored --skip s --message-format json",
     "show-config t --strategy source --seed 7 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s \
      --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
-     --weak-orderings fail --message-format json --junit j.xml --config-file c.toml",
+     --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml",
     "completions bash",
 ];
 
@@ -262,8 +262,8 @@ fn flags_of_test_reach_the_settings() {
     );
     assert_eq!(args.report.message_format, MessageFormat::Json);
     assert_eq!(
-        (args.junit, args.config.config_file),
-        (Some("j.xml".into()), Some("c.toml".into()))
+        (args.files.junit, args.files.html, args.config.config_file),
+        (Some("j.xml".into()), Some("r".into()), Some("c.toml".into()))
     );
     let Command::Test(args) = all_flags("test", |pair| pair.0) else {
         panic!()

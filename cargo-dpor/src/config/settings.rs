@@ -144,6 +144,8 @@ settings! {
         test_jobs, "test-jobs": Jobs = Jobs(1);
         /// Empty: none.
         junit, "junit": PathBuf = PathBuf::new();
+        /// Empty: none.
+        report, "report": PathBuf = PathBuf::new();
     }
 }
 

@@ -129,7 +129,7 @@ fn values_are_read_as_on_the_command_line() {
     let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\nmax-depth = 7\n\
                 stall = \"500ms\"\nspurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
-                fail-fast = true\ntest-jobs = 2\njunit = \"target/junit.xml\"\n";
+                fail-fast = true\ntest-jobs = 2\njunit = \"target/junit.xml\"\nreport = \"out\"\n";
     let workspace = Workspace::new(text, "", "");
     let config = workspace.config();
     let settings = config.of_package("bank");
@@ -140,6 +140,7 @@ fn values_are_read_as_on_the_command_line() {
     let run = config.of_run();
     assert_eq!((run.fail_fast.value, run.test_jobs.value), (true, Jobs(2)));
     assert!(run.junit.value.is_absolute() && run.junit.value.ends_with("target/junit.xml"));
+    assert!(run.report.value.is_absolute() && run.report.value.ends_with("out"));
     // Every setting there is was set.
     let default = |row: &Row<'_>| *row.origin == Origin::Default;
     assert!(!settings.rows().iter().any(default) && !run.rows().iter().any(default));

@@ -217,7 +217,8 @@ impl Failure<'_> {
         let is_decisive = |step: &StepReport| parting.is_some_and(|choice| choice.step == step.index);
         let before = |step: &StepReport| {
             let choice = parting.filter(|_| is_decisive(step))?;
-            Some(self.parting(choice, step, steps, names).yellow().bold().to_string())
+            let text = format!("▼ {}", other_choice(choice, step, steps, names));
+            Some(text.yellow().bold().to_string())
         };
         let told = failure.block.iter().map(|what| what.step);
         let keep: HashSet<u64> = failure
@@ -244,27 +245,27 @@ impl Failure<'_> {
         }
         put!(out, "");
     }
+}
 
-    /// What would have been better than a step.
-    fn parting(&self, choice: &ChoiceReport, step: &StepReport, steps: &[StepReport], names: &Names) -> String {
-        let who = names.of(choice.thread);
-        let place = choice.location.as_ref().map(|place| format!(" at {}", short(place)));
-        let operation = format!("{}{}", choice.operation, place.unwrap_or_default());
-        let before = steps.iter().find(|other| other.index + 1 == step.index);
-        let (what, condition) = if choice.same_thread {
-            let other = match choice.operation.as_str() {
-                "notify-one" => "another thread is woken",
-                "choose" => "another value is chosen",
-                _ => "the step ends in another way",
-            };
-            ("decisive", format!("{other} here"))
-        } else if before.is_some_and(|before| before.thread == choice.thread) {
-            ("decisive switch", format!("{who} goes on here ({operation})"))
-        } else {
-            ("decisive", format!("{who} runs here ({operation})"))
+/// What would have been better than a step.
+pub fn other_choice(choice: &ChoiceReport, step: &StepReport, steps: &[StepReport], names: &Names) -> String {
+    let who = names.of(choice.thread);
+    let place = choice.location.as_ref().map(|place| format!(" at {}", short(place)));
+    let operation = format!("{}{}", choice.operation, place.unwrap_or_default());
+    let before = steps.iter().find(|other| other.index + 1 == step.index);
+    let (what, condition) = if choice.same_thread {
+        let other = match choice.operation.as_str() {
+            "notify-one" => "another thread is woken",
+            "choose" => "another value is chosen",
+            _ => "the step ends in another way",
         };
-        format!("▼ {what}: if {condition}, the test can pass")
-    }
+        ("decisive", format!("{other} here"))
+    } else if before.is_some_and(|before| before.thread == choice.thread) {
+        ("decisive switch", format!("{who} goes on here ({operation})"))
+    } else {
+        ("decisive", format!("{who} runs here ({operation})"))
+    };
+    format!("{what}: if {condition}, the test can pass")
 }
 
 /// The panic that the test's own is only the consequence of: it has joined a thread that had panicked.
@@ -340,7 +341,8 @@ pub fn same_failure(first: &Outcome, replay: &Outcome) -> bool {
 }
 
 /// Names of threads, from wherever they are told.
-fn names(account: &Account, failure: &FailureReport) -> Names {
+/// The names of all threads that come up.
+pub fn names(account: &Account, failure: &FailureReport) -> Names {
     let threads = account.threads.iter().map(|thread| (thread.id, &thread.name));
     let steps = account.steps.iter().map(|step| (step.thread, &step.thread_name));
     let blocked = failure.blocked.iter().flat_map(|thread| {

@@ -345,8 +345,8 @@ fn share(counts: &Counts) -> Option<String> {
     let percent = f64::from(counts.explored) / 10_000.0;
     match counts.explored {
         0 => None,
-        ..100 => Some("less than 0.01 % explored".to_owned()),
-        ..100_000 => Some(format!("about {percent:.2} % explored")),
+        1..100 => Some("less than 0.01 % explored".to_owned()),
+        100..100_000 => Some(format!("about {percent:.2} % explored")),
         _ => Some(format!("about {percent:.0} % explored")),
     }
 }

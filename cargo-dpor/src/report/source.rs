@@ -3,6 +3,7 @@
 use dpor_protocol::SourceLocation;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Finds the source files that the compiler names.
@@ -29,15 +30,24 @@ impl SourceTree {
 
     /// A line as it is.
     pub fn raw(&self, file: &str, line: u32) -> Option<String> {
+        self.lines(file, |lines| lines.get(line.checked_sub(1)? as usize).cloned())?
+    }
+
+    /// All lines of a file, if it can be found.
+    pub fn text(&self, file: &str) -> Option<Vec<String>> {
+        self.lines(file, <[String]>::to_vec)
+    }
+
+    fn lines<R>(&self, file: &str, take: impl FnOnce(&[String]) -> R) -> Option<R> {
         let mut files = self.files.borrow_mut();
         let lines = files.entry(file.to_owned()).or_insert_with(|| {
             let roots = self.roots.iter();
             let text = roots
                 .into_iter()
-                .find_map(|root| std::fs::read_to_string(root.join(file)).ok())?;
+                .find_map(|root| fs::read_to_string(root.join(file)).ok())?;
             Some(text.lines().map(str::to_owned).collect())
         });
-        lines.as_ref()?.get(line.checked_sub(1)? as usize).cloned()
+        lines.as_deref().map(take)
     }
 }
 
