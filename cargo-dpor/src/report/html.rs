@@ -12,7 +12,8 @@ use crate::report::weak::sequential;
 use crate::report::words::Words;
 use crate::report::{Event, Reporter, TestResult};
 use dpor_protocol::{
-    BlockedThread, Counts, FailureReport, PartingReport, Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
+    BlockedThread, Counts, FailureReport, PartingReport, Simplified, SourceLocation, StepReport, ThreadReport,
+    ValueReport, Verdict,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -86,14 +87,14 @@ struct Step<'a> {
     location: Option<&'a SourceLocation>,
     preempted: bool,
     reads_from: Option<u64>,
-    values: Vec<Value<'a>>,
+    values: Vec<Value>,
 }
 
 #[derive(Serialize)]
-struct Value<'a> {
+struct Value {
     object: String,
-    before: &'a str,
-    after: &'a str,
+    before: String,
+    after: String,
 }
 
 impl Html {
@@ -222,10 +223,10 @@ fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'
 }
 
 fn step<'a>(step: &'a StepReport, words: &Words<'_>) -> Step<'a> {
-    let value = |value: &'a dpor_protocol::ValueReport| Value {
+    let value = |value: &ValueReport| Value {
         object: words.object(&value.object),
-        before: &value.before,
-        after: &value.after,
+        before: words.with_blocks(&value.before),
+        after: words.with_blocks(&value.after),
     };
     Step {
         thread: step.thread,
