@@ -62,14 +62,17 @@ impl<T: Shareable> Drop for Share<T> {
         }
         match last {
             None => ownership::dropped(life),
-            Some(value) => {
-                let mut in_doubt = ownership::destroys(life).then_some(InDoubt { panics: true });
-                drop(value);
-                if let Some(in_doubt) = &mut in_doubt {
-                    in_doubt.panics = false;
-                }
-            }
+            Some(value) => run_destructor(life, || drop(value)),
         }
+    }
+}
+
+/// Runs the destructor of a value whose last share is dropped.
+pub(crate) fn run_destructor(life: Location, destructor: impl FnOnce()) {
+    let mut in_doubt = ownership::destroys(life).then_some(InDoubt { panics: true });
+    destructor();
+    if let Some(in_doubt) = &mut in_doubt {
+        in_doubt.panics = false;
     }
 }
 

@@ -20,8 +20,8 @@ mod weak;
 
 pub use weak::Weak;
 
+use crate::share::run_destructor;
 use counts::{Counts, Uniqueness};
-use dpor_scheduler::ownership;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
 use std::clone::CloneToUninit;
@@ -496,25 +496,6 @@ unsafe fn destroy<T: ?Sized>(inner: NonNull<Inner<T>>) {
     }
     // SAFETY: the memory is there.
     let life = unsafe { (*inner.as_ptr()).counts.life() };
-    let mut in_doubt = ownership::destroys(life).then(|| InDoubt { panics: true });
     // SAFETY: nobody else has the value, and it is not used again.
-    unsafe { ptr::drop_in_place(&raw mut (*inner.as_ptr()).data) };
-    if let Some(in_doubt) = &mut in_doubt {
-        in_doubt.panics = false;
-    }
-}
-
-/// A destructor that another thread could have run.
-struct InDoubt {
-    panics: bool,
-}
-
-impl Drop for InDoubt {
-    fn drop(&mut self) {
-        if self.panics {
-            // The panic goes through another thread's code in another order of drops.
-            ownership::visible();
-        }
-        ownership::destroyed();
-    }
+    run_destructor(life, || unsafe { ptr::drop_in_place(&raw mut (*inner.as_ptr()).data) });
 }
