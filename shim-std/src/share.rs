@@ -69,7 +69,7 @@ impl<T: Shareable> Drop for Share<T> {
 
 /// Runs the destructor of a value whose last share is dropped.
 pub(crate) fn run_destructor(life: Location, destructor: impl FnOnce()) {
-    let mut in_doubt = ownership::destroys(life).then_some(InDoubt { panics: true });
+    let mut in_doubt = ownership::destroys(life).then(|| InDoubt { panics: true });
     destructor();
     if let Some(in_doubt) = &mut in_doubt {
         in_doubt.panics = false;
