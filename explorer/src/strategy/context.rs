@@ -5,7 +5,7 @@
 //! which the shortest sleeping sequence begins, so that the sequence is followed while nothing has woken it.
 
 use super::source::{Source, missing_initial};
-use super::{Context, Race, Rules};
+use super::{Context, Race, Rules, Search};
 use crate::driver::State;
 use crate::statistics::Statistics;
 use crate::system::Transition;
@@ -44,6 +44,13 @@ impl ContextSensitive {
 }
 
 impl Rules for ContextSensitive {
+    fn search(&self) -> Search {
+        Search {
+            context: Some(self.context),
+            ..Search::REVERSALS
+        }
+    }
+
     fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
         let guided = self.guide(state).map(|transition| transition.thread);
         match guided.filter(|&thread| state.is_fully_awake(thread)) {
@@ -59,14 +66,6 @@ impl Rules for ContextSensitive {
             .or_else(|| self.source.pick(state))
     }
 
-    fn sleeps(&self) -> bool {
-        true
-    }
-
-    fn detects_races(&self) -> bool {
-        true
-    }
-
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
         let prefer = if self.context.guide {
             // What the reversal begins with, so that its sequence, if it sleeps, can be followed.
@@ -78,9 +77,5 @@ impl Rules for ContextSensitive {
             race.thread
         };
         missing_initial(states, trace, race, prefer, statistics);
-    }
-
-    fn context(&self) -> Option<Context> {
-        Some(self.context)
     }
 }

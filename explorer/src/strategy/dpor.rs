@@ -16,9 +16,9 @@
 //!   right.
 //! * Backtrack sets hold threads, and all alternatives of a thread's operation are explored where the thread is.
 
-use super::order::{Dpor, Order};
+use super::order::Dpor;
 use super::source::open_awake;
-use super::{Race, Rules, all_enabled};
+use super::{Race, Rules, Search, all_enabled};
 use crate::driver::State;
 use crate::statistics::Statistics;
 use crate::system::Transition;
@@ -36,28 +36,16 @@ impl FlanaganGodefroid {
 }
 
 impl Rules for FlanaganGodefroid {
+    fn search(&self) -> Search {
+        self.options.search()
+    }
+
     fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
         open_awake(state, None);
     }
 
     fn pick(&mut self, state: &State) -> Option<Transition> {
         first_in_order(state)
-    }
-
-    fn order(&self) -> Option<Order> {
-        Some(self.options.order)
-    }
-
-    fn sleeps(&self) -> bool {
-        self.options.sleep
-    }
-
-    fn detects_races(&self) -> bool {
-        true
-    }
-
-    fn defers_races(&self) -> bool {
-        true
     }
 
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {

@@ -307,8 +307,60 @@ pub(crate) struct Refusal {
     pub shared: StepName,
 }
 
+/// Which races a strategy is told of, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RaceReports {
+    None,
+    /// Each step's races when it has run.
+    AtOnce,
+    /// The races of steps when the execution has ended, those of the last step first, and each time with
+    /// all events that may be co-enabled with the step, not only with those that no other comes between.
+    Deferred,
+}
+
+/// How the search goes about under a strategy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Search {
+    /// Whether it goes back to earlier states; otherwise every execution starts afresh.
+    pub backtracks: bool,
+    /// Whether explored transitions sleep in the states below their siblings.
+    pub sleeps: bool,
+    pub races: RaceReports,
+    /// The order in which [`State::enabled`] holds threads; that of their ids unless one is given.
+    pub order: Option<Order>,
+    /// What is compared, if states are.
+    pub context: Option<Context>,
+}
+
+impl Search {
+    /// Of all that is in the backtrack sets.
+    pub const EVERYTHING: Search = Search {
+        backtracks: true,
+        sleeps: false,
+        races: RaceReports::None,
+        order: None,
+        context: None,
+    };
+
+    /// Executions that have nothing to do with each other.
+    pub const SAMPLES: Search = Search {
+        backtracks: false,
+        ..Search::EVERYTHING
+    };
+
+    /// For reversals of races, as soon as they are seen.
+    pub const REVERSALS: Search = Search {
+        sleeps: true,
+        races: RaceReports::AtOnce,
+        ..Search::EVERYTHING
+    };
+}
+
 /// A strategy's choice rules.
 pub(crate) trait Rules {
+    /// How the search goes about. Always the same.
+    fn search(&self) -> Search;
+
     /// Fills the backtrack set of a state that is visited for the first time. `previous` is the thread
     /// that moved last.
     fn open(&mut self, state: &mut State, previous: Option<ThreadId>);
@@ -321,39 +373,12 @@ pub(crate) trait Rules {
             .find_map(|t| state.awake_transitions(ThreadId(t)).next())
     }
 
-    /// Whether explored transitions sleep in the states below their siblings.
-    fn sleeps(&self) -> bool;
-
-    /// Whether races are to be reported to [`Rules::reverse`].
-    fn detects_races(&self) -> bool;
-
-    /// The order in which [`State::enabled`] holds threads; that of their ids unless one is given.
-    fn order(&self) -> Option<Order> {
-        None
-    }
-
-    /// Whether the races of steps are reported when the execution has ended, those of the last step first, and each time with
-    /// all events that may be co-enabled with the step, not only with those that no other comes between.
-    fn defers_races(&self) -> bool {
-        false
-    }
-
     /// Notes in the states of the current execution what must be explored because of a race.
-    fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics);
+    fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
 
     /// Why the program cannot be explored with these rules, if it cannot.
     fn refusal(&self) -> Option<&Refusal> {
         None
-    }
-
-    /// What is compared, if states are.
-    fn context(&self) -> Option<Context> {
-        None
-    }
-
-    /// Whether the search goes back to earlier states; otherwise every execution starts afresh.
-    fn backtracks(&self) -> bool {
-        true
     }
 }
 

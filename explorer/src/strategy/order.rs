@@ -2,6 +2,7 @@
 //! take up what is enabled (Lauterburg, Karmani, Marinov and Agha, *Evaluating Ordering Heuristics for Dynamic
 //! Partial-Order Reduction Techniques*, FASE 2010).
 
+use super::{RaceReports, Search};
 use crate::system::System;
 use crate::thread::ThreadId;
 use crate::trace::Trace;
@@ -39,6 +40,15 @@ impl Default for Dpor {
 }
 
 impl Dpor {
+    pub(super) fn search(self) -> Search {
+        Search {
+            sleeps: self.sleep,
+            races: RaceReports::Deferred,
+            order: Some(self.order),
+            ..Search::EVERYTHING
+        }
+    }
+
     /// Reads a list such as `nosleep,eca`.
     pub(super) fn from_options(options: &str) -> Option<Dpor> {
         let mut dpor = Dpor::default();

@@ -9,13 +9,11 @@
 //! Deviations: the number of steps, which the paper takes as given, is that of the longest execution so far; threads that
 //! are created later draw their priority then; alternatives of an operation are drawn uniformly.
 
-use super::{Race, Rules, all_enabled};
+use super::{Rules, Search, all_enabled};
 use crate::driver::State;
 use crate::random::SplitMix64;
-use crate::statistics::Statistics;
 use crate::system::Transition;
 use crate::thread::ThreadId;
-use crate::trace::Trace;
 
 pub(super) struct Pct {
     numbers: SplitMix64,
@@ -68,6 +66,10 @@ impl Pct {
 }
 
 impl Rules for Pct {
+    fn search(&self) -> Search {
+        Search::SAMPLES
+    }
+
     fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
         if previous.is_none() {
             self.begin();
@@ -86,19 +88,5 @@ impl Rules for Pct {
         let alternatives = state.alternatives(thread)?;
         let alternative = alternatives.iter().nth(self.numbers.below(alternatives.len()))?;
         Some(Transition { thread, alternative })
-    }
-
-    fn sleeps(&self) -> bool {
-        false
-    }
-
-    fn detects_races(&self) -> bool {
-        false
-    }
-
-    fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
-
-    fn backtracks(&self) -> bool {
-        false
     }
 }

@@ -1,13 +1,11 @@
 //! A seeded random walk: every execution chooses uniformly among the enabled transitions of each state.
 //! For programs that are too large to exhaust; it can find failures and never proves anything.
 
-use super::{Race, Rules, all_enabled};
+use super::{Rules, Search, all_enabled};
 use crate::driver::State;
 use crate::random::SplitMix64;
-use crate::statistics::Statistics;
 use crate::system::Transition;
 use crate::thread::ThreadId;
-use crate::trace::Trace;
 
 pub(super) struct Random {
     numbers: SplitMix64,
@@ -22,6 +20,10 @@ impl Random {
 }
 
 impl Rules for Random {
+    fn search(&self) -> Search {
+        Search::SAMPLES
+    }
+
     fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
         state.backtrack = all_enabled(state);
     }
@@ -35,19 +37,5 @@ impl Rules for Random {
             thread: *thread,
             alternative,
         })
-    }
-
-    fn sleeps(&self) -> bool {
-        false
-    }
-
-    fn detects_races(&self) -> bool {
-        false
-    }
-
-    fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
-
-    fn backtracks(&self) -> bool {
-        false
     }
 }

@@ -5,7 +5,7 @@
 //! where the thread is; a race is not followed up where an initial of its reversal is asleep, since
 //! everything that starts with it has been explored.
 
-use super::{Race, Rules, all_enabled};
+use super::{Race, Rules, Search, all_enabled};
 use crate::driver::State;
 use crate::statistics::Statistics;
 use crate::system::Transition;
@@ -15,16 +15,12 @@ use crate::trace::Trace;
 pub(super) struct Source;
 
 impl Rules for Source {
+    fn search(&self) -> Search {
+        Search::REVERSALS
+    }
+
     fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
         open_awake(state, previous);
-    }
-
-    fn sleeps(&self) -> bool {
-        true
-    }
-
-    fn detects_races(&self) -> bool {
-        true
     }
 
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {

@@ -25,9 +25,9 @@
 //!   explored from a state had all its races followed up, and so the backtrack set is a source set.
 
 use super::dpor::{first_in_order, leading_to};
-use super::order::{Dpor, Order};
+use super::order::Dpor;
 use super::source::open_awake;
-use super::{Race, Refusal, Rules, StepName, all_enabled};
+use super::{Race, Refusal, Rules, Search, StepName, all_enabled};
 use crate::driver::State;
 use crate::footprint::{AccessKind, Footprint};
 use crate::keys::KeyMap;
@@ -54,28 +54,16 @@ impl TransDpor {
 }
 
 impl Rules for TransDpor {
+    fn search(&self) -> Search {
+        self.options.search()
+    }
+
     fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
         open_awake(state, None);
     }
 
     fn pick(&mut self, state: &State) -> Option<Transition> {
         first_in_order(state)
-    }
-
-    fn order(&self) -> Option<Order> {
-        Some(self.options.order)
-    }
-
-    fn sleeps(&self) -> bool {
-        self.options.sleep
-    }
-
-    fn detects_races(&self) -> bool {
-        true
-    }
-
-    fn defers_races(&self) -> bool {
-        true
     }
 
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {

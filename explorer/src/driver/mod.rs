@@ -4,17 +4,21 @@
 //! transitions that led there are run again. The search keeps one `State` for each step of the current
 //! execution.
 
-use crate::context::{Rarity, Sequence};
-use crate::footprint::Footprint;
+mod ends;
+mod races;
+mod state;
+
+use crate::context::Rarity;
 use crate::keys::KeySet;
 use crate::learned::Learned;
 use crate::statistics::Statistics;
-use crate::strategy::{Check, Context, Race, Refusal, Rules, StepName, Strategy};
-use crate::system::{Failure, Fingerprint, Outlook, Step, Stop, System, Transition};
-use crate::thread::{BitSet, Status, ThreadId};
-use crate::trace::{Event, EventIndex, Removed, Trace};
+use crate::strategy::{Check, Context, Rules, Search, Strategy};
+use crate::system::{Failure, Step, Stop, System, Transition};
+use crate::thread::{Status, ThreadId};
+use crate::trace::{Event, EventIndex, Trace};
 use crate::unfolding::Unfolding;
-use smallvec::SmallVec;
+use races::Races;
+pub(crate) use state::{Sleeping, State};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -118,81 +122,6 @@ impl<S: System> Observer<S> for () {
     }
 }
 
-/// A transition that need not be explored from a state, with the footprint that it had when it was.
-#[derive(Clone, Debug)]
-pub(crate) struct Sleeping {
-    pub transition: Transition,
-    pub footprint: Footprint,
-    /// It sleeps as the last step of a sequence.
-    pub by_context: bool,
-}
-
-/// A state of the current execution: what can be and what must be explored from it.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct State {
-    pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
-    pub backtrack: BitSet,
-    /// Races add nothing to the backtrack set until another transition is chosen from here.
-    pub frozen: bool,
-    /// Transitions explored from here, and those inherited from the state before.
-    pub sleep: Vec<Sleeping>,
-    /// So many of them are inherited.
-    pub inherited: usize,
-    /// Sequences that need not be explored from here, of two transitions and more (one and more if they are stored with
-    /// the state to which they lead).
-    pub sequences: Vec<Sequence>,
-    /// The digest of the state, where states are stored.
-    pub fingerprint: Option<Fingerprint>,
-    /// What the state is stored under when all that follows it is explored.
-    pub key: Option<u128>,
-    /// The transition that the current execution takes from here.
-    pub current: Option<Transition>,
-}
-
-impl State {
-    /// Forgets everything, but for the storage.
-    fn clear(&mut self) {
-        self.enabled.clear();
-        self.backtrack.clear();
-        self.frozen = false;
-        self.sleep.clear();
-        self.inherited = 0;
-        self.sequences.clear();
-        (self.fingerprint, self.key, self.current) = (None, None, None);
-    }
-
-    pub fn alternatives(&self, thread: ThreadId) -> Option<&BitSet> {
-        self.enabled
-            .iter()
-            .find(|(t, _)| *t == thread)
-            .map(|(_, alternatives)| alternatives)
-    }
-
-    /// What sleeps here because of an earlier state.
-    pub fn inherited_sleep(&self) -> impl Iterator<Item = &Sleeping> {
-        self.sleep[..self.inherited].iter()
-    }
-
-    /// Says whether the thread is enabled and none of its alternatives is asleep.
-    pub fn is_fully_awake(&self, thread: ThreadId) -> bool {
-        self.alternatives(thread)
-            .is_some_and(|all| all.len() == self.awake_transitions(thread).count())
-    }
-
-    pub fn is_asleep(&self, transition: Transition) -> bool {
-        self.sleep.iter().any(|entry| entry.transition == transition)
-    }
-
-    /// The enabled transitions of the thread that are not asleep.
-    pub fn awake_transitions(&self, thread: ThreadId) -> impl Iterator<Item = Transition> + '_ {
-        self.alternatives(thread)
-            .into_iter()
-            .flat_map(BitSet::iter)
-            .map(move |alternative| Transition { thread, alternative })
-            .filter(|&transition| !self.is_asleep(transition))
-    }
-}
-
 /// Seeded faults of the exploration, for the tests that show that the oracle catches them.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,16 +144,6 @@ pub enum Fault {
     KeepFrozen,
 }
 
-/// Counts the race and says whether it is one that the fault drops.
-#[cfg(feature = "faults")]
-fn drops_race(fault: Option<Fault>, occasions: &mut u64) -> bool {
-    *occasions += 1;
-    matches!(fault, Some(Fault::DropRace(n)) if occasions.is_multiple_of(n))
-}
-
-/// The races of an operation, latest event first, and what must be left out of each reversal.
-type Races = SmallVec<[(EventIndex, Removed); 4]>;
-
 /// How the search goes on after an execution.
 pub(crate) enum Next {
     Explore,
@@ -241,6 +160,7 @@ pub(crate) enum Next {
 pub struct Explorer<S> {
     pub(crate) system: S,
     rules: Box<dyn Rules>,
+    search: Search,
     strategy: Strategy,
     pub(crate) limits: Limits,
     pub(crate) keep_going: bool,
@@ -273,9 +193,11 @@ pub struct Explorer<S> {
 impl<S: System> Explorer<S> {
     /// An exploration of `system`, not yet begun.
     pub fn new(system: S, strategy: Strategy, limits: Limits) -> Self {
+        let rules = strategy.rules();
         Explorer {
             system,
-            rules: strategy.rules(),
+            search: rules.search(),
+            rules,
             strategy,
             limits,
             keep_going: false,
@@ -373,7 +295,7 @@ impl<S: System> Explorer<S> {
     }
 
     pub(crate) fn context(&self) -> Option<Context> {
-        self.rules.context()
+        self.search.context
     }
 
     fn forget(&mut self) {
@@ -386,58 +308,6 @@ impl<S: System> Explorer<S> {
         self.stored.clear();
         self.unfolding = self.strategy.unfolding();
         self.rarity = Rarity::default();
-    }
-
-    fn exhausted(&mut self) -> Verdict {
-        if let Some((failure, schedule)) = self.first_failure.take() {
-            return Verdict::Failed { failure, schedule };
-        }
-        match self.statistics.cut {
-            0 => Verdict::Complete,
-            _ if self.unclear > 0 => Verdict::Incomplete {
-                reason: format!(
-                    "in {} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
-                    self.unclear
-                ),
-            },
-            n => Verdict::Incomplete {
-                reason: format!("{n} executions were cut at the bound of {} steps", self.limits.depth),
-            },
-        }
-    }
-
-    pub(crate) fn incomplete(&mut self, reason: String) -> Verdict {
-        match self.first_failure.take() {
-            Some((failure, schedule)) => Verdict::Failed { failure, schedule },
-            None => Verdict::Incomplete { reason },
-        }
-    }
-
-    fn limit_reached(&self) -> Option<String> {
-        let statistics = &self.statistics;
-        if self
-            .limits
-            .executions
-            .is_some_and(|limit| statistics.executions() >= limit)
-        {
-            return Some(format!(
-                "the limit of {} executions was reached",
-                statistics.executions()
-            ));
-        }
-        if let Some(limit) = self.limits.steps.filter(|&limit| statistics.steps >= limit) {
-            return Some(format!("the limit of {limit} steps was reached"));
-        }
-        // Reading the clock costs as much as a short execution.
-        if statistics.executions().is_multiple_of(16) {
-            return self.out_of_time();
-        }
-        None
-    }
-
-    pub(crate) fn out_of_time(&self) -> Option<String> {
-        let limit = self.limits.time.filter(|&limit| self.started.elapsed() >= limit)?;
-        Some(format!("the time limit of {limit:?} was reached"))
     }
 
     /// Runs one execution to its end: first the transitions of the states on the stack, then new ones.
@@ -485,28 +355,6 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// The estimate of [`Statistics::explored`], with the present execution or without it; 0 where there is no such tree.
-    fn explored(&self, with_present: bool) -> u32 {
-        if !self.rules.backtracks() || self.unfolding.is_some() {
-            return 0;
-        }
-        let (mut explored, mut share) = (0.0, 1.0);
-        for state in &self.states[..self.depth] {
-            let done = state.sleep.len() - state.inherited;
-            let wanted = state.backtrack.iter();
-            let left = wanted.flat_map(|thread| state.awake_transitions(ThreadId(thread)));
-            let left = left.filter(|&transition| Some(transition) != state.current).count();
-            share /= (done + left + 1) as f64;
-            explored += share * done as f64;
-        }
-        let present = if with_present { share } else { 0.0 };
-        ((explored + present) * f64::from(MILLION)) as u32
-    }
-
-    pub(crate) fn broken_off(&mut self) -> Next {
-        Next::Done(self.incomplete("exploration was broken off".to_owned()))
-    }
-
     /// Runs the first `len` transitions of the current execution again.
     pub(crate) fn repeat_trace(&mut self, len: usize) -> Result<(), Next> {
         let mut scratch = Step::default();
@@ -529,16 +377,6 @@ impl<S: System> Explorer<S> {
             }
         }
         Ok(())
-    }
-
-    fn not_deterministic(&self, message: String) -> Next {
-        Next::Done(Verdict::Failed {
-            failure: Failure {
-                kind: "nondeterminism",
-                message,
-            },
-            schedule: self.trace.schedule(),
-        })
     }
 
     /// Runs a transition again that ran in an earlier execution.
@@ -636,7 +474,7 @@ impl<S: System> Explorer<S> {
             self.detect_pending(|status| *status == Status::Blocked);
             return Some(self.end_with(verdict));
         }
-        if self.rules.sleeps() {
+        if self.search.sleeps {
             self.inherit_sleep();
         }
         if self.inherit_sequences() {
@@ -651,21 +489,6 @@ impl<S: System> Explorer<S> {
         self.cut_by_context()
     }
 
-    /// How an execution has ended in which no thread is enabled and that the system judges so. The system's state may be lost.
-    pub(crate) fn end_with(&mut self, verdict: Result<(), Failure>) -> End {
-        match verdict {
-            Ok(()) => End::Complete,
-            Err(failure) => match self.system.outlook() {
-                Outlook::Stuck => End::Failed(failure),
-                Outlook::GoesOn => End::Blocked,
-                Outlook::Unclear => {
-                    self.unclear += 1;
-                    End::Cut
-                }
-            },
-        }
-    }
-
     /// Clears the record of the state on top of the stack and notes what is enabled.
     fn enter(&mut self) {
         if self.states.len() == self.depth {
@@ -678,7 +501,7 @@ impl<S: System> Explorer<S> {
                 state.enabled.push((ThreadId(i as u32), alternatives.clone()));
             }
         }
-        if let Some(order) = self.rules.order() {
+        if let Some(order) = self.search.order {
             order.sort(&mut state.enabled, |&(thread, _)| thread, &self.trace, &self.system);
         }
         #[cfg(feature = "faults")]
@@ -722,169 +545,13 @@ impl<S: System> Explorer<S> {
             .add_step(event.thread(), event.index(), event.step(), after);
     }
 
-    /// Judges an execution that has reached the bound on its length. If its second half was fair (every
-    /// thread that was enabled in it ran in it, twice over, and took each alternative that it had), the program is a long one, or
-    /// does not end by itself: others of its executions would be as long, so that the exploration ends here. Otherwise a
-    /// fair scheduler might have ended it.
-    fn too_long(&mut self) -> Result<End, Next> {
-        let len = self.trace.len();
-        // Threads that the main thread has left behind may run as long as they like.
-        if self.system.threads().first() == Some(&Status::Finished) {
-            return Ok(End::Cut);
-        }
-        let windows = [len / 2..len * 3 / 4, len * 3 / 4..len];
-        let fair = windows.into_iter().all(|window| {
-            let (states, events) = (&self.states[window.clone()], &self.trace.events()[window]);
-            let ran: BitSet = events.iter().map(|e| e.thread().0).collect();
-            let operation = |event: &Event, alternative: u32| (event.step().signature, alternative);
-            let taken: KeySet<_> = events
-                .iter()
-                .map(|e| operation(e, e.transition().alternative))
-                .collect();
-            states.iter().zip(events).all(|(state, event)| {
-                let mut alternatives = state.alternatives(event.thread()).into_iter().flat_map(BitSet::iter);
-                state.enabled.iter().all(|(thread, _)| ran.contains(thread.0))
-                    && alternatives.all(|alternative| taken.contains(&operation(event, alternative)))
-            })
-        });
-        if !fair {
-            return Ok(End::Cut);
-        }
-        let reason = format!(
-            "an execution did not end within {len} steps, although every thread that could run did run: the test is a \
-             long one (--max-depth), or it does not end"
-        );
-        self.statistics.cut += 1;
-        Err(Next::Done(self.incomplete(reason)))
-    }
-
-    /// Finds the races of the step that has just run, or of a pending operation.
-    fn detect(&mut self, thread: ThreadId, pending: Option<&crate::system::Pending>) -> Races {
-        if !self.rules.detects_races() {
-            return Races::new();
-        }
-        let (footprint, guards, values) = match pending {
-            Some(pending) => (&pending.footprint, pending.guards.as_slice(), &pending.values),
-            None => {
-                let step = self.trace.uncommitted();
-                (&step.footprint, step.guards.as_slice(), &step.values)
-            }
-        };
-        if footprint.accesses().is_empty() {
-            return Races::new();
-        }
-        #[cfg(feature = "faults")]
-        let guards = if self.fault == Some(Fault::IgnoreGuards) {
-            &[]
-        } else {
-            guards
-        };
-        let value = |variable| {
-            values
-                .iter()
-                .find(|(v, _)| *v == variable)
-                .map_or(0, |&(_, value)| value)
-        };
-        let defers = self.rules.defers_races();
-        let races = if defers {
-            self.trace.dependent_pairs(thread, footprint, guards, value)
-        } else {
-            self.trace.races(thread, footprint, guards, value)
-        };
-        if defers && pending.is_none() {
-            self.deferred.push((self.trace.len(), races));
-            return Races::new();
-        }
-        for (event, removed) in &races {
-            #[cfg(feature = "faults")]
-            if drops_race(self.fault, &mut self.occasions) {
-                continue;
-            }
-            self.statistics.races += 1;
-            let race = Race {
-                event: *event,
-                removed,
-                thread,
-                footprint,
-                at: self.trace.len(),
-            };
-            self.rules
-                .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
-        }
-        races
-    }
-
-    /// Hands the strategy the races of the steps that have run since the search went back, latest first.
-    fn follow_up(&mut self) {
-        for (at, races) in std::mem::take(&mut self.deferred).into_iter().rev() {
-            for (event, removed) in &races {
-                #[cfg(feature = "faults")]
-                if drops_race(self.fault, &mut self.occasions) {
-                    continue;
-                }
-                self.statistics.races += 1;
-                let later = &self.trace.events()[at];
-                let race = Race {
-                    event: *event,
-                    removed,
-                    thread: later.thread(),
-                    footprint: &later.step().footprint,
-                    at,
-                };
-                self.rules
-                    .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
-            }
-        }
-    }
-
-    /// Why the strategy gives up, if it does.
-    fn refusal(&self) -> Option<String> {
-        let Refusal { independent, shared } = self.rules.refusal()?;
-        let name = |step: &StepName| {
-            let operation = self.system.describe(step.signature);
-            format!("step {} of {} (`{operation}`)", step.index, step.thread)
-        };
-        let [one, other] = independent.each_ref().map(name);
-        Some(format!(
-            "`{}` is for programs in which dependency is transitive: {one} and {other} are independent, but each is in a \
-             race with {}",
-            self.strategy,
-            name(shared)
-        ))
-    }
-
-    /// Finds the races of pending operations at the end of an execution: what is blocked there never
-    /// becomes an event.
-    fn detect_pending(&mut self, which: impl Fn(&Status) -> bool) {
-        #[cfg(feature = "faults")]
-        if self.fault == Some(Fault::SkipBlockedAtEnd) {
-            return;
-        }
-        if !self.rules.detects_races() {
-            return;
-        }
-        for i in 0..self.system.threads().len() {
-            if which(&self.system.threads()[i]) {
-                let thread = ThreadId(i as u32);
-                let pending = self.system.pending(thread);
-                if self.context().is_some() {
-                    let index = self.trace.steps_before(thread, self.trace.len()) + 1;
-                    let after = self.trace.waited(thread);
-                    self.learned
-                        .add(thread, index, &pending.footprint, &pending.guards, after);
-                }
-                self.detect(thread, Some(&pending));
-            }
-        }
-    }
-
     /// Goes back to the deepest state from which something is left to explore, and chooses it. Says
     /// whether there is one.
     fn backtrack(&mut self) -> bool {
         if self.unfolding.is_some() {
             return self.find_alternative();
         }
-        if !self.rules.backtracks() {
+        if !self.search.backtracks {
             self.trace.truncate(0);
             self.depth = 0;
             return true;

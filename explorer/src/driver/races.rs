@@ -1,0 +1,126 @@
+//! The races of the current execution, handed to the strategy.
+
+use super::Explorer;
+#[cfg(feature = "faults")]
+use super::Fault;
+use crate::strategy::{Race, RaceReports};
+use crate::system::{Pending, System};
+use crate::thread::{Status, ThreadId};
+use crate::trace::{EventIndex, Removed};
+use smallvec::SmallVec;
+
+/// Counts the race and says whether it is one that the fault drops.
+#[cfg(feature = "faults")]
+fn drops_race(fault: Option<Fault>, occasions: &mut u64) -> bool {
+    *occasions += 1;
+    matches!(fault, Some(Fault::DropRace(n)) if occasions.is_multiple_of(n))
+}
+
+/// The races of an operation, latest event first, and what must be left out of each reversal.
+pub(super) type Races = SmallVec<[(EventIndex, Removed); 4]>;
+
+impl<S: System> Explorer<S> {
+    /// Finds the races of the step that has just run, or of a pending operation.
+    pub(super) fn detect(&mut self, thread: ThreadId, pending: Option<&Pending>) -> Races {
+        if self.search.races == RaceReports::None {
+            return Races::new();
+        }
+        let (footprint, guards, values) = match pending {
+            Some(pending) => (&pending.footprint, pending.guards.as_slice(), &pending.values),
+            None => {
+                let step = self.trace.uncommitted();
+                (&step.footprint, step.guards.as_slice(), &step.values)
+            }
+        };
+        if footprint.accesses().is_empty() {
+            return Races::new();
+        }
+        #[cfg(feature = "faults")]
+        let guards = if self.fault == Some(Fault::IgnoreGuards) {
+            &[]
+        } else {
+            guards
+        };
+        let value = |variable| {
+            values
+                .iter()
+                .find(|(v, _)| *v == variable)
+                .map_or(0, |&(_, value)| value)
+        };
+        let defers = self.search.races == RaceReports::Deferred;
+        let races = if defers {
+            self.trace.dependent_pairs(thread, footprint, guards, value)
+        } else {
+            self.trace.races(thread, footprint, guards, value)
+        };
+        if defers && pending.is_none() {
+            self.deferred.push((self.trace.len(), races));
+            return Races::new();
+        }
+        for (event, removed) in &races {
+            #[cfg(feature = "faults")]
+            if drops_race(self.fault, &mut self.occasions) {
+                continue;
+            }
+            self.statistics.races += 1;
+            let race = Race {
+                event: *event,
+                removed,
+                thread,
+                footprint,
+                at: self.trace.len(),
+            };
+            self.rules
+                .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
+        }
+        races
+    }
+
+    /// Hands the strategy the races of the steps that have run since the search went back, latest first.
+    pub(super) fn follow_up(&mut self) {
+        for (at, races) in std::mem::take(&mut self.deferred).into_iter().rev() {
+            for (event, removed) in &races {
+                #[cfg(feature = "faults")]
+                if drops_race(self.fault, &mut self.occasions) {
+                    continue;
+                }
+                self.statistics.races += 1;
+                let later = &self.trace.events()[at];
+                let race = Race {
+                    event: *event,
+                    removed,
+                    thread: later.thread(),
+                    footprint: &later.step().footprint,
+                    at,
+                };
+                self.rules
+                    .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
+            }
+        }
+    }
+
+    /// Finds the races of pending operations at the end of an execution: what is blocked there never
+    /// becomes an event.
+    pub(super) fn detect_pending(&mut self, which: impl Fn(&Status) -> bool) {
+        #[cfg(feature = "faults")]
+        if self.fault == Some(Fault::SkipBlockedAtEnd) {
+            return;
+        }
+        if self.search.races == RaceReports::None {
+            return;
+        }
+        for i in 0..self.system.threads().len() {
+            if which(&self.system.threads()[i]) {
+                let thread = ThreadId(i as u32);
+                let pending = self.system.pending(thread);
+                if self.context().is_some() {
+                    let index = self.trace.steps_before(thread, self.trace.len()) + 1;
+                    let after = self.trace.waited(thread);
+                    self.learned
+                        .add(thread, index, &pending.footprint, &pending.guards, after);
+                }
+                self.detect(thread, Some(&pending));
+            }
+        }
+    }
+}

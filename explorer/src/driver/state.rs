@@ -1,0 +1,82 @@
+//! The states of the current execution.
+
+use crate::context::Sequence;
+use crate::footprint::Footprint;
+use crate::system::{Fingerprint, Transition};
+use crate::thread::{BitSet, ThreadId};
+use smallvec::SmallVec;
+
+/// A transition that need not be explored from a state, with the footprint that it had when it was.
+#[derive(Clone, Debug)]
+pub(crate) struct Sleeping {
+    pub transition: Transition,
+    pub footprint: Footprint,
+    /// It sleeps as the last step of a sequence.
+    pub by_context: bool,
+}
+
+/// A state of the current execution: what can be and what must be explored from it.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct State {
+    pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
+    pub backtrack: BitSet,
+    /// Races add nothing to the backtrack set until another transition is chosen from here.
+    pub frozen: bool,
+    /// Transitions explored from here, and those inherited from the state before.
+    pub sleep: Vec<Sleeping>,
+    /// So many of them are inherited.
+    pub inherited: usize,
+    /// Sequences that need not be explored from here, of two transitions and more (one and more if they are stored with
+    /// the state to which they lead).
+    pub sequences: Vec<Sequence>,
+    /// The digest of the state, where states are stored.
+    pub fingerprint: Option<Fingerprint>,
+    /// What the state is stored under when all that follows it is explored.
+    pub key: Option<u128>,
+    /// The transition that the current execution takes from here.
+    pub current: Option<Transition>,
+}
+
+impl State {
+    /// Forgets everything, but for the storage.
+    pub fn clear(&mut self) {
+        self.enabled.clear();
+        self.backtrack.clear();
+        self.frozen = false;
+        self.sleep.clear();
+        self.inherited = 0;
+        self.sequences.clear();
+        (self.fingerprint, self.key, self.current) = (None, None, None);
+    }
+
+    pub fn alternatives(&self, thread: ThreadId) -> Option<&BitSet> {
+        self.enabled
+            .iter()
+            .find(|(t, _)| *t == thread)
+            .map(|(_, alternatives)| alternatives)
+    }
+
+    /// What sleeps here because of an earlier state.
+    pub fn inherited_sleep(&self) -> impl Iterator<Item = &Sleeping> {
+        self.sleep[..self.inherited].iter()
+    }
+
+    /// Says whether the thread is enabled and none of its alternatives is asleep.
+    pub fn is_fully_awake(&self, thread: ThreadId) -> bool {
+        self.alternatives(thread)
+            .is_some_and(|all| all.len() == self.awake_transitions(thread).count())
+    }
+
+    pub fn is_asleep(&self, transition: Transition) -> bool {
+        self.sleep.iter().any(|entry| entry.transition == transition)
+    }
+
+    /// The enabled transitions of the thread that are not asleep.
+    pub fn awake_transitions(&self, thread: ThreadId) -> impl Iterator<Item = Transition> + '_ {
+        self.alternatives(thread)
+            .into_iter()
+            .flat_map(BitSet::iter)
+            .map(move |alternative| Transition { thread, alternative })
+            .filter(|&transition| !self.is_asleep(transition))
+    }
+}
