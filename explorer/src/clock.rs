@@ -4,9 +4,23 @@ use crate::thread::ThreadId;
 use smallvec::SmallVec;
 
 /// For each thread, how many of its events are at or before a point in the happens-before order.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+#[derive(Default, PartialEq, Eq, Hash, Debug)]
 pub struct VectorClock {
     counts: SmallVec<[u32; 8]>,
+}
+
+impl Clone for VectorClock {
+    fn clone(&self) -> Self {
+        VectorClock {
+            // `SmallVec::clone` copies element by element.
+            counts: SmallVec::from_slice(&self.counts),
+        }
+    }
+
+    fn clone_from(&mut self, other: &VectorClock) {
+        self.counts.clear();
+        self.counts.extend_from_slice(&other.counts);
+    }
 }
 
 impl VectorClock {
@@ -46,12 +60,6 @@ impl VectorClock {
         for (mine, &theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine = (*mine).min(theirs);
         }
-    }
-
-    /// Becomes a copy of `other`, keeping its own storage.
-    pub fn assign(&mut self, other: &VectorClock) {
-        self.counts.clear();
-        self.counts.extend_from_slice(&other.counts);
     }
 
     /// Becomes the clock of a point that nothing happens before.

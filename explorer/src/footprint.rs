@@ -61,9 +61,18 @@ impl AccessKind {
 }
 
 /// The set of accesses of a step, at most one for each location.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Default, PartialEq, Eq, Debug)]
 pub struct Footprint {
     accesses: SmallVec<[Access; 3]>,
+}
+
+impl Clone for Footprint {
+    fn clone(&self) -> Self {
+        Footprint {
+            // `SmallVec::clone` copies element by element.
+            accesses: SmallVec::from_slice(&self.accesses),
+        }
+    }
 }
 
 impl Footprint {

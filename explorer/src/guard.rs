@@ -71,11 +71,24 @@ impl Condition {
 }
 
 /// A conjunction of disjunctions of conditions. The empty guard always holds.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-// Two of each without allocation: guards are also made by code that runs on model threads, where an allocation would be
-// a change of the explored program.
+#[derive(Default, PartialEq, Eq, Debug)]
 pub struct Guard {
-    clauses: SmallVec<[SmallVec<[Condition; 2]>; 2]>,
+    // Four without allocation: guards are also made by code that runs on model threads, where an allocation would be
+    // a change of the explored program.
+    /// The conditions of one clause after the other.
+    conditions: SmallVec<[Condition; 4]>,
+    /// Where each clause ends.
+    ends: SmallVec<[u32; 4]>,
+}
+
+impl Clone for Guard {
+    fn clone(&self) -> Self {
+        Guard {
+            // `SmallVec::clone` copies element by element.
+            conditions: SmallVec::from_slice(&self.conditions),
+            ends: SmallVec::from_slice(&self.ends),
+        }
+    }
 }
 
 impl Guard {
@@ -83,7 +96,8 @@ impl Guard {
     #[inline]
     pub const fn always() -> Self {
         Guard {
-            clauses: SmallVec::new_const(),
+            conditions: SmallVec::new_const(),
+            ends: SmallVec::new_const(),
         }
     }
 
@@ -96,23 +110,29 @@ impl Guard {
     /// Demands in addition that one of `conditions` holds.
     #[inline]
     pub fn and(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
-        self.clauses.push(conditions.into_iter().collect());
+        self.conditions.extend(conditions);
+        self.ends.push(self.conditions.len() as u32);
         self
     }
 
     /// Says whether this is the guard of an operation that never blocks.
     pub fn is_always(&self) -> bool {
-        self.clauses.is_empty()
+        self.ends.is_empty()
     }
 
     /// The clauses; one condition of each must hold.
     pub fn clauses(&self) -> impl Iterator<Item = &[Condition]> {
-        self.clauses.iter().map(|clause| clause.as_slice())
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let clause = &self.conditions[start..end as usize];
+            start = end as usize;
+            clause
+        })
     }
 
     /// The variables that the guard is about; one may come more than once.
     pub fn variables(&self) -> impl Iterator<Item = Variable> + '_ {
-        self.clauses().flatten().filter_map(|condition| condition.variable())
+        self.conditions.iter().filter_map(|condition| condition.variable())
     }
 
     /// A condition on the variable alone that must hold for the guard to hold, if a clause says so.
@@ -126,6 +146,6 @@ impl Guard {
     /// Evaluates the guard, given how to decide a condition.
     #[inline]
     pub fn holds(&self, mut decide: impl FnMut(Condition) -> bool) -> bool {
-        self.clauses.iter().all(|clause| clause.iter().any(|&c| decide(c)))
+        self.clauses().all(|clause| clause.iter().any(|&c| decide(c)))
     }
 }

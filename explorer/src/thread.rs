@@ -1,6 +1,5 @@
 //! Threads of the explored program: their identity, their status, and sets of them.
 
-use smallvec::SmallVec;
 use std::fmt;
 
 /// A thread of the explored program.
@@ -29,14 +28,20 @@ impl fmt::Display for ThreadId {
 /// A set of small numbers, as a growable bit set: threads, or alternatives of a thread's operation.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct BitSet {
-    words: SmallVec<[u64; 1]>,
+    /// The numbers below 64.
+    first: u64,
+    /// All others, in words of 64. Its last word is not 0, so that equal sets look alike.
+    rest: Vec<u64>,
 }
 
 impl BitSet {
     /// The empty set.
     #[inline]
-    pub fn new() -> Self {
-        BitSet { words: SmallVec::new() }
+    pub const fn new() -> Self {
+        BitSet {
+            first: 0,
+            rest: Vec::new(),
+        }
     }
 
     /// The set that holds only `element`.
@@ -47,81 +52,109 @@ impl BitSet {
         set
     }
 
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(self.first).chain(self.rest.iter().copied())
+    }
+
     /// Adds `element`; says whether it was missing.
     #[inline]
     pub fn insert(&mut self, element: u32) -> bool {
-        let (word, bit) = (element as usize / 64, 1u64 << (element % 64));
-        if self.words.len() <= word {
-            self.words.resize(word + 1, 0);
-        }
-        let missing = self.words[word] & bit == 0;
-        self.words[word] |= bit;
+        let (index, bit) = (element as usize / 64, 1u64 << (element % 64));
+        let word = match index {
+            0 => &mut self.first,
+            _ => self.later_word(index - 1),
+        };
+        let missing = *word & bit == 0;
+        *word |= bit;
         missing
+    }
+
+    fn later_word(&mut self, index: usize) -> &mut u64 {
+        if self.rest.len() <= index {
+            self.rest.resize(index + 1, 0);
+        }
+        &mut self.rest[index]
     }
 
     /// Removes `element`; says whether it was there.
     pub fn remove(&mut self, element: u32) -> bool {
-        let (word, bit) = (element as usize / 64, 1u64 << (element % 64));
-        match self.words.get_mut(word) {
-            Some(w) if *w & bit != 0 => {
-                *w &= !bit;
-                true
-            }
-            _ => false,
+        let (index, bit) = (element as usize / 64, 1u64 << (element % 64));
+        let word = match index {
+            0 => &mut self.first,
+            _ => match self.rest.get_mut(index - 1) {
+                Some(word) => word,
+                None => return false,
+            },
+        };
+        let there = *word & bit != 0;
+        *word &= !bit;
+        self.trim();
+        there
+    }
+
+    fn trim(&mut self) {
+        while self.rest.last() == Some(&0) {
+            self.rest.pop();
         }
     }
 
     /// Says whether `element` is in the set.
     #[inline]
     pub fn contains(&self, element: u32) -> bool {
-        self.words
-            .get(element as usize / 64)
-            .is_some_and(|w| w & (1u64 << (element % 64)) != 0)
+        let word = match element as usize / 64 {
+            0 => self.first,
+            later => self.rest.get(later - 1).copied().unwrap_or(0),
+        };
+        word & (1u64 << (element % 64)) != 0
     }
 
     /// Says whether nothing is in the set.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&w| w == 0)
+        self.first == 0 && self.rest.is_empty()
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        self.words.iter().map(|w| w.count_ones() as usize).sum()
+        self.words().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Removes every element.
     pub fn clear(&mut self) {
-        self.words.clear();
+        self.first = 0;
+        self.rest.clear();
     }
 
     /// Adds the elements of another set.
     pub(crate) fn extend_from(&mut self, other: &BitSet) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
+        self.first |= other.first;
+        if self.rest.len() < other.rest.len() {
+            self.rest.resize(other.rest.len(), 0);
         }
-        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+        for (mine, theirs) in self.rest.iter_mut().zip(&other.rest) {
             *mine |= theirs;
         }
     }
 
     /// Removes all but the elements of another set.
     pub(crate) fn retain_in(&mut self, other: &BitSet) {
-        self.words.truncate(other.words.len());
-        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+        self.first &= other.first;
+        self.rest.truncate(other.rest.len());
+        for (mine, theirs) in self.rest.iter_mut().zip(&other.rest) {
             *mine &= theirs;
         }
+        self.trim();
     }
 
     /// Says whether the two sets have an element in common.
     pub(crate) fn intersects(&self, other: &BitSet) -> bool {
-        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+        self.words().zip(other.words()).any(|(a, b)| a & b != 0)
     }
 
     /// Says whether all elements are in the other set.
     pub(crate) fn is_subset(&self, other: &BitSet) -> bool {
-        let theirs = other.words.iter().copied().chain(std::iter::repeat(0));
-        self.words.iter().zip(theirs).all(|(mine, theirs)| mine & !theirs == 0)
+        let theirs = other.words().chain(std::iter::repeat(0));
+        self.words().zip(theirs).all(|(mine, theirs)| mine & !theirs == 0)
     }
 
     /// The elements that the other set does not have, in ascending order.
@@ -131,16 +164,18 @@ impl BitSet {
 
     /// The elements in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, &word)| {
-            let mut rest = word;
+        let elements = |word: u64, offset: u32| {
+            let mut left = word;
             std::iter::from_fn(move || {
-                (rest != 0).then(|| {
-                    let bit = rest.trailing_zeros();
-                    rest &= rest - 1;
-                    i as u32 * 64 + bit
+                (left != 0).then(|| {
+                    let bit = left.trailing_zeros();
+                    left &= left - 1;
+                    offset + bit
                 })
             })
-        })
+        };
+        let later = (1u32..).zip(&self.rest);
+        elements(self.first, 0).chain(later.flat_map(move |(i, &word)| elements(word, i * 64)))
     }
 }
 

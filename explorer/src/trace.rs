@@ -236,7 +236,7 @@ impl Trace {
         event.transition = Some(transition);
         event.index = index;
         match last {
-            Some(last) => event.clock.assign(&earlier[last].clock),
+            Some(last) => event.clock.clone_from(&earlier[last].clock),
             None => event.clock.clear(),
         }
         for access in event.step.footprint.accesses() {

@@ -30,9 +30,9 @@ pub(crate) struct Shares {
     dropped: Vec<(Location, ThreadId, u32)>,
     /// The entry that was made last, if it is still as it should be.
     latest: Option<(Location, ThreadId)>,
-    /// What each thread comes after.
+    /// What each thread comes after. Kept while there are entries in `dropped`: what else comes after what does not matter.
     clocks: Vec<Clock>,
-    /// What whoever waits for these locations comes after. In order.
+    /// What whoever waits for these locations comes after. In order. Kept as the clocks are.
     left: Vec<(Location, Clock)>,
     /// The objects whose destructors the current thread runs, and another could.
     destroying: Vec<Location>,
@@ -57,6 +57,12 @@ impl Shares {
         self.destroying.clear();
     }
 
+    /// Says whether it matters what comes after what.
+    #[inline]
+    fn keeps_clocks(&self) -> bool {
+        !self.dropped.is_empty()
+    }
+
     fn clock(&mut self, thread: ThreadId) -> &mut Clock {
         if self.clocks.len() <= thread.index() {
             self.clocks.resize_with(thread.index() + 1, Clock::new);
@@ -78,6 +84,9 @@ impl Shares {
 
     /// Notes that a thread has created another one.
     pub fn spawned(&mut self, parent: ThreadId, child: ThreadId) {
+        if !self.keeps_clocks() {
+            return;
+        }
         let after = self.end_epoch(parent);
         merge(self.clock(child), &after);
     }
@@ -126,9 +135,15 @@ impl Shares {
             let over = clocks.get(thread.index()).and_then(|clock| clock.get(other.index()));
             over.is_some_and(|&over| epoch < over)
         };
-        self.dropped
+        let in_doubt = self
+            .dropped
             .drain(start..start + length)
-            .any(|(_, other, epoch)| other != thread && !before(other, epoch))
+            .any(|(_, other, epoch)| other != thread && !before(other, epoch));
+        if !self.keeps_clocks() {
+            self.clocks.clear();
+            self.left.clear();
+        }
+        in_doubt
     }
 
     /// Says whether the current thread runs a destructor that another could.
@@ -227,7 +242,7 @@ pub fn dropped(object: Location) {
 #[must_use]
 pub fn destroys(object: Location) -> bool {
     on_model_thread()
-        && of_model(|runtime| !runtime.shares.dropped.is_empty())
+        && of_model(|runtime| runtime.shares.keeps_clocks())
         && on_model(|runtime| {
             let Runtime {
                 shares,
@@ -263,14 +278,14 @@ pub fn visible() {
 
 /// Says that all that the current thread has done comes before what a thread does that has [waited](waited_for) for this.
 pub fn leave(at: Location) {
-    if on_model_thread() {
+    if on_model_thread() && of_model(|runtime| runtime.shares.keeps_clocks()) {
         on_model(|runtime| runtime.shares.leave(runtime.current, at));
     }
 }
 
 /// Says that the current thread comes after all those that have [left](leave) something here so far.
 pub fn waited_for(at: Location) {
-    if on_model_thread() {
+    if on_model_thread() && of_model(|runtime| runtime.shares.keeps_clocks()) {
         on_model(|runtime| runtime.shares.wait(runtime.current, at));
     }
 }
