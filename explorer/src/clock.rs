@@ -1,25 +1,31 @@
 //! Vector clocks: the happens-before order of an execution, for constant-time queries.
 
 use crate::thread::ThreadId;
-use smallvec::SmallVec;
+
+/// So many threads' numbers are kept without an allocation, and copied and compared all at once.
+const LANES: usize = 8;
 
 /// For each thread, how many of its events are at or before a point in the happens-before order.
 #[derive(Default, PartialEq, Eq, Hash, Debug)]
 pub struct VectorClock {
-    counts: SmallVec<[u32; 8]>,
+    first: [u32; LANES],
+    /// The numbers of the threads from the ninth on. The last one is not 0, so that equal clocks look alike.
+    rest: Vec<u32>,
 }
 
 impl Clone for VectorClock {
+    #[inline]
     fn clone(&self) -> Self {
         VectorClock {
-            // `SmallVec::clone` copies element by element.
-            counts: SmallVec::from_slice(&self.counts),
+            first: self.first,
+            rest: self.rest.clone(),
         }
     }
 
+    #[inline]
     fn clone_from(&mut self, other: &VectorClock) {
-        self.counts.clear();
-        self.counts.extend_from_slice(&other.counts);
+        self.first = other.first;
+        self.rest.clone_from(&other.rest);
     }
 }
 
@@ -27,43 +33,76 @@ impl VectorClock {
     /// The clock of a point that nothing happens before.
     pub const fn new() -> Self {
         VectorClock {
-            counts: SmallVec::new_const(),
+            first: [0; LANES],
+            rest: Vec::new(),
         }
     }
 
     /// The number of the thread's events that happen before or at this point.
+    #[inline]
     pub fn get(&self, thread: ThreadId) -> u32 {
-        self.counts.get(thread.index()).copied().unwrap_or(0)
+        let index = thread.index();
+        match self.first.get(index) {
+            Some(&count) => count,
+            None => self.rest.get(index - LANES).copied().unwrap_or(0),
+        }
     }
 
     /// Sets the thread's component.
+    #[inline]
     pub fn set(&mut self, thread: ThreadId, count: u32) {
-        if self.counts.len() <= thread.index() {
-            self.counts.resize(thread.index() + 1, 0);
+        let index = thread.index();
+        match self.first.get_mut(index) {
+            Some(first) => *first = count,
+            None => self.set_later(index - LANES, count),
         }
-        self.counts[thread.index()] = count;
+    }
+
+    fn set_later(&mut self, index: usize, count: u32) {
+        if self.rest.len() <= index {
+            self.rest.resize(index + 1, 0);
+        }
+        self.rest[index] = count;
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.rest.last() == Some(&0) {
+            self.rest.pop();
+        }
     }
 
     /// Takes the componentwise maximum.
+    #[inline]
     pub fn join(&mut self, other: &VectorClock) {
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
+        for (mine, &theirs) in self.first.iter_mut().zip(&other.first) {
+            *mine = (*mine).max(theirs);
         }
-        for (mine, &theirs) in self.counts.iter_mut().zip(&other.counts) {
+        if self.rest.len() < other.rest.len() {
+            self.rest.resize(other.rest.len(), 0);
+        }
+        for (mine, &theirs) in self.rest.iter_mut().zip(&other.rest) {
             *mine = (*mine).max(theirs);
         }
     }
 
     /// Takes the componentwise minimum.
+    #[inline]
     pub fn meet(&mut self, other: &VectorClock) {
-        self.counts.truncate(other.counts.len());
-        for (mine, &theirs) in self.counts.iter_mut().zip(&other.counts) {
+        for (mine, &theirs) in self.first.iter_mut().zip(&other.first) {
             *mine = (*mine).min(theirs);
         }
+        self.rest.truncate(other.rest.len());
+        for (mine, &theirs) in self.rest.iter_mut().zip(&other.rest) {
+            *mine = (*mine).min(theirs);
+        }
+        self.trim();
     }
 
     /// Becomes the clock of a point that nothing happens before.
+    #[inline]
     pub fn clear(&mut self) {
-        self.counts.clear();
+        self.first = [0; LANES];
+        self.rest.clear();
     }
 }

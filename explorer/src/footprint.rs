@@ -107,6 +107,12 @@ impl Footprint {
         }
     }
 
+    /// Says whether another access can be added without an allocation.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.accesses.len() < self.accesses.capacity()
+    }
+
     /// The accesses, in the order in which their locations were first touched.
     #[inline]
     pub fn accesses(&self) -> &[Access] {

@@ -104,7 +104,10 @@ impl Guard {
     /// The guard that holds when `condition` does.
     #[inline]
     pub fn when(condition: Condition) -> Self {
-        Guard::always().and([condition])
+        let mut guard = Guard::always();
+        guard.conditions.push(condition);
+        guard.ends.push(1);
+        guard
     }
 
     /// Demands in addition that one of `conditions` holds.

@@ -42,5 +42,5 @@ pub use random::SplitMix64;
 pub use statistics::Statistics;
 pub use strategy::{Check, Context, Dpor, Order, Strategy};
 pub use system::{Checkpoint, Failure, Fingerprint, Outlook, Pending, Step, Stop, System, Transition, Values};
-pub use thread::{BitSet, Status, ThreadId};
+pub use thread::{BitSet, Elements, Status, ThreadId};
 pub use trace::{Event, EventIndex, Trace};

@@ -163,19 +163,37 @@ impl BitSet {
     }
 
     /// The elements in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let elements = |word: u64, offset: u32| {
-            let mut left = word;
-            std::iter::from_fn(move || {
-                (left != 0).then(|| {
-                    let bit = left.trailing_zeros();
-                    left &= left - 1;
-                    offset + bit
-                })
-            })
-        };
-        let later = (1u32..).zip(&self.rest);
-        elements(self.first, 0).chain(later.flat_map(move |(i, &word)| elements(word, i * 64)))
+    #[inline]
+    pub fn iter(&self) -> Elements<'_> {
+        Elements {
+            word: self.first,
+            offset: 0,
+            rest: self.rest.iter(),
+        }
+    }
+}
+
+/// The elements of a [`BitSet`], in ascending order.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    /// What is left of the present word, whose lowest bit stands for `offset`.
+    word: u64,
+    offset: u32,
+    rest: std::slice::Iter<'a, u64>,
+}
+
+impl Iterator for Elements<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        while self.word == 0 {
+            self.word = *self.rest.next()?;
+            self.offset += u64::BITS;
+        }
+        let bit = self.word.trailing_zeros();
+        self.word &= self.word - 1;
+        Some(self.offset + bit)
     }
 }
 

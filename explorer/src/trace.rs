@@ -65,6 +65,9 @@ impl Event {
 /// Events that are left out of the reversal of a race.
 pub type Removed = SmallVec<[EventIndex; 2]>;
 
+/// The races of an operation, latest event first, and what must be left out of each reversal.
+pub type Races = SmallVec<[(EventIndex, Removed); 1]>;
+
 /// An access of a location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessAt {
@@ -312,6 +315,11 @@ impl Trace {
         }
     }
 
+    /// Takes away the footprint of the first event that was forgotten last.
+    pub(crate) fn take_footprint(&mut self) -> Footprint {
+        std::mem::take(&mut self.events[self.len].step.footprint)
+    }
+
     /// Notes what the thread of the event has waited for, and what the threads that it has created inherit.
     fn note_waits(&mut self, at: EventIndex) {
         let event = &self.events[at];
@@ -544,14 +552,19 @@ impl Trace {
         footprint: &Footprint,
         guards: &[Guard],
         current: impl Fn(Variable) -> i64,
-    ) -> SmallVec<[(EventIndex, Removed); 4]> {
-        let mut before = self.thread_clock(thread);
+    ) -> Races {
         let mut races = SmallVec::new();
-        let mut conflicts: SmallVec<[Conflicts<'_>; 4]> = footprint
-            .accesses()
-            .iter()
-            .map(|access| self.conflicts(access.location, access.kind))
-            .collect();
+        let mut conflicts: SmallVec<[Conflicts<'_>; 4]> = SmallVec::new();
+        for access in footprint.accesses() {
+            let with = self.conflicts(access.location, access.kind);
+            if with.peek().is_some() {
+                conflicts.push(with);
+            }
+        }
+        if conflicts.is_empty() {
+            return races;
+        }
+        let mut before = self.thread_clock(thread);
         let latest = |conflicts: &[Conflicts<'_>]| conflicts.iter().filter_map(|c| Some(c.peek()?.event)).max();
         while let Some(e) = latest(&conflicts) {
             let event = &self.events[e];
@@ -583,7 +596,7 @@ impl Trace {
         footprint: &Footprint,
         guards: &[Guard],
         current: impl Fn(Variable) -> i64,
-    ) -> SmallVec<[(EventIndex, Removed); 4]> {
+    ) -> Races {
         let before = self.thread_clock(thread);
         let mut events = Vec::new();
         for access in footprint.accesses() {

@@ -219,13 +219,11 @@ pub(crate) fn holds_now(guard: &Guard) -> bool {
     guard.holds(|condition| condition.holds_for(Word::value_of).unwrap_or(false))
 }
 
-/// The present values of the variables that guards are about.
-pub(crate) fn values_now(guards: &[Guard]) -> Values {
-    let mut values = Values::new();
+/// Adds the present values of the variables that guards are about.
+pub(crate) fn add_values_now(guards: &[Guard], values: &mut Values) {
     for variable in guards.iter().flat_map(Guard::variables) {
         if !values.iter().any(|(known, _)| *known == variable) {
             values.push((variable, Word::value_of(variable)));
         }
     }
-    values
 }

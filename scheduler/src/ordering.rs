@@ -17,7 +17,7 @@ pub struct Orderings {
 
 impl Orderings {
     /// Says whether executions are possible that are not sequentially consistent.
-    fn are_weak(self) -> bool {
+    pub(crate) fn are_weak(self) -> bool {
         self.success != Ordering::SeqCst || self.failure.is_some_and(|failure| failure != Ordering::SeqCst)
     }
 }
@@ -44,12 +44,10 @@ pub struct WeakOrderings {
 }
 
 impl WeakOrderings {
-    /// Notes an operation, if it is one.
+    /// Notes an operation that asks for weak orderings.
     pub(crate) fn note(&mut self, signature: u64, location: Location, orderings: Orderings) {
-        if orderings.are_weak() {
-            self.sites.insert(site(signature), orderings);
-            self.locations.insert(location);
-        }
+        self.sites.insert(site(signature), orderings);
+        self.locations.insert(location);
     }
 
     /// The number of places in the program from which such operations came.

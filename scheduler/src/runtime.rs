@@ -292,11 +292,17 @@ pub(crate) fn on_model<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> R {
 /// As [`on_model`], for work that allocates nothing: where states are not compared, it need not leave the stack.
 #[inline]
 pub(crate) fn on_model_in_place<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> R {
-    if of_model(|runtime| runtime.clean) {
-        on_model(f)
-    } else {
+    on_model_in_place_if(|_| true, f)
+}
+
+/// As [`on_model_in_place`], for work that allocates nothing if the runtime is `ready` for it.
+#[inline]
+fn on_model_in_place_if<R: Plain>(ready: impl FnOnce(&Runtime) -> bool, f: impl FnOnce(&mut Runtime) -> R) -> R {
+    if of_model(|runtime| !runtime.clean && ready(runtime)) {
         // SAFETY: as in `on_model`.
         f(unsafe { &mut *runtime() })
+    } else {
+        on_model(f)
     }
 }
 
@@ -334,57 +340,62 @@ pub fn on_model_thread() -> bool {
 /// Notes an access in the footprint of the current step; nothing off model threads.
 #[inline]
 pub fn access(location: Location, kind: AccessKind) {
-    note_access(access_of(location, kind), |_| {});
+    note_access(access_of(location, kind));
 }
 
 /// Notes the access of the atomic operation that is the current step's, as [`access`] does, and the orderings that it asks for.
 #[inline]
 pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings) {
-    note_access(access_of(location, kind), |runtime| {
-        if !runtime.repeating {
-            let signature = runtime.step.signature;
-            runtime.weak_orderings.note(signature, location, orderings);
-        }
-    });
+    note_access(access_of(location, kind));
+    if orderings.are_weak() && on_model_thread() {
+        on_model(|runtime| {
+            if !runtime.repeating {
+                let signature = runtime.step.signature;
+                runtime.weak_orderings.note(signature, location, orderings);
+            }
+        });
+    }
 }
 
 /// Notes an access that had to wait for something to be done to the location; nothing off model threads.
 #[inline]
 pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
-    note_access(awaiting(location, kind, awaits), |_| {});
+    note_access(awaiting(location, kind, awaits));
 }
 
 #[inline]
-fn note_access(access: Access, more: impl FnOnce(&mut Runtime)) {
+fn note_access(access: Access) {
     if on_model_thread() {
         ownership::visible();
         let Access { location, kind, .. } = access;
-        on_model(|runtime| {
+        let ready = |runtime: &Runtime| !runtime.clock_started && runtime.step.footprint.has_room();
+        on_model_in_place_if(ready, |runtime| {
             runtime.step.footprint.insert(access);
             if runtime.clock_started {
                 crate::time::synchronise(runtime, location, kind);
             }
-            more(runtime);
         });
     }
 }
 
 #[inline]
 pub(crate) fn effect(effect: Effect) {
+    if !on_model_thread() {
+        return;
+    }
     // Where states are compared, whether the step is run again is asked on the other stack, so that the program's own looks
     // the same.
-    if on_model_thread() && !of_model(|runtime| !runtime.clean && runtime.repeating) {
-        on_model(|runtime| {
-            if runtime.repeating {
-                return;
-            }
-            let effects = &mut runtime.step.effects;
-            match effects.iter_mut().find(|other| other.variable == effect.variable) {
-                Some(other) => other.after = effect.after,
-                None => effects.push(effect),
-            }
-        });
-    }
+    let ready = |runtime: &Runtime| runtime.repeating || runtime.step.effects.len() < runtime.step.effects.capacity();
+    on_model_in_place_if(ready, |runtime| {
+        if runtime.repeating {
+            return;
+        }
+        let effects = &mut runtime.step.effects;
+        match effects.iter_mut().find(|other| other.variable == effect.variable) {
+            Some(other) => other.after = effect.after,
+            None => effects.push(effect),
+        }
+    });
 }
 
 /// Attaches a detail such as `0 → 1` to the current step, if the execution is being traced.

@@ -157,7 +157,15 @@ pub(crate) struct Spin {
 
 impl Spin {
     pub fn clear(&mut self) {
-        *self = Spin::default();
+        let Spin {
+            passed,
+            anchors,
+            awaiting,
+            hint,
+        } = self;
+        passed.clear();
+        anchors.clear();
+        (*awaiting, *hint) = (None, None);
     }
 
     pub fn awaiting(&self) -> Option<&Awaiting> {

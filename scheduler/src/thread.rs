@@ -4,14 +4,14 @@ use crate::memory::region;
 use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::memory::switch::{ModelCoroutine, in_checker};
 use crate::memory::tls::TlsImage;
-use crate::operation::{Operation, OperationKind, access_of, holds_now, values_now};
+use crate::operation::{Operation, OperationKind, access_of, add_values_now, holds_now};
 use crate::ownership;
 use crate::panic::PanicRecord;
 use crate::runtime::{self, Request, Runtime, of_model, on_model, on_model_in_place};
 use crate::spin::{Registers, Spin};
 use corosensei::{Coroutine, Yielder};
 use dpor_explorer::{
-    Access, AccessKind, BitSet, Failure, Guard, Location, Pending, SplitMix64, Status, Stop, ThreadId,
+    Access, AccessKind, BitSet, Failure, Guard, Location, Pending, SplitMix64, Status, Stop, ThreadId, Values,
 };
 use smallvec::SmallVec;
 use std::panic::Location as Caller;
@@ -149,15 +149,18 @@ impl Record {
         enabled.nth(1).is_some()
     }
 
-    /// The guards of the pending operation's alternatives, with what a spinning thread waits for. None if all of them are
+    /// Adds the guards of the pending operation's alternatives, with what a spinning thread waits for. None if all of them are
     /// always enabled.
-    pub fn guards(&self) -> SmallVec<[Guard; 1]> {
+    pub fn add_guards(&self, guards: &mut SmallVec<[Guard; 1]>) {
         let operation = self.operation();
         let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.locations.is_empty()) else {
-            return match operation.alternatives.iter().all(Guard::is_always) {
-                true => SmallVec::new(),
-                false => operation.alternatives.iter().cloned().collect(),
-            };
+            if !operation.alternatives.iter().all(Guard::is_always) {
+                operation
+                    .alternatives
+                    .iter()
+                    .for_each(|guard| guards.push(guard.clone()));
+            }
+            return;
         };
         let always = [Guard::always()];
         let alternatives = if operation.alternatives.is_empty() {
@@ -165,14 +168,12 @@ impl Record {
         } else {
             operation.alternatives
         };
-        let guards = alternatives
-            .iter()
-            .zip(0u32..)
-            .map(|(guard, i)| match awaiting.concerns(i) {
+        for (guard, i) in alternatives.iter().zip(0u32..) {
+            guards.push(match awaiting.concerns(i) {
                 true => guard.clone().and(awaiting.conditions()),
                 false => guard.clone(),
             });
-        guards.collect()
+        }
     }
 
     /// What decides whether the pending operation, or one of its alternatives, is enabled.
@@ -200,10 +201,13 @@ impl Record {
             .iter()
             .copied()
             .chain(self.enabling_accesses());
-        let guards = self.guards();
+        let mut guards = SmallVec::new();
+        self.add_guards(&mut guards);
+        let mut values = Values::new();
+        add_values_now(&guards, &mut values);
         Pending {
             footprint: accesses.map(|access| (access.location, access.kind)).collect(),
-            values: values_now(&guards),
+            values,
             guards,
         }
     }

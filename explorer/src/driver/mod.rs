@@ -15,9 +15,8 @@ use crate::statistics::Statistics;
 use crate::strategy::{Check, Context, Rules, Search, Strategy};
 use crate::system::{Failure, Step, Stop, System, Transition};
 use crate::thread::{Status, ThreadId};
-use crate::trace::{Event, EventIndex, Trace};
+use crate::trace::{Event, EventIndex, Races, Trace};
 use crate::unfolding::Unfolding;
-use races::Races;
 pub(crate) use state::{Sleeping, State};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -559,15 +558,15 @@ impl<S: System> Explorer<S> {
         while self.depth > 0 {
             let at = self.depth - 1;
             let state = &mut self.states[at];
-            if let Some(explored) = state.current.take() {
-                let footprint = self.trace.events()[at].step().footprint.clone();
+            let explored = state.current.take();
+            self.trace.truncate(at);
+            if let Some(transition) = explored {
                 state.sleep.push(Sleeping {
-                    transition: explored,
-                    footprint,
+                    transition,
+                    footprint: self.trace.take_footprint(),
                     by_context: false,
                 });
             }
-            self.trace.truncate(at);
             state.current = self.rules.pick(state);
             if state.current.is_some() {
                 #[cfg(feature = "faults")]

@@ -6,8 +6,7 @@ use super::Fault;
 use crate::strategy::{Race, RaceReports};
 use crate::system::{Pending, System};
 use crate::thread::{Status, ThreadId};
-use crate::trace::{EventIndex, Removed};
-use smallvec::SmallVec;
+use crate::trace::Races;
 
 /// Counts the race and says whether it is one that the fault drops.
 #[cfg(feature = "faults")]
@@ -15,9 +14,6 @@ fn drops_race(fault: Option<Fault>, occasions: &mut u64) -> bool {
     *occasions += 1;
     matches!(fault, Some(Fault::DropRace(n)) if occasions.is_multiple_of(n))
 }
-
-/// The races of an operation, latest event first, and what must be left out of each reversal.
-pub(super) type Races = SmallVec<[(EventIndex, Removed); 4]>;
 
 impl<S: System> Explorer<S> {
     /// Finds the races of the step that has just run, or of a pending operation.

@@ -288,7 +288,10 @@ fn refresh(runtime: &mut Runtime) {
             unguarded && record.spin.awaiting().is_none()
         };
         if !free {
-            *status = record.status(spin_blocks);
+            let new = record.status(spin_blocks);
+            if *status != new {
+                *status = new;
+            }
             record.moved = false;
         }
     }

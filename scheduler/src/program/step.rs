@@ -2,7 +2,7 @@
 
 use super::Program;
 use crate::memory::{stacks, switch};
-use crate::operation::{OperationKind, values_now};
+use crate::operation::{OperationKind, add_values_now};
 use crate::report::{Source, StepReport};
 use crate::runtime::{Request, Runtime};
 use crate::spin;
@@ -34,8 +34,8 @@ impl Program {
                 own.footprint.add(access.location, access.kind);
             }
             if !repeating {
-                own.guards = record.guards();
-                own.values = values_now(&own.guards);
+                record.add_guards(&mut own.guards);
+                add_values_now(&own.guards, &mut own.values);
             }
         }
         runtime.chosen = transition.alternative;
