@@ -17,7 +17,7 @@ use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
 use dpor_explorer::{AccessKind, BitSet, Condition, Footprint, Location, ThreadId};
 use smallvec::SmallVec;
 use std::arch::asm;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::ops::Range;
 use std::panic::Location as Caller;
 
@@ -41,6 +41,9 @@ pub struct Registers {
 }
 
 impl Registers {
+    /// Where the instruction pointer is kept, in bytes from the start.
+    pub(crate) const INSTRUCTION_POINTER: usize = offset_of!(Registers, instruction_pointer);
+
     /// The caller's registers.
     #[inline(always)]
     pub(crate) fn save() -> Registers {

@@ -377,11 +377,11 @@ impl Naming<'_> {
             };
         }
         let symbols = self.symbols();
-        let returns = |at: usize| {
-            let bytes = part.bytes.get(at - part.address..)?.first_chunk()?;
-            let value = u64::from_ne_bytes(*bytes) as usize;
-            symbols.is_return_address(value).then_some(value)
+        let word_at = |at: usize| {
+            let bytes = part.bytes.get(at.checked_sub(part.address)?..)?.first_chunk()?;
+            Some(u64::from_ne_bytes(*bytes) as usize)
         };
+        let returns = |at: usize| word_at(at).filter(|&value| symbols.is_return_address(value));
         let word = address & !7;
         let below = (part.address..=word)
             .rev()
@@ -398,7 +398,13 @@ impl Naming<'_> {
                     false => (caller, None),
                 }
             }
-            None => ("the pending operation".to_owned(), None),
+            // The frame from which the pending operation was asked for.
+            None => {
+                let asked_from = saved.and_then(|saved| word_at(saved + Registers::INSTRUCTION_POINTER));
+                let function = asked_from.and_then(|address| symbols.frames(address).pop());
+                let name = function.map_or_else(|| "the pending operation".to_owned(), |caller| caller.to_string());
+                (name, None)
+            }
         };
         let end = match hint {
             Some(_) => word + 8,
