@@ -380,14 +380,29 @@ impl std::fmt::Display for Astray {
     }
 }
 
-/// Runs the schedule of a seed; returns the failure in which it ends.
-pub(crate) fn follow(seed: &Seed, body: Body, tell: &mut dyn FnMut(Event)) -> Result<FailureReport, Box<Astray>> {
-    let options = Options {
+/// The options under which a seed was found.
+pub(super) fn options_of(seed: &Seed) -> Options {
+    Options {
         spurious_wakeups: seed.spurious_wakeups,
         spurious_cas: seed.spurious_cas,
-    };
-    let program =
-        Program::new(options, move || body.run()).map_err(|error| Box::new(Astray::Setup(error.to_string())))?;
+    }
+}
+
+/// The seed that is printed so, and the program whose schedule it is.
+///
+/// # Errors
+/// It is no seed, or that of another test, or no model can be set up.
+pub(super) fn of_seed(printed: &str, test: &str, body: Body) -> Result<(Seed, Program), String> {
+    let seed: Seed = printed.parse().map_err(|error| format!("{error}"))?;
+    seed.check_test(test).map_err(|error| error.to_string())?;
+    let program = Program::new(options_of(&seed), move || body.run()).map_err(|error| error.to_string())?;
+    Ok((seed, program))
+}
+
+/// Runs the schedule of a seed; returns the failure in which it ends.
+pub(crate) fn follow(seed: &Seed, body: Body, tell: &mut dyn FnMut(Event)) -> Result<FailureReport, Box<Astray>> {
+    let program = Program::new(options_of(seed), move || body.run())
+        .map_err(|error| Box::new(Astray::Setup(error.to_string())))?;
     follow_in(
         seed,
         program,
@@ -524,20 +539,9 @@ pub(super) fn gives_way(program: &Program, thread: ThreadId) -> bool {
 const MORE_ROUNDS: usize = 1_000;
 
 fn replay(config: &Config, seed: &str, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
-    let seed: Seed = match seed.parse() {
-        Ok(seed) => seed,
-        Err(error) => return incomplete(format!("{error}")),
-    };
-    if let Err(error) = seed.check_test(&config.test) {
-        return incomplete(error.to_string());
-    }
-    let options = Options {
-        spurious_wakeups: seed.spurious_wakeups,
-        spurious_cas: seed.spurious_cas,
-    };
-    let program = match Program::new(options, move || body.run()) {
-        Ok(program) => program,
-        Err(error) => return incomplete(error.to_string()),
+    let (seed, program) = match of_seed(seed, &config.test, body) {
+        Ok(prepared) => prepared,
+        Err(reason) => return incomplete(reason),
     };
     map.begin_execution();
     let run = |program: &mut Program, transition, operation, step: &mut Step| {

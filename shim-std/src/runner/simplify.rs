@@ -6,7 +6,7 @@
 mod forked;
 
 use super::body::Body;
-use super::child::{Parent, gives_way, incomplete};
+use super::child::{Parent, gives_way, incomplete, of_seed, options_of};
 use super::describe;
 use super::journal::Journaled;
 use super::seed_of;
@@ -39,20 +39,9 @@ pub(super) fn serve(
     body: Body,
     parent: &mut Parent,
 ) -> Message {
-    let seed: Seed = match task.seed.parse() {
-        Ok(seed) => seed,
-        Err(error) => return incomplete(format!("{error}")),
-    };
-    if let Err(error) = seed.check_test(&config.test) {
-        return incomplete(error.to_string());
-    }
-    let options = Options {
-        spurious_wakeups: seed.spurious_wakeups,
-        spurious_cas: seed.spurious_cas,
-    };
-    let mut program = match Program::new(options, move || body.run()) {
-        Ok(program) => program,
-        Err(error) => return incomplete(error.to_string()),
+    let (seed, mut program) = match of_seed(task.seed, &config.test, body) {
+        Ok(prepared) => prepared,
+        Err(reason) => return incomplete(reason),
     };
     program.find_leaks(seed.leaks);
     program.intern_threads(&seed.threads.iter().map(|c| (c.parent, c.nth)).collect::<Vec<_>>());
@@ -66,7 +55,7 @@ pub(super) fn serve(
     map.begin_execution();
     let teller = Teller {
         test: &config.test,
-        options,
+        options: options_of(&seed),
         kind: task.kind,
         wanted: None,
         best: task.seed.to_owned(),
