@@ -4,6 +4,7 @@
 //! `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
 
 pub mod actors;
+pub mod book;
 pub mod enumerate;
 pub mod examples;
 pub mod mazurkiewicz;

@@ -1,0 +1,29 @@
+//! The book's examples: each file that a page shows is written, each command run, and what is printed is what the page shows. After a change
+//! that is meant, `cargo run -p dpor-testsuite --bin book` writes the outputs anew.
+
+use dpor_testsuite::{book, tool};
+use std::path::Path;
+
+#[test]
+fn pages_show_what_is_printed() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book");
+    let mut commands = 0;
+    let mut differences = Vec::new();
+    for page in book::pages() {
+        let name = page
+            .file_stem()
+            .expect("a page has a name")
+            .to_string_lossy()
+            .into_owned();
+        let outcome = book::follow(&page, &folder.join(&name), tool::path(), &folder.join("target"));
+        commands += outcome.commands;
+        differences.extend(
+            outcome
+                .differences
+                .into_iter()
+                .map(|difference| format!("{name}: {difference}")),
+        );
+    }
+    assert!(commands > 20, "only {commands} commands");
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
