@@ -156,7 +156,9 @@ impl<W: Write> Human<W> {
         let share = (outcome.verdict == Verdict::Incomplete)
             .then(|| share(counts))
             .flatten();
-        for text in outcome.reason.iter().chain(&share).chain(&outcome.note).chain(&weak) {
+        let refined = (self.amount == Amount::Verbose && counts.refinements > 0).then(|| refined(counts.refinements));
+        let said = outcome.reason.iter().chain(&share).chain(&outcome.note);
+        for text in said.chain(&refined).chain(&weak) {
             line.push_str(&format!("\n             {}", text.dimmed()));
         }
         let width = outcome.labels.iter().map(|label| label.label.chars().count()).max();
@@ -338,6 +340,12 @@ fn progress(test: &Test, counts: &Counts) -> String {
         counts.executions() as f64 / seconds,
         share(counts).unwrap_or_else(|| format!("{} steps", counts.steps))
     )
+}
+
+/// That exploration has started again.
+fn refined(times: u64) -> String {
+    let times = plural(times as usize, "time");
+    format!("exploration started again {times}, with more scheduling points: it was seen what depends on the order of releases, drops or loops")
 }
 
 /// About how much has been explored, if there is something to say.

@@ -3,18 +3,62 @@
 use crate::report::source::short;
 use dpor_protocol::WeakReport;
 
-/// A line, with the first of the places.
+/// A line, with the first of the places. Each is named once, with all that is weak there.
 pub fn sequential(weak: &[WeakReport], shown: usize) -> String {
-    let place = |weak: &WeakReport| {
-        let place = weak.location.as_ref().map_or_else(|| "an unknown place".into(), short);
-        format!("{place} ({} {})", weak.operation, weak.orderings)
-    };
-    let mut places: Vec<String> = weak.iter().take(shown).map(place).collect();
-    if weak.len() > shown {
-        places.push(format!("and {} more", weak.len() - shown));
+    let mut places: Vec<(String, Vec<String>)> = Vec::new();
+    for report in weak {
+        let place = report.location.as_ref();
+        let place = place.map_or_else(|| "an unknown place".into(), short);
+        let what = format!("{} {}", report.operation, report.orderings);
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, all)) if all.contains(&what) => {}
+            Some((_, all)) => all.push(what),
+            None => places.push((place, vec![what])),
+        }
+    }
+    let more = places.len().saturating_sub(shown);
+    let named = places.iter().take(shown);
+    let mut parts: Vec<String> = named.map(|(place, all)| format!("{place} ({})", all.join("; "))).collect();
+    if more > 0 {
+        parts.push(format!("and {more} more"));
     }
     format!(
         "only sequentially consistent behaviours were explored, and racing atomics allow others: {}",
-        places.join(", ")
+        parts.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dpor_protocol::SourceLocation;
+
+    #[test]
+    fn a_place_is_named_once() {
+        let report = |operation: &str, line, column| WeakReport {
+            operation: operation.into(),
+            orderings: "Relaxed".into(),
+            location: Some(SourceLocation {
+                file: "src/lib.rs".into(),
+                line,
+                column,
+            }),
+        };
+        let all = [
+            report("load", 3, 5),
+            report("load", 3, 5),
+            report("load", 3, 20),
+            report("store", 3, 40),
+            report("swap", 7, 1),
+            report("load", 9, 1),
+            report("load", 9, 7),
+        ];
+        let line = sequential(&all, 2);
+        let places = line.split_once("others: ").unwrap().1;
+        assert_eq!(
+            places,
+            "src/lib.rs:3 (load Relaxed; store Relaxed), src/lib.rs:7 (swap Relaxed), and 1 more"
+        );
+        assert!(sequential(&all, 3).ends_with("src/lib.rs:9 (load Relaxed)"));
+    }
 }
