@@ -215,6 +215,12 @@ pub struct ExploreArgs {
     /// `unfolding` gives no execution up, at a price in steps; `unfolding:k=NUMBER` takes k-partial alternatives.
     #[arg(long)]
     pub strategy: Option<Strategy>,
+    /// Explore executions with no preemption, then with one, and so on up to N, until nothing is left out; or `none` [default: none]
+    ///
+    /// A preemption is a switch away from a thread that could have gone on. For `context` (which then compares no states), `source`
+    /// and `exhaustive`.
+    #[arg(long, value_name = "N", value_parser = read::<Limit<u32>>)]
+    pub preemptions: Option<Limit<u32>>,
     /// The seed of `--strategy random` and `pct` [default: 0]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -302,6 +308,7 @@ impl ExploreArgs {
     pub fn set(&self, settings: &mut Settings) {
         self.model.set(settings);
         settings.strategy.command_line(self.strategy);
+        settings.preemptions.command_line(self.preemptions);
         settings.seed.command_line(self.seed);
         settings.leaks.command_line(self.leaks);
         settings.exact_states.command_line(self.exact_states);

@@ -156,6 +156,7 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
             executions: None,
             steps: None,
             seconds: None,
+            preemptions: None,
             depth: u32::MAX,
         },
         spurious_wakeups: seed.spurious_wakeups,
@@ -327,6 +328,7 @@ fn order(settings: &Settings) -> Order {
         executions: settings.max_executions.value.0,
         steps: settings.max_steps.value.0,
         seconds: settings.max_time.value.0.map(|time| time.as_secs_f64()),
+        preemptions: settings.preemptions.value.0,
         depth: settings.max_depth.value,
     };
     let boundless = limits.executions.is_none() && limits.steps.is_none() && limits.seconds.is_none();

@@ -146,9 +146,6 @@ pub trait Judge<S> {
     /// Says whether the failure in which the execution has ended is the one that is looked for.
     fn same(&mut self, system: &mut S, failure: &Failure) -> bool;
 
-    /// Says whether the thread's pending operation is there to let others run.
-    fn gives_way(&self, system: &S, thread: ThreadId) -> bool;
-
     /// Called with the last run if it is better than all before; the system is still in its last state.
     fn found(&mut self, system: &mut S, run: &Run);
 }
@@ -183,7 +180,7 @@ impl<S: System, J: Judge<S>> InPlace<S, J> {
         Some(Point {
             taken: usual(enabled.first()?),
             before,
-            holding: goes_on.filter(|&thread| !self.judge.gives_way(&self.system, thread)),
+            holding: goes_on.filter(|&thread| !self.system.gives_way(thread)),
             last,
             enabled,
         })

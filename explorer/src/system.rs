@@ -175,6 +175,11 @@ pub trait System {
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 
+    /// Whether the thread's pending operation is there to let others run: to switch away from it there is no preemption.
+    fn gives_way(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// A number for the time at which the thread was created, or, if the thread stands for a message, the receiver: what was
     /// created later in the same execution has a larger one. For exploration orders.
     fn created(&self, thread: ThreadId) -> u64 {

@@ -394,6 +394,11 @@ impl Trace {
         events.partition_point(|&event| event < at) as u32
     }
 
+    /// The thread's events.
+    pub(crate) fn events_of(&self, thread: ThreadId) -> &[EventIndex] {
+        self.threads.get(thread.index()).map_or(&[], |t| &t.events)
+    }
+
     /// The event that created the thread.
     pub(crate) fn creation(&self, thread: ThreadId) -> Option<EventIndex> {
         self.threads.get(thread.index())?.spawned_by

@@ -12,6 +12,7 @@ pub mod message_passing;
 pub mod oracle;
 pub mod papers;
 pub mod peer_suites;
+pub mod preemptions;
 pub mod programs;
 pub mod registry;
 pub mod report;

@@ -70,6 +70,9 @@ pub struct Limits {
     pub steps: Option<u64>,
     /// The longest time, in seconds.
     pub seconds: Option<f64>,
+    /// The most preemptions of one execution; bounds are tried from 0 on.
+    #[serde(default)]
+    pub preemptions: Option<u32>,
     /// The most steps of one execution.
     pub depth: u32,
 }
@@ -127,6 +130,7 @@ mod tests {
                 executions: Some(3),
                 steps: None,
                 seconds: Some(1.5),
+                preemptions: None,
                 depth: 100,
             },
             spurious_wakeups: true,

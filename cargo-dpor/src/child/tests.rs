@@ -205,6 +205,7 @@ fn order(mode: Mode) -> Order {
             executions: None,
             steps: None,
             seconds: None,
+            preemptions: None,
             depth: 1000,
         },
         spurious_wakeups: false,

@@ -124,6 +124,7 @@ settings! {
         max_executions, "max-executions": Limit<u64> = Limit(None);
         max_time, "max-time": Limit<Duration> = Limit(None);
         max_steps, "max-steps": Limit<u64> = Limit(None);
+        preemptions, "preemptions": Limit<u32> = Limit(None);
         max_depth, "max-depth": u32 = 100_000;
         stall, "stall": Duration = Duration::from_secs(10);
         spurious_wakeups, "spurious-wakeups": bool = false;

@@ -126,7 +126,7 @@ fn of_several_overrides_the_first_counts() {
 
 #[test]
 fn values_are_read_as_on_the_command_line() {
-    let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\nmax-depth = 7\n\
+    let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\npreemptions = 2\nmax-depth = 7\n\
                 stall = \"500ms\"\nspurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
                 fail-fast = true\ntest-jobs = 2\njunit = \"target/junit.xml\"\nreport = \"out\"\n";

@@ -13,7 +13,10 @@ impl<S: System> Explorer<S> {
             return Verdict::Failed { failure, schedule };
         }
         match self.statistics.cut {
-            0 => Verdict::Complete,
+            0 => match self.left_out() {
+                Some(reason) => Verdict::Incomplete { reason },
+                None => Verdict::Complete,
+            },
             _ if self.unclear > 0 => Verdict::Incomplete {
                 reason: format!(
                     "in {} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
@@ -40,13 +43,13 @@ impl<S: System> Explorer<S> {
             .executions
             .is_some_and(|limit| statistics.executions() >= limit)
         {
-            return Some(format!(
+            return Some(self.under_bound(format!(
                 "the limit of {} executions was reached",
                 statistics.executions()
-            ));
+            )));
         }
         if let Some(limit) = self.limits.steps.filter(|&limit| statistics.steps >= limit) {
-            return Some(format!("the limit of {limit} steps was reached"));
+            return Some(self.under_bound(format!("the limit of {limit} steps was reached")));
         }
         // Reading the clock costs as much as a short execution.
         if statistics.executions().is_multiple_of(16) {
@@ -57,7 +60,7 @@ impl<S: System> Explorer<S> {
 
     pub(crate) fn out_of_time(&self) -> Option<String> {
         let limit = self.limits.time.filter(|&limit| self.started.elapsed() >= limit)?;
-        Some(format!("the time limit of {limit:?} was reached"))
+        Some(self.under_bound(format!("the time limit of {limit:?} was reached")))
     }
 
     /// How an execution has ended in which no thread is enabled and that the system judges so. The system's state may be lost.

@@ -4,6 +4,7 @@
 //! transitions that led there are run again. The search keeps one `State` for each step of the current
 //! execution.
 
+mod bound;
 mod ends;
 mod races;
 mod state;
@@ -30,6 +31,9 @@ pub struct Limits {
     pub steps: Option<u64>,
     /// At most this long.
     pub time: Option<Duration>,
+    /// At most this many preemptions in one execution; tried with none first, then with one, and so on, until nothing is left out.
+    /// Only some strategies can do so ([`Strategy::can_be_bounded`]).
+    pub preemptions: Option<u32>,
     /// At most this many steps in one execution; a longer one is cut, or ends the exploration if it was fair.
     pub depth: u32,
 }
@@ -48,6 +52,7 @@ impl Default for Limits {
             executions: None,
             steps: None,
             time: None,
+            preemptions: None,
             depth: 100_000,
         }
     }
@@ -94,6 +99,9 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was counted.
     pub statistics: Statistics,
+    /// The bound on preemptions under which it ended, if there is one: executions with fewer have all been explored, and did not
+    /// fail.
+    pub preemptions: Option<u32>,
 }
 
 /// Hears of each execution when it has ended.
@@ -141,6 +149,8 @@ pub enum Fault {
     LooseSequences,
     /// A backtrack set that is frozen stays so.
     KeepFrozen,
+    /// Under a bound on preemptions, there are no backtracking points where threads took control.
+    SkipBlockStarts,
 }
 
 /// How the search goes on after an execution.
@@ -162,6 +172,8 @@ pub struct Explorer<S> {
     search: Search,
     strategy: Strategy,
     pub(crate) limits: Limits,
+    /// The present bound on preemptions, if there is one.
+    preemptions: Option<u32>,
     pub(crate) keep_going: bool,
     verify_states: bool,
     pub(crate) states: Vec<State>,
@@ -199,6 +211,7 @@ impl<S: System> Explorer<S> {
             rules,
             strategy,
             limits,
+            preemptions: limits.preemptions.map(|_| 0),
             keep_going: false,
             verify_states: false,
             states: Vec::new(),
@@ -252,8 +265,16 @@ impl<S: System> Explorer<S> {
     /// Explores until the tree is exhausted, a failure is found or a limit is reached.
     pub fn run(&mut self, observer: &mut dyn Observer<S>) -> Report {
         self.started = Instant::now();
+        self.preemptions = self.limits.preemptions.map(|_| 0);
         self.forget();
+        self.rules = self.fresh_rules();
+        self.search = self.rules.search();
+        let refused = self.limits.preemptions.is_some() && !self.strategy.can_be_bounded();
         let verdict = loop {
+            if refused {
+                let reason = format!("`{}` cannot bound preemptions", self.strategy);
+                break Verdict::Incomplete { reason };
+            }
             let next = match self.unfolding {
                 Some(_) => self.unfold(observer),
                 None => self.execute(observer),
@@ -269,11 +290,12 @@ impl<S: System> Explorer<S> {
                         steps,
                         ..Statistics::default()
                     };
-                    self.rules = self.strategy.rules();
+                    self.preemptions = self.preemptions.map(|_| 0);
+                    self.rules = self.fresh_rules();
                     observer.refined();
                 }
                 Next::Explore => {
-                    if !self.backtrack() {
+                    if !self.backtrack() && !self.widen() {
                         break self.exhausted();
                     }
                     if let Some(reason) = self.limit_reached() {
@@ -290,6 +312,7 @@ impl<S: System> Explorer<S> {
         Report {
             verdict,
             statistics: self.statistics,
+            preemptions: self.preemptions,
         }
     }
 
@@ -464,6 +487,10 @@ impl<S: System> Explorer<S> {
     /// no thread is enabled.
     fn open(&mut self) -> Option<End> {
         self.enter();
+        if self.preemptions.is_some() {
+            self.count_preemptions();
+            self.tell_of_waits();
+        }
         if self.is_explored() {
             self.reverse_unseen_races(None);
             return Some(End::Pruned);

@@ -37,6 +37,10 @@ impl<S: System> Explorer<S> {
         } else {
             guards
         };
+        if self.preemptions.is_some() && !guards.is_empty() {
+            self.rules
+                .may_wait(&mut self.states, &self.trace, thread, footprint, &mut self.statistics);
+        }
         let value = |variable| {
             values
                 .iter()

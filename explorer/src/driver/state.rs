@@ -20,6 +20,10 @@ pub(crate) struct Sleeping {
 pub(crate) struct State {
     pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
     pub backtrack: BitSet,
+    /// Under a bound on preemptions: the thread that moved last, if it can go on and is not about to give way.
+    pub holding: Option<ThreadId>,
+    /// Under a bound on preemptions: how many there were on the way to here.
+    pub preemptions: u32,
     /// Races add nothing to the backtrack set until another transition is chosen from here.
     pub frozen: bool,
     /// Transitions explored from here, and those inherited from the state before.

@@ -119,6 +119,10 @@ impl System for Toy {
         None
     }
 
+    fn gives_way(&self, thread: ThreadId) -> bool {
+        matches!(self.op(thread.index()), Some(Yield))
+    }
+
     fn checkpoint(&mut self) -> Option<Checkpoint> {
         None
     }
@@ -132,10 +136,6 @@ struct Kind(&'static str, Cost);
 impl Judge<Toy> for Kind {
     fn same(&mut self, _: &mut Toy, failure: &Failure) -> bool {
         failure.kind == self.0
-    }
-
-    fn gives_way(&self, toy: &Toy, thread: ThreadId) -> bool {
-        matches!(toy.op(thread.index()), Some(Yield))
     }
 
     fn found(&mut self, _: &mut Toy, run: &Run) {

@@ -3,6 +3,7 @@
 //! The driver owns the search (re-execution, the stack of states, limits, statistics); a strategy says
 //! which transitions a new state starts with, whether transitions fall asleep, and what a race adds.
 
+mod bounded;
 mod context;
 mod dpor;
 mod exhaustive;
@@ -192,6 +193,22 @@ impl Strategy {
         }
     }
 
+    /// Whether there can be a bound on preemptions. `context` then explores as `source` does: states are not compared.
+    pub fn can_be_bounded(self) -> bool {
+        match self {
+            Strategy::Exhaustive | Strategy::Source => true,
+            Strategy::Context(context) => context == Context::default(),
+            _ => false,
+        }
+    }
+
+    /// The rules under a bound on preemptions, if there can be one.
+    pub(crate) fn bounded_rules(self, bound: u32, conservative: bool) -> Option<Box<dyn Rules>> {
+        let exhaustive = self == Strategy::Exhaustive;
+        self.can_be_bounded()
+            .then(|| Box::new(bounded::Bounded::new(bound, exhaustive, conservative)) as Box<dyn Rules>)
+    }
+
     /// The state of a search through configurations, for [`Strategy::Unfolding`].
     pub(crate) fn unfolding(self) -> Option<Unfolding> {
         match self {
@@ -375,6 +392,14 @@ pub(crate) trait Rules {
 
     /// Notes in the states of the current execution what must be explored because of a race.
     fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
+
+    /// Hears of each operation that can wait, when it is next in the execution, when it has to wait, and when it is pending at the end.
+    fn may_wait(&mut self, _: &mut [State], _: &Trace, _: ThreadId, _: &Footprint, _: &mut Statistics) {}
+
+    /// Whether something was left out because of a bound.
+    fn left_out(&self) -> bool {
+        false
+    }
 
     /// Why the program cannot be explored with these rules, if it cannot.
     fn refusal(&self) -> Option<&Refusal> {

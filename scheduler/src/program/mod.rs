@@ -377,6 +377,14 @@ impl System for Program {
         Self::runtime().threads[thread.index()].look_ahead()
     }
 
+    fn gives_way(&self, thread: ThreadId) -> bool {
+        let record = Self::runtime().threads.get(thread.index());
+        let kind = record
+            .filter(|record| record.alive)
+            .map(|record| record.operation().kind);
+        matches!(kind, Some(OperationKind::Yield | OperationKind::SpinLoop))
+    }
+
     fn describe(&self, signature: u64) -> String {
         let (kind, source) = operation_of(signature);
         let kind = kind.map_or("unknown operation", OperationKind::name);

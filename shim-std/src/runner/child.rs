@@ -5,7 +5,7 @@ use super::describe::{self, Objects, Panics};
 use super::journal::Journaled;
 use super::sharing::Sharing;
 use super::simplify::{self, Task};
-use super::{coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
+use super::{bound_note, coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Report, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
 };
@@ -217,6 +217,7 @@ fn limits(config: &Config) -> Limits {
             .limits
             .seconds
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        preemptions: config.limits.preemptions,
         depth: config.limits.depth,
     }
 }
@@ -230,7 +231,7 @@ fn explorer(
     let strategy = strategy(config)?;
     let options = options(config);
     let mut program = Program::new(options, move || body.run()).map_err(|error| error.to_string())?;
-    program.compare_states(needs_states(strategy));
+    program.compare_states(needs_states(strategy) && config.limits.preemptions.is_none());
     program.exact_states(config.exact_states);
     program.find_leaks(config.leaks);
     let explorer =
@@ -260,6 +261,7 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         out_of_sight(&system.program, strategy),
         coverage::note(&labels, &report.verdict),
     );
+    let note = coverage::both(bound_note(&report), note);
     let shortfall = coverage::shortfall(&labels, &report.verdict);
     if !labels.is_empty() {
         let labels = labels.into_iter().map(describe::label).collect();
@@ -308,7 +310,9 @@ fn diff_states(config: &Config, number: u64, map: &'static SharedSchedule, body:
     // A failing test has states as well.
     let mut explorer = explorer.keep_going(true);
     let mut pairs = difference::Pairs::up_to(number);
-    let Report { verdict, statistics } = explorer.run(&mut pairs);
+    let Report {
+        verdict, statistics, ..
+    } = explorer.run(&mut pairs);
     let system = explorer.system();
     let counts = counts(&statistics, system.threads().len(), statistics.time);
     let note = out_of_sight(&system.program, strategy);
@@ -526,13 +530,7 @@ fn follow_in(
 /// Says whether the thread can run, and does not just give way to others.
 fn could_go_on(program: &mut Program, thread: ThreadId) -> bool {
     let enabled = matches!(program.threads().get(thread.index()), Some(Status::Enabled(_)));
-    enabled && !gives_way(program, thread)
-}
-
-/// Says whether the thread's pending operation is there to let others run.
-pub(super) fn gives_way(program: &Program, thread: ThreadId) -> bool {
-    let pending = program.pending_operation(thread);
-    matches!(pending, Some((OperationKind::Yield | OperationKind::SpinLoop, _)))
+    enabled && !program.gives_way(thread)
 }
 
 /// So many steps are run after the end of a schedule.

@@ -84,6 +84,10 @@ impl System for Journaled {
         self.program.pending(thread)
     }
 
+    fn gives_way(&self, thread: ThreadId) -> bool {
+        self.program.gives_way(thread)
+    }
+
     fn describe(&self, signature: u64) -> String {
         self.program.describe(signature)
     }

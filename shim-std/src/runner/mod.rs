@@ -108,6 +108,14 @@ impl Model {
         self
     }
 
+    /// Explores executions with at most so many preemptions: first without any, then with one, and so on, until nothing is left
+    /// out. A preemption is a switch away from a thread that could have gone on. If the strategy is `context`, states are not compared.
+    #[must_use]
+    pub fn preemptions(mut self, most: u32) -> Model {
+        self.limits.preemptions = Some(most);
+        self
+    }
+
     /// Lets waits on condition variables and `park` end without cause.
     #[must_use]
     pub fn spurious_wakeups(mut self, allowed: bool) -> Model {
@@ -195,7 +203,7 @@ impl Model {
 
     fn run(&self, body: Body) -> Result<Outcome, dpor_scheduler::SetupError> {
         let mut program = Program::new(self.options, move || body.run())?;
-        program.compare_states(needs_states(self.strategy));
+        program.compare_states(needs_states(self.strategy) && self.limits.preemptions.is_none());
         program.exact_states(self.exact_states);
         program.find_leaks(self.leaks);
         let mut explorer = Explorer::new(program, self.strategy, self.limits).verify_states(self.exact_states);
@@ -222,6 +230,7 @@ impl Model {
             out_of_sight(program, self.strategy),
             coverage::note(&labels, &report.verdict),
         );
+        let note = coverage::both(bound_note(&report), note);
         let output = program.output().iter().map(|piece| piece.text.as_str()).collect();
         if let Some(shortfall) = coverage::shortfall(&labels, &report.verdict) {
             report.verdict = Verdict::Failed {
@@ -328,6 +337,24 @@ fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
             reason: format!("leaks were not looked for: {what}"),
         },
         _ => verdict,
+    }
+}
+
+/// What a search under a bound on preemptions says about its verdict.
+fn bound_note(report: &Report) -> Option<String> {
+    let preemptions = |n: u32| {
+        if n == 1 {
+            "1 preemption".into()
+        } else {
+            format!("{n} preemptions")
+        }
+    };
+    match (&report.verdict, report.preemptions?) {
+        (Verdict::Complete, 0) => Some("nothing needs a preemption".into()),
+        (Verdict::Complete, n) => Some(format!("nothing needs more than {}", preemptions(n))),
+        (Verdict::Failed { .. }, 0) => Some("this failure needs no preemption".into()),
+        (Verdict::Failed { .. }, n) => Some(format!("no execution with fewer than {} fails", preemptions(n))),
+        (Verdict::Incomplete { .. }, _) => None,
     }
 }
 

@@ -6,12 +6,12 @@
 mod forked;
 
 use super::body::Body;
-use super::child::{Parent, gives_way, incomplete, of_seed, options_of};
+use super::child::{Parent, incomplete, of_seed, options_of};
 use super::describe;
 use super::journal::Journaled;
 use super::seed_of;
 use dpor_explorer::simplify::{self, Bound, Cost, InPlace, Judge, Parting, Run, Trials};
-use dpor_explorer::{Failure, Strategy, ThreadId, Transition};
+use dpor_explorer::{Failure, Strategy, Transition};
 use dpor_protocol::{ChoiceReport, Config, Counts, Message, PartingReport, Seed, SeedStep, SharedSchedule, Simplified};
 use dpor_scheduler::{Location, OperationKind, Options, Program};
 use forked::Forked;
@@ -201,10 +201,6 @@ impl Judge<Journaled> for Teller<'_> {
     fn same(&mut self, system: &mut Journaled, failure: &Failure) -> bool {
         let met = Signature::of(&system.program, failure);
         failure.kind == self.kind && *self.wanted.get_or_insert_with(|| met.clone()) == met
-    }
-
-    fn gives_way(&self, system: &Journaled, thread: ThreadId) -> bool {
-        gives_way(&system.program, thread)
     }
 
     fn found(&mut self, system: &mut Journaled, run: &Run) {

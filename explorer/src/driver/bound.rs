@@ -1,0 +1,105 @@
+//! The bound on preemptions, which grows from 0 on.
+
+use super::Explorer;
+#[cfg(feature = "faults")]
+use super::Fault;
+use crate::strategy::Rules;
+use crate::system::System;
+use crate::thread::{Status, ThreadId};
+
+impl<S: System> Explorer<S> {
+    /// The rules of the strategy, under the present bound if there is one.
+    pub(super) fn fresh_rules(&self) -> Box<dyn Rules> {
+        #[cfg(feature = "faults")]
+        let conservative = self.fault != Some(Fault::SkipBlockStarts);
+        #[cfg(not(feature = "faults"))]
+        let conservative = true;
+        self.preemptions
+            .and_then(|bound| self.strategy.bounded_rules(bound, conservative))
+            .unwrap_or_else(|| self.strategy.rules())
+    }
+
+    /// Allows one preemption more, if something has been left out for want of it. Says whether it did.
+    pub(super) fn widen(&mut self) -> bool {
+        let (Some(bound), Some(limit)) = (self.preemptions, self.limits.preemptions) else {
+            return false;
+        };
+        let widens = self.rules.left_out() && bound < limit;
+        if widens {
+            self.preemptions = Some(bound + 1);
+            self.rules = self.fresh_rules();
+        }
+        widens
+    }
+
+    /// Notes in the state on top of the stack who would be preempted there, and how often someone has been on the way.
+    pub(super) fn count_preemptions(&mut self) {
+        let (below, above) = self.states.split_at_mut(self.depth);
+        let state = &mut above[0];
+        (state.holding, state.preemptions) = (None, 0);
+        let (Some(parent), Some(event)) = (below.last(), self.trace.events().last()) else {
+            return;
+        };
+        let last = event.thread();
+        let preempted = |holding: ThreadId| holding != last;
+        state.preemptions = parent.preemptions + u32::from(parent.holding.is_some_and(preempted));
+        let goes_on = state.alternatives(last).is_some() && !self.system.gives_way(last);
+        state.holding = goes_on.then_some(last);
+    }
+
+    /// Tells the rules of threads that have just come to wait in the state on top of the stack, or could do so for another reason
+    /// than before.
+    pub(super) fn tell_of_waits(&mut self) {
+        let Some(event) = self.trace.events().last() else {
+            return;
+        };
+        for (i, status) in self.system.threads().iter().enumerate() {
+            if *status != Status::Blocked {
+                continue;
+            }
+            let thread = ThreadId(i as u32);
+            let step = event.step();
+            let pending = self.system.pending(thread);
+            if self.states[self.depth - 1].alternatives(thread).is_some()
+                || step.spawned.contains(&thread)
+                || step.footprint.conflicts_with(&pending.footprint)
+            {
+                self.rules.may_wait(
+                    &mut self.states,
+                    &self.trace,
+                    thread,
+                    &pending.footprint,
+                    &mut self.statistics,
+                );
+            }
+        }
+    }
+
+    /// A reason to stop, with what has been explored under bounds.
+    pub(super) fn under_bound(&self, reason: String) -> String {
+        match self.preemptions {
+            None => reason,
+            Some(0) => format!("{reason}, within the executions without preemption"),
+            Some(bound) => format!(
+                "{reason}, within the executions with at most {}; those with fewer were explored",
+                preemptions(bound)
+            ),
+        }
+    }
+
+    /// What the bound has left out of a search that has come to its end.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let bound = self.preemptions.filter(|_| self.rules.left_out())?;
+        Some(format!(
+            "executions with at most {} were explored, and there are others (--preemptions)",
+            preemptions(bound)
+        ))
+    }
+}
+
+fn preemptions(bound: u32) -> String {
+    match bound {
+        1 => "1 preemption".to_owned(),
+        n => format!("{n} preemptions"),
+    }
+}

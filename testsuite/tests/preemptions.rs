@@ -1,0 +1,146 @@
+//! The search under a bound on preemptions finds all classes of executions that have a member within the bound.
+//!
+//! `DPOR_ORACLE_PROGRAMS` sets how many programs.
+
+use dpor_explorer::{Context, Explorer, Fault, Limits, Strategy as Exploration, Verdict};
+use dpor_testsuite::oracle::minimise;
+use dpor_testsuite::preemptions::{Counting, Covered, compare, first_failure};
+use dpor_testsuite::programs;
+use dpor_testsuite::toy::{Program, generate};
+use proptest::prop_oneof;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// Programs with more interleavings than this are left out.
+const LIMIT: u64 = 2000;
+
+fn generated() -> impl Strategy<Value = (Program, u64)> {
+    let programs = prop_oneof![
+        2 => generate::programs(LIMIT),
+        1 => generate::commuting_programs(LIMIT),
+        1 => generate::choosing_programs(LIMIT),
+    ];
+    (programs, 0..3u64)
+}
+
+/// A program, how often its operations give way, and the comparison.
+fn sample(
+    runner: &mut TestRunner,
+    strategy: Exploration,
+    fault: Option<Fault>,
+) -> (Program, u64, Result<Option<Covered>, String>) {
+    let (program, yields) = generated()
+        .new_tree(runner)
+        .expect("programs can always be generated")
+        .current();
+    let yields = [0, 0, 3][yields as usize];
+    let result = compare(&program, yields, strategy, LIMIT, fault);
+    (program, yields, result)
+}
+
+#[test]
+fn bounded_search_agrees_with_brute_force() {
+    let programs = std::env::var("DPOR_ORACLE_PROGRAMS").map_or(4000, |n| n.parse().expect("a number"));
+    let config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[13; 32]));
+    let mut total = [Covered::default(); 2];
+    let (mut compared, mut failing, mut needed) = (0, 0, [0u64; 8]);
+    for count in 0..programs {
+        let strategy = [Exploration::Source, Exploration::Exhaustive][usize::from(count % 8 == 7)];
+        let (program, yields, result) = sample(&mut runner, strategy, None);
+        let Some(covered) = result.unwrap_or_else(|wrong| {
+            let fails = |program: &Program| compare(program, yields, strategy, LIMIT, None).err();
+            let small = minimise(program.clone(), |program| fails(program).is_some());
+            panic!(
+                "program {count}, yields {yields}\n{program}{wrong}\n{small}{:?}",
+                fails(&small)
+            )
+        }) else {
+            continue;
+        };
+        compared += 1;
+        failing += u64::from(covered.fails);
+        let total = &mut total[usize::from(strategy == Exploration::Exhaustive)];
+        total.exhaustive += covered.exhaustive;
+        total.bounded += covered.bounded;
+        total.complete_at = total.complete_at.max(covered.complete_at);
+        needed[covered.needed.min(7) as usize] += 1;
+    }
+    println!(
+        "{compared} of {programs} programs are small enough, {failing} fail; by the preemptions that they need: {needed:?}"
+    );
+    for (strategy, total) in ["source", "exhaustive"].iter().zip(total) {
+        println!(
+            "{strategy}: {} interleavings, {} executions under all bounds together, the highest of which is {}",
+            total.exhaustive, total.bounded, total.complete_at
+        );
+    }
+    assert!(
+        needed[2..].iter().sum::<u64>() > 0,
+        "some programs need more than one preemption"
+    );
+}
+
+#[test]
+fn points_where_threads_take_control_are_needed() {
+    let mut runner = TestRunner::deterministic();
+    for count in 1..=2000 {
+        let (program, yields, result) = sample(&mut runner, Exploration::Source, Some(Fault::SkipBlockStarts));
+        if let Err(wrong) = result {
+            println!("caught by program {count}:\n{program}{wrong}");
+            let right = compare(&program, yields, Exploration::Source, LIMIT, None);
+            assert!(right.is_ok(), "nothing else is wrong with it");
+            return;
+        }
+    }
+    panic!("nobody notices that conservative points are missing");
+}
+
+#[test]
+fn races_and_blocked_threads_are_needed() {
+    for fault in [Fault::DropRace(3), Fault::SkipBlockedAtEnd] {
+        let mut runner = TestRunner::deterministic();
+        let caught = (0..500).any(|_| sample(&mut runner, Exploration::Source, Some(fault)).2.is_err());
+        assert!(caught, "{fault:?}");
+    }
+}
+
+fn run(program: Program, strategy: Exploration, bound: u32) -> (Verdict, Option<u32>) {
+    let limits = Limits {
+        preemptions: Some(bound),
+        ..Limits::default()
+    };
+    let report = Explorer::new(Counting::new(program, 0), strategy, limits).run(&mut ());
+    (report.verdict, report.preemptions)
+}
+
+#[test]
+fn verdicts_name_the_bound() {
+    let context = Exploration::Context(Context::default());
+    for philosophers in 2..=4 {
+        // One is stopped between its forks; the others come one after the other, each before its neighbour, and have to wait.
+        let program = programs::philosophers(philosophers);
+        assert_eq!(first_failure(&program, 9, Exploration::Source), Some(1));
+        assert_eq!(first_failure(&program, 1, context), Some(1));
+        assert_eq!(first_failure(&program, 0, context), None);
+    }
+    let (verdict, bound) = run(programs::mutexcounter(2, 3), context, 1);
+    let reason = "executions with at most 1 preemption were explored, and there are others (--preemptions)".to_owned();
+    assert_eq!((verdict, bound), (Verdict::Incomplete { reason }, Some(1)));
+    // Nothing is left out long before the bound.
+    let (verdict, bound) = run(programs::ordered_philosophers(2), context, 50);
+    assert_eq!(verdict, Verdict::Complete);
+    assert!(bound < Some(5), "{bound:?}");
+}
+
+#[test]
+fn strategies_that_cannot_be_bounded_say_so() {
+    for name in ["random", "pct", "unfolding", "dpor", "trans", "cdpor1", "context:guide"] {
+        let (verdict, _) = run(programs::philosophers(2), name.parse().unwrap(), 1);
+        let reason = format!("`{}` cannot bound preemptions", name.parse::<Exploration>().unwrap());
+        assert_eq!(verdict, Verdict::Incomplete { reason });
+    }
+}
