@@ -17,7 +17,7 @@ use crate::ordering::{Orderings, WeakOrderings};
 use crate::output::Output;
 use crate::ownership::{self, Shares};
 use crate::report::{BlockUse, Mark, Source, StepTrace};
-use crate::spin::Registers;
+use crate::spin::{Registers, Surroundings};
 use crate::state::{ExactStates, Symbols};
 use crate::thread::Record;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
@@ -101,8 +101,10 @@ pub(crate) struct Runtime {
     pub refinements: Refinements,
     /// Threads with an entry in the spin detector's tables.
     pub watched: bool,
-    /// The other threads' stacks at the start of the step, if the thread that makes it is watched.
-    pub others: Option<u128>,
+    /// What was there at the start of the step, if the thread that makes it is watched.
+    pub before: Option<Surroundings>,
+    /// The hash of the heap and the statics after the last step, if that is known.
+    pub memory: Option<u128>,
     /// The thread that makes the step is watched, and has more than one alternative.
     pub choosing: bool,
     pub output: Vec<Output>,

@@ -8,13 +8,16 @@
 //! Vafeiadis, *Dynamic Partial Order Reductions for Spinloops*, FMCAD 2021; we compare the memory instead.)
 //!
 //! The comparison covers the thread's live stack with its registers, its thread-locals, all of the heap and
-//! all statics. It is
-//! made only at places that a thread has been seen to come back to.
+//! all statics. It is made only at places that a thread has been seen to come back to. Heap and statics need not be the
+//! same as they were if none of the thread's own steps has changed a byte of them, and it only read: then others have, by
+//! steps that it has not seen, or that it would find the same again. So whether such a thread waits, and for what, is the
+//! same for every order of independent steps, on which the unfolding-based strategy relies. If what it read has been changed
+//! since it did, before it was back, it waits for what has happened already.
 
 use crate::memory::{arena, hash, region, stacks};
 use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
-use dpor_explorer::{AccessKind, BitSet, Condition, Footprint, Location, ThreadId};
+use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location, ThreadId};
 use smallvec::SmallVec;
 use std::arch::asm;
 use std::mem::{MaybeUninit, offset_of};
@@ -84,12 +87,15 @@ impl Registers {
 #[derive(Clone, Debug)]
 struct Anchor {
     site: u64,
-    hash: u128,
+    /// What was the thread's own then: stack, registers and thread-locals.
+    own: u128,
+    /// The heap and the statics then.
+    memory: u128,
     /// The length of the execution then.
     steps: u32,
     /// The steps that the thread has made since.
     own_steps: u32,
-    touched: SmallVec<[Location; 4]>,
+    touched: SmallVec<[Touched; 4]>,
     /// The alternative with which it left the place.
     left_by: u32,
     /// The alternatives with which it left the place in this state, and came back to the same.
@@ -104,15 +110,30 @@ struct Anchor {
     saw_clock: bool,
     /// It wrote to another thread's stack since.
     meddled: bool,
+    /// A step of its own left the heap or the statics other than they were before that step.
+    stirred: bool,
     /// After the step with which it left, it took one of several alternatives; with another, it might not have come back.
     chose: bool,
+}
+
+/// What is not a watched thread's own, at the start of its step.
+pub(crate) struct Surroundings {
+    others: u128,
+    memory: u128,
+}
+
+/// What a thread looked at in its round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched {
+    pub location: Location,
+    /// The length of the execution when it first had.
+    steps: u32,
 }
 
 /// What a thread waits for that would only repeat itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Awaiting {
-    pub locations: SmallVec<[Location; 4]>,
-    steps: u32,
+    pub touched: SmallVec<[Touched; 4]>,
     changed: bool,
     /// The alternatives that lead back here.
     taken: BitSet,
@@ -133,10 +154,8 @@ impl Awaiting {
 
     /// The disjunction under which going round again can have another outcome.
     pub fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
-        self.locations.iter().map(|&location| Condition::ChangedSince {
-            location,
-            steps: self.steps,
-        })
+        let changed = |&Touched { location, steps }: &Touched| Condition::ChangedSince { location, steps };
+        self.touched.iter().map(changed)
     }
 }
 
@@ -220,14 +239,13 @@ impl Spin {
         list("waits", &mut awaiting.iter().map(|_| 1));
         if let Some(awaiting) = awaiting {
             let Awaiting {
-                locations,
-                steps: _,
+                touched,
                 changed,
                 taken,
                 wrote,
             } = awaiting;
             list("what it waits for has changed", &mut [u64::from(*changed)].into_iter());
-            list("waits for", &mut locations.iter().map(|location| location.0));
+            list("waits for", &mut touched.iter().map(|touched| touched.location.0));
             list("held back from", &mut taken.iter().map(u64::from));
             list("its round writes", &mut [u64::from(*wrote)].into_iter());
         }
@@ -277,21 +295,34 @@ fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'static>>) {
 /// Tells the detector that a thread begins a step.
 pub(crate) fn begins(runtime: &mut Runtime, thread: ThreadId) {
     let watched = !runtime.threads[thread.index()].spin.anchors.is_empty();
-    runtime.others = watched.then(|| others_hash(runtime, thread));
+    // Nothing has changed since the last step.
+    let memory = runtime.memory.take();
+    runtime.before = watched.then(|| Surroundings {
+        others: others_hash(runtime, thread),
+        memory: memory.unwrap_or_else(|| memory_hash(runtime)),
+    });
     runtime.choosing = watched && runtime.threads[thread.index()].has_choice();
 }
 
 /// Tells the detector of a step: whose, and what it touched.
 pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
+    let (meddled, stirred) = runtime.before.take().map_or((false, false), |before| {
+        let memory = memory_hash(runtime);
+        runtime.memory = Some(memory);
+        (before.others != others_hash(runtime, thread), before.memory != memory)
+    });
     let footprint = &runtime.step.footprint;
     let changes = |footprint: &Footprint| footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
     let wrote = changes(footprint);
-    let meddled = runtime
-        .others
-        .is_some_and(|before| before != others_hash(runtime, thread));
+    let steps = runtime.steps;
     {
         let spin = &mut runtime.threads[thread.index()].spin;
-        spin.awaiting = None;
+        // What it has done before what it waited for changed, says nothing about what it would do now.
+        if spin.awaiting.take().is_some_and(|awaiting| awaiting.changed)
+            && let Some(left) = spin.anchors.last_mut()
+        {
+            left.taken.clear();
+        }
         spin.hint = None;
         if wrote {
             spin.passed.iter_mut().for_each(|passed| passed.idle = false);
@@ -305,9 +336,10 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
             anchor.own_steps += 1;
             anchor.wrote |= wrote;
             anchor.meddled |= meddled;
-            for access in footprint.accesses() {
-                if !anchor.touched.contains(&access.location) {
-                    anchor.touched.push(access.location);
+            anchor.stirred |= stirred;
+            for &Access { location, .. } in footprint.accesses() {
+                if !anchor.touched.iter().any(|touched| touched.location == location) {
+                    anchor.touched.push(Touched { location, steps });
                 }
             }
         }
@@ -319,17 +351,15 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
         if i == thread.index() || !record.alive || !record.spin.is_watched() {
             continue;
         }
-        let touches = |locations: &[Location]| {
-            let accesses = footprint.accesses();
-            accesses
-                .iter()
-                .any(|a| a.kind != AccessKind::Read && locations.contains(&a.location))
+        let touches = |touched: &[Touched]| {
+            let mut changes = footprint.accesses().iter().filter(|a| a.kind != AccessKind::Read);
+            changes.any(|a| touched.iter().any(|touched| touched.location == a.location))
         };
         for anchor in &mut record.spin.anchors {
             anchor.disturbed |= touches(&anchor.touched);
         }
         if let Some(awaiting) = &mut record.spin.awaiting {
-            awaiting.changed |= awaiting.locations.is_empty() || touches(&awaiting.locations);
+            awaiting.changed |= awaiting.touched.is_empty() || touches(&awaiting.touched);
         }
     }
 }
@@ -377,26 +407,26 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         runtime.refinements.hashing = true;
         return true;
     }
-    let hash = state_hash(runtime, thread);
+    let own = own_hash(runtime, thread);
+    let memory = runtime.memory.unwrap_or_else(|| memory_hash(runtime));
     let others = others_hash(runtime, thread);
     let steps = runtime.steps;
     let spin = &mut runtime.threads[thread.index()].spin;
     let mut taken = BitSet::new();
     if let Some(known) = known {
         let anchor = spin.anchors.remove(known);
-        let alone = steps - anchor.steps == anchor.own_steps;
         let idle = if anchor.wrote {
-            alone && anchor.others == others
+            let alone = steps - anchor.steps == anchor.own_steps;
+            alone && anchor.others == others && anchor.memory == memory
         } else {
-            !anchor.disturbed && !anchor.meddled
+            !anchor.meddled && (!anchor.stirred || !anchor.disturbed && anchor.memory == memory)
         };
-        if idle && !anchor.saw_clock && !anchor.chose && anchor.hash == hash {
+        if idle && !anchor.saw_clock && !anchor.chose && anchor.own == own {
             taken = anchor.taken;
             taken.insert(anchor.left_by);
             spin.awaiting = Some(Awaiting {
-                locations: anchor.touched,
-                steps: anchor.steps,
-                changed: false,
+                touched: anchor.touched,
+                changed: anchor.disturbed,
                 taken: taken.clone(),
                 wrote: anchor.wrote,
             });
@@ -407,7 +437,8 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
     }
     spin.anchors.push(Anchor {
         site,
-        hash,
+        own,
+        memory,
         steps,
         own_steps: 0,
         touched: SmallVec::new(),
@@ -418,14 +449,15 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         disturbed: false,
         saw_clock: false,
         meddled: false,
+        stirred: false,
         chose: false,
     });
     runtime.watched = true;
     false
 }
 
-/// The hash of all that decides what the suspended thread does next. Its thread-locals must have been saved.
-fn state_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
+/// The hash of the suspended thread's stack, registers and thread-locals, which must have been saved.
+fn own_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     let record = &runtime.threads[thread.index()];
     // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers.
     let Some(registers) = (unsafe { record.registers.as_ref() }) else {
@@ -435,9 +467,18 @@ fn state_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     registers.words().for_each(|word| hasher.number(word));
     hasher.bytes(record.tls.as_ref().map_or(&[], |image| image.bytes()));
     hasher.number(region::draws(thread.index()));
+    // SAFETY: the range is mapped, and only this OS thread writes there.
+    unsafe { hasher.range(registers.stack()) };
+    let (hash, _, memory) = hasher.finish();
+    runtime.scratch.set(memory);
+    hash
+}
+
+/// The hash of the heap and the statics.
+fn memory_hash(runtime: &Runtime) -> u128 {
+    let mut hasher = hash::StateHasher::new(runtime.scratch.take());
     // SAFETY: the ranges are mapped, and only this OS thread writes there.
     unsafe {
-        hasher.range(registers.stack());
         for range in arena::used_ranges() {
             hasher.range(range);
         }
@@ -455,9 +496,9 @@ fn others_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     let mut hasher = hash::StateHasher::new(runtime.scratch.take());
     for (i, record) in runtime.threads.iter().enumerate() {
         if i != thread.index() && record.alive {
-            // SAFETY: as in `state_hash`; null for a thread that has not started.
+            // SAFETY: as in `own_hash`; null for a thread that has not started.
             if let Some(registers) = unsafe { record.registers.as_ref() } {
-                // SAFETY: as in `state_hash`.
+                // SAFETY: as in `own_hash`.
                 unsafe { hasher.range(registers.stack()) };
             }
         }

@@ -153,7 +153,7 @@ impl Record {
     /// always enabled.
     pub fn add_guards(&self, guards: &mut SmallVec<[Guard; 1]>) {
         let operation = self.operation();
-        let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.locations.is_empty()) else {
+        let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.touched.is_empty()) else {
             if !operation.alternatives.iter().all(Guard::is_always) {
                 operation
                     .alternatives
@@ -188,7 +188,7 @@ impl Record {
             .spin
             .awaiting()
             .into_iter()
-            .flat_map(|awaiting| awaiting.locations.iter().copied());
+            .flat_map(|awaiting| awaiting.touched.iter().map(|touched| touched.location));
         let locations = guarding.iter().map(|access| access.location).chain(awaited);
         locations.map(|location| access_of(location, AccessKind::Read))
     }

@@ -162,6 +162,28 @@ fn a_spin_loop_is_a_wait() {
     assert_eq!(complete(Strategy::Source, spinning), 2);
 }
 
+/// A thread spins on two registers, while another writes one that it does not look at, and then these.
+fn spinning_on_two() {
+    let [a, b, unseen] = [(); 3].map(|()| Register::new());
+    let (set_a, set_b) = (Rc::clone(&a), Rc::clone(&b));
+    let other = spawn(move || {
+        unseen.store(1);
+        set_a.store(1);
+        set_b.store(1);
+    });
+    while a.load() + b.load() < 2 {}
+    other.join();
+}
+
+#[test]
+fn what_a_spin_loop_waits_for_does_not_depend_on_the_order_of_independent_steps() {
+    // A round is a look at `a` and one at `b`. The first finds 11, or 10, after which the thread waits for `b`, or 01, after which
+    // it is done in another, or 00. Then it waits for a change of either, and what it does next is in order with both writes: it
+    // finds 11 after both, or 11 after the first, or 10.
+    let [source, unfolding] = [Strategy::Source, UNFOLDING].map(|strategy| complete(strategy, spinning_on_two));
+    assert_eq!((source, unfolding), (6, 6));
+}
+
 #[test]
 fn a_spin_loop_that_nobody_ends_is_a_livelock() {
     let report = explore(Strategy::Source, || {

@@ -1,7 +1,8 @@
 //! The tool on real tests: what `cargo dpor test` says of each test of `classics`, `conformance` and `crates`, compared with
 //! the `expected.toml` of each; and every failure replayed from its seed. The strategies `source` and `context` must come
 //! to the same verdicts and kinds of failures, `context` with no more complete executions than `source`; a table of
-//! both is printed, and kept.
+//! both is printed, and kept. So must `unfolding` in `classics` and `conformance`, with no more executions than `source` and
+//! none given up.
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first. What the tool prints is kept in the
 //! target folder, under `tmp/suites`. Two more variables ask for longer runs:
@@ -27,6 +28,7 @@ fn classics() {
     check(&Suite {
         folder: "classics",
         projects: &[("", &[])],
+        unfolds: true,
     });
 }
 
@@ -35,6 +37,7 @@ fn conformance() {
     check(&Suite {
         folder: "conformance",
         projects: &[("", &[])],
+        unfolds: true,
     });
 }
 
@@ -43,6 +46,7 @@ fn crates() {
     check(&Suite {
         folder: "crates",
         projects: &[("", &["--workspace"]), ("sample", &[]), ("explicit", &["--workspace"])],
+        unfolds: false,
     });
 }
 
@@ -69,6 +73,8 @@ struct Suite {
     folder: &'static str,
     /// The folder of each project in the suite's, and the flags that select its tests.
     projects: &'static [(&'static str, &'static [&'static str])],
+    /// Whether `unfolding` is to come to the same.
+    unfolds: bool,
 }
 
 /// What a test is to come to: a line of `expected.toml`.
@@ -150,6 +156,29 @@ fn check(suite: &Suite) {
             // The seed of the same schedule need not be tried twice.
             if context.verdict == "failed" && context.failure.text != source.failure.text {
                 project.check_replay(test, context, &mut mismatches);
+            }
+        }
+        if suite.unfolds {
+            let (unfolding, _) = explore("unfolding", &[]);
+            for (test, source) in &met {
+                let Some(unfolding) = unfolding.get(test) else {
+                    mismatches.add(test, "to occur under unfolding", "missing");
+                    continue;
+                };
+                // That a test is not deterministic looks there as if footprints were incomplete.
+                let comparable = |expected: &&Expected| expected.kind.as_deref() != Some(NONDETERMINISM);
+                if let Some(expected) = expected.get(test).filter(comparable) {
+                    expected.check_other(test, "unfolding", unfolding, &mut mismatches);
+                }
+                let given_up = unfolding.begun - unfolding.executions;
+                if source.verdict == "complete" && (unfolding.executions > source.executions || given_up > 0) {
+                    let expected = format!(
+                        "at most {} executions under unfolding, none given up",
+                        source.executions
+                    );
+                    let met = format!("{} executions, {given_up} given up", unfolding.executions);
+                    mismatches.add(test, &expected, &met);
+                }
             }
         }
         comparison.add(&met, &context);

@@ -18,8 +18,8 @@
 //!   `C`, should a new event matter to them.
 //! * That two steps are independent is not taken on trust: where a step that was run before is run again after another
 //!   order of independent steps, it must do the same, and a maximal configuration must leave no thread enabled. Otherwise
-//!   the exploration ends and says which step it was. So it goes for threads that wait in loops over several locations:
-//!   whether one is held back can depend on the order of independent steps.
+//!   the exploration ends and says which step it was. So it can go for threads that wait in loops that write, and undo what
+//!   they have written: whether one is held back can depend on the order of independent steps.
 //! * A step that fails ends the execution, and disables what is independent of it. It is run last.
 //! * `U ∩ Q` is taken when `U` has doubled, not at every return; the extensions of the current configurations stay in `U`.
 

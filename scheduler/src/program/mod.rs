@@ -333,6 +333,7 @@ impl System for Program {
         runtime.clock_started = false;
         runtime.steps = 0;
         runtime.watched = false;
+        runtime.memory = None;
         runtime.main_result = None;
         runtime.request = None;
         runtime.step.clear();

@@ -76,8 +76,10 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         // Says whether any thread's spin detector has entries.
         watched: _,
         // Both hold within a step only.
-        others: _,
+        before: _,
         choosing: _,
+        // A hash of what is hashed anyway.
+        memory: _,
         // Nothing that the program reads.
         output: _,
         labels: _,
