@@ -13,8 +13,9 @@ use crate::build::Test;
 use crate::error::Error;
 use channel::Channel;
 use dpor_protocol::{
-    Config, Counts, FailureReport, LabelReport, Limits, Message, Mode, OutputStream, PairReport, SharedSchedule,
-    SharingReport, Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
+    Config, Counts, EndReport, ExecutionReport, FailureReport, LabelReport, Limits, Message, Mode, OutputStream,
+    PairReport, Seed, SeedStep, SharedSchedule, SharingReport, Simplified, SiteReport, SourceLocation, StepReport,
+    Taken, ThreadReport, Verdict,
 };
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::fd::AsRawFd;
@@ -33,6 +34,8 @@ pub struct Order {
     pub spurious_cas: bool,
     pub leaks: bool,
     pub exact_states: bool,
+    /// Whether to tell of each execution, up to a bound.
+    pub executions: bool,
     /// How long a step may take.
     pub stall: Duration,
 }
@@ -59,6 +62,8 @@ pub struct Outcome {
     pub simplified: Option<Simplified>,
     /// What its threads had to do with each other, unless the process died before it could say so.
     pub sharing: Option<SharingReport>,
+    /// Its executions, if they were asked for: the first ones, and the failing one.
+    pub executions: Vec<ExecutionReport>,
     /// From start to end of the process.
     pub time: Duration,
 }
@@ -95,8 +100,44 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     outcome.labels = state.labels;
     outcome.simplified = state.simplified;
     outcome.sharing = state.sharing;
+    outcome.executions = state.executions;
+    if order.executions && matches!(order.mode, Mode::Explore) {
+        tell_failing(&mut outcome);
+    }
     outcome.time = started.elapsed();
     Ok(outcome)
+}
+
+/// Adds the failing execution to those that were told, if it is none of them: the process has died in it, or it was run only to
+/// compare states.
+fn tell_failing(outcome: &mut Outcome) {
+    let told = |report: &ExecutionReport| matches!(report.end, EndReport::Failed(_));
+    let (Some(failure), Some(seed)) = (&outcome.failure, &outcome.seed) else {
+        return;
+    };
+    let Some(seed) = Seed::decode(seed).ok().filter(|_| !outcome.executions.iter().any(told)) else {
+        return;
+    };
+    let known: usize = outcome.executions.iter().map(|report| report.sites.len()).sum();
+    let site = u32::try_from(known).unwrap_or(u32::MAX);
+    let taken = |step: &SeedStep| Taken {
+        thread: step.transition.thread.0,
+        alternative: step.transition.alternative,
+        site,
+    };
+    outcome.executions.push(ExecutionReport {
+        number: outcome.counts.executions(),
+        anew: false,
+        common: 0,
+        steps: seed.steps.iter().map(taken).collect(),
+        end: EndReport::Failed(failure.kind.clone()),
+        // What the steps were is not on record.
+        sites: vec![SiteReport {
+            operation: String::new(),
+            location: None,
+        }],
+        threads: Vec::new(),
+    });
 }
 
 /// How following a process ended, if it did not say its last word.
@@ -125,6 +166,7 @@ struct State {
     labels: Vec<LabelReport>,
     simplified: Option<Simplified>,
     sharing: Option<SharingReport>,
+    executions: Vec<ExecutionReport>,
     finished: Option<Outcome>,
 }
 
@@ -153,6 +195,7 @@ impl Process {
             spurious_cas: order.spurious_cas,
             leaks: order.leaks,
             exact_states: order.exact_states,
+            executions: order.executions,
             pipe: writer.number(),
             map: channel.map_number(),
         };
@@ -335,6 +378,12 @@ impl State {
             Message::Labels { labels } => self.labels = labels,
             Message::Simplified(simplified) => self.simplified = Some(simplified),
             Message::Sharing(sharing) => self.sharing = Some(sharing),
+            Message::Execution(execution) => {
+                if execution.anew {
+                    self.executions.clear();
+                }
+                self.executions.push(execution);
+            }
             Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
             Message::Finished {
                 verdict,
@@ -357,6 +406,7 @@ impl State {
                     labels: Vec::new(),
                     simplified: None,
                     sharing: None,
+                    executions: Vec::new(),
                     time: Duration::ZERO,
                 });
             }

@@ -163,6 +163,7 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         spurious_cas: seed.spurious_cas,
         leaks: seed.leaks,
         exact_states: false,
+        executions: false,
         stall: settings.stall.value,
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
@@ -344,6 +345,7 @@ fn order(settings: &Settings) -> Order {
         spurious_cas: settings.spurious_cas.value,
         leaks: settings.leaks.value,
         exact_states: settings.exact_states.value,
+        executions: false,
         stall: settings.stall.value,
     }
 }
@@ -370,13 +372,14 @@ fn explore_all(
     let stop = || queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let (sender, news) = channel();
     let sources = SourceTree::new(build.source_folders());
+    let told = !run.report.value.as_os_str().is_empty();
     std::thread::scope(|scope| {
         for _ in 0..run.test_jobs.value.0 {
             let sender = sender.clone();
             let next = &next;
             scope.spawn(move || {
                 while let Some(index) = next() {
-                    let result = explore(&plan[index], index, &build.folder, args, &sender);
+                    let result = explore(&plan[index], index, told, &build.folder, args, &sender);
                     // The receiver lives until all senders are gone.
                     let _ = sender.send(News::Finished(index, Box::new(result)));
                 }
@@ -423,6 +426,7 @@ fn explore_all(
 fn explore(
     (test, settings): &(&Test, Settings),
     index: usize,
+    executions: bool,
     folder: &Path,
     args: &CargoArgs,
     news: &Sender<News>,
@@ -430,7 +434,10 @@ fn explore(
     // The receiver lives until all senders are gone.
     let tell = |item| drop(news.send(item));
     tell(News::Started(index));
-    let order = order(settings);
+    let order = Order {
+        executions,
+        ..order(settings)
+    };
     let outcome = child::run(test, &order, &mut |counts| tell(News::Progress(index, counts)))?;
     let fault = fault(&outcome, settings);
     if outcome.seed.is_none() {

@@ -27,6 +27,9 @@ pub struct Config {
     pub leaks: bool,
     /// States are kept whole, and all that the strategy takes for granted about them is checked.
     pub exact_states: bool,
+    /// Each execution is told, as far as there is room for it in a report.
+    #[serde(default)]
+    pub executions: bool,
     /// The inherited file descriptor that takes messages.
     pub pipe: i32,
     /// The inherited file descriptor of the file that holds the [`crate::SharedSchedule`].
@@ -137,6 +140,7 @@ mod tests {
             spurious_cas: false,
             leaks: true,
             exact_states: true,
+            executions: true,
             pipe: 5,
             map: 6,
         }

@@ -11,11 +11,13 @@
 //! that leaves an integer's type to inference.
 
 mod config;
+mod execution;
 mod message;
 mod schedule;
 mod seed;
 
 pub use config::{Config, Limits, Mode};
+pub use execution::{EndReport, ExecutionReport, SiteReport, Taken};
 pub use message::{
     BlockReport, BlockedThread, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder, LabelReport, Message,
     MessageError, OutputStream, PairReport, PanicReport, PartingReport, SharingReport, Simplified, SourceLocation,

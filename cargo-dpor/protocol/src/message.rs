@@ -1,6 +1,6 @@
 //! What a test process tells `cargo dpor`.
 
-use crate::VERSION;
+use crate::{ExecutionReport, VERSION};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,6 +16,8 @@ pub enum Message {
     },
     /// Counts so far; several a second.
     Progress(Counts),
+    /// An execution has ended. Only if that is what was asked for, and then of the first ones and of the failing one.
+    Execution(ExecutionReport),
     /// A thread was created. Only in a replay.
     Thread(ThreadReport),
     /// A step was made. Only in a replay.
@@ -533,6 +535,7 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{EndReport, SiteReport, Taken};
 
     #[test]
     fn a_message_is_one_versioned_line() {
@@ -551,6 +554,11 @@ mod tests {
             file: "src/lib.rs".into(),
             line: 3,
             column: 9,
+        };
+        let taken = Taken {
+            thread: 1,
+            alternative: 0,
+            site: 0,
         };
         let messages = [
             Message::Started {
@@ -595,6 +603,18 @@ mod tests {
                     required: Some(place.clone()),
                 }],
             },
+            Message::Execution(ExecutionReport {
+                number: 7,
+                anew: false,
+                common: 2,
+                steps: vec![taken],
+                end: EndReport::Blocked { asleep: vec![taken] },
+                sites: vec![SiteReport {
+                    operation: "lock".into(),
+                    location: Some(place.clone()),
+                }],
+                threads: Vec::new(),
+            }),
             Message::Sharing(SharingReport {
                 conflict: true,
                 weak: vec![WeakReport {

@@ -212,6 +212,7 @@ fn order(mode: Mode) -> Order {
         spurious_cas: true,
         leaks: false,
         exact_states: false,
+        executions: false,
         stall: Duration::from_millis(300),
     }
 }

@@ -1,5 +1,7 @@
 //! The reporter for people who would rather look than read: a page for each test, that needs nothing but itself.
 
+mod tree;
+
 use crate::build::Test;
 use crate::child::Outcome;
 use crate::error::Error;
@@ -19,9 +21,13 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tree::Tree;
 
-/// The page, with a place for [`Page`] as JSON.
+/// The page, with a place for [`Page`] as JSON, and for what follows.
 const TEMPLATE: &str = include_str!("html/page.html");
+const STYLE: &str = include_str!("html/page.css");
+/// What makes the page of the data; the tree of executions has a file of its own.
+const SCRIPT: [&str; 2] = [include_str!("html/tree.js"), include_str!("html/page.js")];
 
 /// The list of the pages, with a place for [`Entry`]s as JSON.
 const INDEX: &str = include_str!("html/index.html");
@@ -65,6 +71,7 @@ struct Page<'a> {
     decisive: Option<u64>,
     instead: Option<String>,
     statistics: Vec<(&'static str, String)>,
+    tree: Option<Tree<'a>>,
     /// The lines of the files that steps were made in.
     sources: BTreeMap<&'a str, Vec<String>>,
 }
@@ -132,7 +139,10 @@ impl Html {
             }
             file = format!("{}-{n}.html", file_name(&page.test));
         }
-        self.write(&file, TEMPLATE, &page)?;
+        let template = TEMPLATE
+            .replacen("@STYLE@", STYLE, 1)
+            .replacen("@SCRIPT@", &SCRIPT.concat(), 1);
+        self.write(&file, &template, &page)?;
         let text = page
             .failure
             .as_ref()
@@ -219,6 +229,7 @@ fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'
             .zip(decisive)
             .map(|(choice, step)| other_choice(choice, step, &account.steps, &names)),
         statistics: statistics(outcome),
+        tree: Tree::of(outcome, sources),
     }
 }
 
@@ -274,6 +285,10 @@ fn statistics(outcome: &Outcome) -> Vec<(&'static str, String)> {
         peak_depth,
         threads,
         explored,
+        compared,
+        equal,
+        checks,
+        refinements,
         ..
     } = outcome.counts;
     let mut all = vec![
@@ -287,6 +302,18 @@ fn statistics(outcome: &Outcome) -> Vec<(&'static str, String)> {
         ("threads", threads.to_string()),
         ("time", format!("{:.2} s", outcome.time.as_secs_f64())),
     ];
+    let asked = [
+        ("states compared", compared),
+        ("of them equal", equal),
+        ("run for a comparison only", checks),
+        ("started again, with more points", refinements),
+    ];
+    all.extend(
+        asked
+            .iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(name, n)| (*name, n.to_string())),
+    );
     if outcome.verdict == Verdict::Incomplete && explored > 0 {
         all.push(("explored, about", format!("{:.2} %", f64::from(explored) / 10_000.0)));
     }

@@ -127,6 +127,11 @@ struct Words {
 /// The longest name.
 const LONGEST: usize = 24;
 
+/// What the source calls the object of the operation at a place.
+pub fn word(place: &SourceLocation, sources: &SourceTree) -> Option<String> {
+    Some(receiver(place, sources)?.text)
+}
+
 /// What stands before the dot of the method that is called at a place.
 fn receiver(place: &SourceLocation, sources: &SourceTree) -> Option<Words> {
     let column = (place.column as usize).checked_sub(1)?;

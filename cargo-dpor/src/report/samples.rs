@@ -51,6 +51,7 @@ pub fn outcome(verdict: Verdict) -> Outcome {
         labels: vec![],
         simplified: None,
         sharing: None,
+        executions: vec![],
         time: Duration::from_millis(70),
     }
 }

@@ -51,6 +51,7 @@ mod tests {
                 failure: None,
                 labels: Vec::new(),
                 sharing: None,
+                executions: vec![],
                 seed: Some(seed.clone()),
                 account: Account::default(),
                 pair: None,

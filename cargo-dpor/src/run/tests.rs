@@ -56,6 +56,7 @@ fn exit_codes_of_replays() {
         labels: vec![],
         simplified: None,
         sharing: None,
+        executions: vec![],
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
@@ -86,6 +87,7 @@ fn exit_codes_of_diff_states() {
         labels: vec![],
         simplified: None,
         sharing: None,
+        executions: vec![],
         time: Duration::ZERO,
     };
     for (verdict, compared, equal, found, exit) in [

@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::describe::{self, Objects, Panics};
 use super::journal::Journaled;
+use super::record::Record;
 use super::sharing::Sharing;
 use super::simplify::{self, Task};
 use super::{bound_note, coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
@@ -149,6 +150,8 @@ fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
 struct Progress<'a> {
     parent: &'a mut Parent,
     sharing: &'a mut Sharing,
+    /// What was told of the executions, if they are to be.
+    record: Option<Record>,
     started: Instant,
     sent: Instant,
     executions: u32,
@@ -164,6 +167,11 @@ impl Observer<Journaled> for Progress<'_> {
     ) -> ControlFlow<()> {
         coverage::count(&mut system.program, end);
         self.sharing.look(&system.program, trace);
+        if let Some(record) = &mut self.record
+            && let Some(message) = record.tell(&system.program, end, trace, statistics)
+        {
+            self.parent.send(&message);
+        }
         let &Statistics {
             complete,
             blocked,
@@ -181,6 +189,12 @@ impl Observer<Journaled> for Progress<'_> {
                 .send(&Message::Progress(counts(statistics, threads, self.started.elapsed())));
         }
         ControlFlow::Continue(())
+    }
+
+    fn refined(&mut self) {
+        if let Some(record) = &mut self.record {
+            record.start_again();
+        }
     }
 }
 
@@ -249,6 +263,7 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
     let report = explorer.run(&mut Progress {
         parent,
         sharing: &mut sharing,
+        record: config.executions.then(Record::default),
         started: now,
         sent: now,
         executions: 0,
@@ -436,15 +451,11 @@ fn follow_in(
     let mut known = 0;
     let mut announce = |program: &Program, tell: &mut dyn FnMut(Event)| {
         let threads = program.thread_reports();
-        for thread in threads.iter().skip(known) {
-            tell(Event::Thread(ThreadReport {
-                id: thread.id.0,
-                parent: Some(thread.parent.0).filter(|_| thread.id != ThreadId::MAIN),
-                name: thread.name.clone(),
-                location: describe::place(thread.source.clone()),
-            }));
+        let count = threads.len();
+        for thread in threads.into_iter().skip(known) {
+            tell(Event::Thread(describe::thread(thread)));
         }
-        known = known.max(threads.len());
+        known = known.max(count);
     };
     let mut previous: Option<ThreadId> = None;
     let mut panics = Panics::default();

@@ -4,7 +4,7 @@ use super::coverage::Shortfall;
 use dpor_explorer::Failure;
 use dpor_protocol::{
     BlockReport, BlockedThread, FailureReport, Holder, LabelReport, PanicReport, SourceLocation, StepReport,
-    ValueReport,
+    ThreadReport, ValueReport,
 };
 use dpor_scheduler::label::Label;
 use dpor_scheduler::panic::PanicRecord;
@@ -100,6 +100,16 @@ pub(super) fn place(source: Option<dpor_scheduler::report::Source>) -> Option<So
 /// The place, unless it is one of the facades' own, of which the program knows nothing.
 pub(super) fn place_of_program(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
     place(source).filter(|place| !place.file.starts_with("shim-std/src/"))
+}
+
+/// A thread of the program.
+pub(super) fn thread(thread: dpor_scheduler::report::ThreadReport) -> ThreadReport {
+    ThreadReport {
+        id: thread.id.0,
+        parent: Some(thread.parent.0).filter(|_| thread.id != ThreadId::MAIN),
+        name: thread.name,
+        location: place(thread.source),
+    }
 }
 
 /// The step that the program has just run.

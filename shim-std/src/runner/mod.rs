@@ -7,6 +7,7 @@ mod coverage;
 mod describe;
 mod difference;
 mod journal;
+mod record;
 mod sharing;
 mod simplify;
 

@@ -80,6 +80,7 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
         labels: vec![],
         simplified: None,
         sharing: None,
+        executions: vec![],
         time: Duration::from_millis(1500),
     }
 }

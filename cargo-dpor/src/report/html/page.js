@@ -1,0 +1,235 @@
+const data = JSON.parse(document.getElementById("data").textContent);
+const get = id => document.getElementById(id);
+/** An element with attributes and children; strings become text. */
+function make(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "on") { for (const [event, act] of Object.entries(value)) node.addEventListener(event, act); }
+    else if (value !== null && value !== false) node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.filter(child => child !== null && child !== undefined));
+  return node;
+}
+const place = at => at ? `${at.file}:${at.line}` : "";
+const thread = id => [...data.threads, ...(data.tree ? data.tree.threads : [])].find(thread => thread.id === id);
+const colour = id => `var(--t${id % 8})`;
+const threadName = id => { const known = thread(id); return known && known.name ? `t${id} (${known.name})` : `t${id}`; };
+const sourceLine = at => { const file = at && data.sources[at.file]; return file ? (file[at.line - 1] || "").trim() : ""; };
+const objectName = waiting => waiting.object_name || waiting.object;
+const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+
+function head() {
+  const again = data.again && make("div", { class: "command" }, make("code", { title: data.again }, data.again),
+    make("button", { on: { click: () => navigator.clipboard && navigator.clipboard.writeText(data.again) } }, "Copy"));
+  const simple = data.simplified && make("p", { class: "faint" },
+    `${plural(data.simplified.preemptions, "preemption")}, ${plural(data.simplified.switches, "switch", "switches")}, ${plural(data.simplified.steps, "step")}` +
+    (data.simplified.proven ? ": no schedule that fails like this is simpler" : ""));
+  document.title = `${data.test}: ${data.verdict}`;
+  get("head").append(
+    make("h1", {}, make("span", { class: `verdict ${data.verdict}` }, data.verdict), " ", data.test),
+    data.failure ? make("p", { class: "message" }, make("b", { class: "failed" }, `${data.failure.kind}: `), data.failure.message) : "",
+    ...[data.reason, ...data.notes].filter(Boolean).map(text => make("p", { class: "message faint" }, text)),
+    simple || "", again || "");
+}
+
+/** Rows: steps, and folded runs of steps of one thread in the middle of which nothing is to be seen. */
+const FOLD_FROM = 9, KEEP = 3;
+let folded = true;
+function rows() {
+  const steps = data.steps, out = [];
+  const decisive = data.decisive;
+  for (let at = 0; at < steps.length;) {
+    let end = at + 1;
+    while (end < steps.length && steps[end].thread === steps[at].thread) end++;
+    const long = folded && end - at >= FOLD_FROM;
+    for (let i = at; i < end; i++) {
+      const middle = long && i >= at + KEEP && i < end - KEEP && i !== decisive;
+      const last = out[out.length - 1];
+      if (middle && last && last.fold && last.to === i) last.to = i + 1;
+      else out.push(middle ? { fold: true, from: i, to: i + 1 } : { step: i });
+    }
+    at = end;
+  }
+  return out;
+}
+
+let current = 0;
+const cells = new Map();
+function lanes() {
+  const lane = get("lanes");
+  lane.replaceChildren();
+  cells.clear();
+  const ids = data.threads.map(thread => thread.id);
+  const headRow = make("tr", {}, make("th", { class: "number", scope: "col" }, "#"), ...ids.map(id => make("th", { scope: "col", style: `border-bottom-color: ${colour(id)}` }, threadName(id))));
+  const body = make("tbody");
+  for (const row of rows()) {
+    if (row.fold) {
+      const text = `${plural(row.to - row.from, "step")} of ${threadName(data.steps[row.from].thread)}`;
+      const tr = make("tr", { class: "folded", on: { click: () => { folded = false; lanes(); show(row.from); } } },
+        make("td", { class: "number" }, "⋮"), make("td", { colspan: ids.length }, text));
+      body.append(tr);
+      for (let i = row.from; i < row.to; i++) cells.set(i, tr);
+      continue;
+    }
+    const step = data.steps[row.step];
+    if (row.step === data.decisive) {
+      body.append(make("tr", { class: "note" }, make("td", { class: "number" }, "▶"), make("td", { colspan: ids.length }, data.instead)));
+    }
+    const tr = make("tr", { class: row.step === data.decisive ? "step decisive" : "step", tabindex: -1, on: { click: () => show(row.step) } },
+      make("td", { class: "number" }, String(row.step + 1)));
+    for (const id of ids) {
+      const td = make("td");
+      if (id === step.thread) {
+        td.append(make("div", { class: "mono effect" }, step.effect),
+          make("div", { class: "mono source faint" }, sourceLine(step.location)),
+          make("div", { class: "where" }, place(step.location) + (step.preempted ? ", preempts the thread before" : "")));
+        cells.set(row.step, td);
+      }
+      tr.append(td);
+    }
+    body.append(tr);
+  }
+  const table = make("table", {}, make("caption", { class: "gone" }, "One column a thread, one row a step"), make("thead", {}, headRow), body);
+  lane.append(table);
+  arrows();
+}
+
+/** Happens-before between threads: who creates whom, and who reads what of whom. */
+function arrows() {
+  const lane = get("lanes");
+  if (!lane) return;
+  const old = get("arrows");
+  if (old) old.remove();
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.id = "arrows";
+  svg.setAttribute("aria-hidden", "true");
+  svg.innerHTML = '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" style="fill:context-stroke;stroke:none"/></marker></defs>';
+  const frame = lane.getBoundingClientRect();
+  const box = node => { const r = node.getBoundingClientRect(); return { left: r.left - frame.left + lane.scrollLeft, right: r.right - frame.left + lane.scrollLeft, top: r.top - frame.top + lane.scrollTop, bottom: r.bottom - frame.top + lane.scrollTop }; };
+  const draw = (from, to, kind, near) => {
+    const [a, b] = [cells.get(from), cells.get(to)];
+    if (!a || !b || a === b) return;
+    const [s, t] = [box(a), box(b)];
+    const rightwards = t.left >= s.left;
+    const x1 = rightwards ? s.right - 6 : s.left + 6, y1 = (s.top + s.bottom) / 2;
+    const x2 = rightwards ? t.left + 2 : t.right - 2, y2 = t.top + 12;
+    const path = document.createElementNS(space, "path");
+    const bend = Math.max(24, Math.abs(x2 - x1) / 2) * (rightwards ? 1 : -1);
+    path.setAttribute("d", `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`);
+    path.setAttribute("class", near ? kind : `${kind} dim`);
+    path.setAttribute("marker-end", "url(#tip)");
+    svg.append(path);
+  };
+  const firsts = new Map();
+  data.steps.forEach((step, i) => { if (!firsts.has(step.thread)) firsts.set(step.thread, i); });
+  data.steps.forEach((step, i) => {
+    const from = step.reads_from;
+    if (from !== null && data.steps[from] && data.steps[from].thread !== step.thread) draw(from, i, "read", i === current || from === current);
+  });
+  for (const known of data.threads) {
+    const first = firsts.get(known.id);
+    if (known.parent === null || first === undefined) continue;
+    // The creation belongs to the parent's last step before.
+    let creator = -1;
+    for (let i = 0; i < first; i++) if (data.steps[i].thread === known.parent ) creator = i;
+    if (creator >= 0) draw(creator, first, "spawn", first === current || creator === current);
+  }
+  svg.setAttribute("width", lane.scrollWidth);
+  svg.setAttribute("height", lane.scrollHeight);
+  lane.append(svg);
+}
+
+function showSource(step) {
+  const at = step && step.location;
+  const file = at && data.sources[at.file];
+  const title = make("h2", {}, at ? place(at) : "Source");
+  if (!file) { get("source").replaceChildren(title, make("p", { class: "faint" }, at ? "The source is not at hand." : "This step has no place in the source.")); return; }
+  const pre = make("pre", { tabindex: 0, "aria-label": `Source of ${at.file}` });
+  file.forEach((text, i) => pre.append(make("span", { class: i + 1 === at.line ? "line here mono" : "line mono", "aria-current": i + 1 === at.line ? "true" : null }, make("b", {}, String(i + 1)), text || " ")));
+  get("source").replaceChildren(title, pre);
+  const line = pre.querySelector(".here");
+  if (line) pre.scrollTop = line.offsetTop - pre.offsetTop - pre.clientHeight / 2;
+}
+
+function showValues(at) {
+  const values = new Map();
+  data.steps.slice(0, at + 1).forEach((step, i) => step.values.forEach(value => {
+    const known = values.get(value.object) || { history: [value.before] };
+    if (value.after !== known.history[known.history.length - 1]) { known.history.push(value.after); known.at = i; }
+    values.set(value.object, known);
+  }));
+  const rows = [...values].map(([name, known]) => make("tr", { class: known.at === at ? "changed" : null },
+    make("td", { class: "mono" }, name), make("td", { class: "mono" }, known.history[known.history.length - 1]),
+    make("td", { class: "mono faint" }, known.history.join(" → "))));
+  get("values").replaceChildren(...(rows.length === 0 ? [] : [make("h2", {}, `Values after step ${at + 1}`),
+    make("table", { class: "plain" }, make("tr", {}, ...["object", "value", "so far"].map(text => make("th", { scope: "col" }, text))), ...rows)]));
+}
+
+function show(at, focus = true) {
+  if (data.steps.length === 0) return;
+  current = Math.max(0, Math.min(at, data.steps.length - 1));
+  if (folded && cells.get(current).classList.contains("folded")) { folded = false; lanes(); }
+  document.querySelectorAll("#lanes tr.here").forEach(row => { row.classList.remove("here"); row.tabIndex = -1; row.removeAttribute("aria-current"); });
+  const row = cells.get(current).closest("tr");
+  row.classList.add("here");
+  row.tabIndex = 0;
+  row.setAttribute("aria-current", "step");
+  if (focus) { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); }
+  const step = data.steps[current];
+  showSource(step);
+  showValues(current);
+  arrows();
+  get("say").textContent = `Step ${current + 1} of ${data.steps.length}: ${threadName(step.thread)}: ${step.effect}${step.location ? `, at ${place(step.location)}` : ""}`;
+}
+
+function waits() {
+  if (!data.failure || data.failure.blocked.length === 0) return;
+  const rows = data.failure.blocked.map(thread => make("tr", {},
+    make("td", {}, threadName(thread.thread)),
+    make("td", { class: "mono" }, `${thread.operation} ${objectName(thread)}`, make("div", { class: "where faint" }, place(thread.location))),
+    make("td", {}, ...thread.held_by.map(holder => make("div", {}, threadName(holder.thread), make("div", { class: "mono faint" }, holder.location ? `since ${place(holder.location)}` : ""))))));
+  get("waits").append(make("h2", {}, "Who waits for whom in the end"),
+    make("table", { class: "plain" }, make("tr", {}, ...["thread", "waits in", "held by"].map(text => make("th", { scope: "col" }, text))), ...rows));
+}
+
+function printed() {
+  if (data.failure && data.failure.output) get("printed").append(make("h2", {}, "Output of this execution"), make("pre", { class: "output", tabindex: 0 }, data.failure.output));
+}
+
+function statistics() {
+  get("statistics").append(...data.statistics.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+}
+
+const tree = data.tree && executionTree();
+const switches = data.steps.map((step, i) => i).filter(i => i === 0 || data.steps[i].thread !== data.steps[i - 1].thread);
+const keys = {
+  ArrowDown: () => show(current + 1), j: () => show(current + 1), ArrowUp: () => show(current - 1), k: () => show(current - 1),
+  Home: () => show(0), End: () => show(data.steps.length - 1),
+  n: () => show(switches.find(i => i > current) ?? current), p: () => show([...switches].reverse().find(i => i < current) ?? current),
+  d: () => { if (data.decisive !== null) show(data.decisive); },
+  f: () => { folded = !folded; lanes(); show(current); },
+};
+const everywhere = tree ? { t: tree.go, x: tree.goToFailing } : {};
+document.addEventListener("keydown", event => {
+  const within = what => event.target.closest && event.target.closest(what);
+  const inPanel = within("pre") && event.key.length > 1;
+  const own = within("[role=tree]") ? tree.keys : within("#exploration") || data.steps.length === 0 ? {} : keys;
+  const act = own[event.key] || everywhere[event.key];
+  if (event.ctrlKey || event.metaKey || event.altKey || inPanel || !act) return;
+  event.preventDefault();
+  act();
+});
+addEventListener("resize", arrows);
+
+head();
+waits();
+printed();
+statistics();
+if (data.steps.length === 0) {
+  get("main").remove();
+} else {
+  lanes();
+  show(data.decisive ?? data.steps.length - 1, false);
+}
+if (tree) tree.draw();
