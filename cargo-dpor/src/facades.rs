@@ -1,13 +1,17 @@
 //! The facades of `std`, `core` and `alloc`: built from the sources that this binary carries, once for each
 //! toolchain and content.
 
+mod cache;
+
 use crate::error::Error;
 use crate::toolchain::Toolchain;
+use cache::{Hold, MARKER};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 /// The sources, by path; made by the build script.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
@@ -30,14 +34,17 @@ const PROFILE: &str = "\n[profile.facade]\ninherits = \"release\"\ncodegen-units
 const FLAGS: &str = "--cfg=dpor_facade";
 const UNSTABLE: &str = "shim_std";
 
-/// Built facades.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Built facades. They are not removed as long as this is there.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Facades {
     /// The library of each crate that takes the place of one of the sysroot's.
     externs: Vec<(String, PathBuf)>,
     /// Where the libraries are that those depend on. The paths contain the content's hash, so that Cargo builds the
     /// user's crates anew when the facades have changed.
     search: Vec<PathBuf>,
+    /// The lock on their folder.
+    #[serde(skip)]
+    _in_use: Option<File>,
 }
 
 impl Facades {
@@ -45,29 +52,41 @@ impl Facades {
     ///
     /// # Errors
     /// [`Error::Facades`] with Cargo's output if they do not build; [`Error::Io`] if the cache cannot be used.
-    pub fn ensure(toolchain: &Toolchain, network: &[&str], announce: impl FnOnce()) -> Result<Facades, Error> {
-        let folder = home()?.join(content_hash(toolchain));
-        fs::create_dir_all(&folder).map_err(Error::io(format!("cannot create {}", folder.display())))?;
-        let marker = folder.join("finished.json");
-        if let Some(facades) = read_marker(&marker) {
-            return Ok(facades);
+    pub fn ensure(toolchain: &Toolchain, network: &[&str], mut announce: impl FnMut()) -> Result<Facades, Error> {
+        let home = home()?;
+        let folder = home.join(content_hash(toolchain));
+        loop {
+            let in_use = cache::lock(&folder, Hold::Shared)?;
+            if let Some(facades) = read_marker(&folder.join(MARKER)) {
+                cache::touch(&folder);
+                return Ok(Facades {
+                    _in_use: Some(in_use),
+                    ..facades
+                });
+            }
+            drop(in_use);
+            let _alone = cache::lock(&folder, Hold::Alone)?;
+            // Another process may have built them while this one waited.
+            if read_marker(&folder.join(MARKER)).is_none() {
+                announce();
+                unpack(&folder.join("src"))?;
+                build(toolchain, &folder, network)?.finish(&folder)?;
+                if read_marker(&folder.join(MARKER)).is_none() {
+                    let what = format!("what Cargo has built in {} is not there", folder.display());
+                    let output = String::new();
+                    return Err(Error::Facades { what, output });
+                }
+                cache::remove_unused(&home, SystemTime::now());
+            }
         }
-        let lock_path = folder.join("lock");
-        let lock = File::create(&lock_path).map_err(Error::io(format!("cannot create {}", lock_path.display())))?;
-        lock.lock()
-            .map_err(Error::io(format!("cannot lock {}", lock_path.display())))?;
-        // Another process may have built them while this one waited.
-        if let Some(facades) = read_marker(&marker) {
-            return Ok(facades);
-        }
-        announce();
-        unpack(&folder.join("src"))?;
-        let facades = build(toolchain, &folder, network)?;
-        let text = serde_json::to_string(&facades).expect("paths under the cache are Unicode, or were refused");
-        let draft = folder.join("finished.json.new");
+    }
+
+    /// Says in their folder that they are built.
+    fn finish(&self, folder: &Path) -> Result<(), Error> {
+        let text = serde_json::to_string(self).expect("paths under the cache are Unicode, or were refused");
+        let (draft, marker) = (folder.join("finished.json.new"), folder.join(MARKER));
         fs::write(&draft, text).map_err(Error::io(format!("cannot write {}", draft.display())))?;
-        fs::rename(&draft, &marker).map_err(Error::io(format!("cannot write {}", marker.display())))?;
-        Ok(facades)
+        fs::rename(&draft, &marker).map_err(Error::io(format!("cannot write {}", marker.display())))
     }
 
     /// The flags that make rustc use the facades.
@@ -225,7 +244,11 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Result<Facad
         target.join(&toolchain.host).join("facade/deps"),
         target.join("facade/deps"),
     ];
-    Ok(Facades { externs, search })
+    Ok(Facades {
+        externs,
+        search,
+        _in_use: None,
+    })
 }
 
 /// The library of a crate among the dependencies; there is only one of each, since a folder is built once.
@@ -327,6 +350,7 @@ mod tests {
         let facades = Facades {
             externs: vec![("std".into(), "/c/libs.rlib".into())],
             search: vec!["/c/deps".into()],
+            _in_use: None,
         };
         assert_eq!(
             facades.rustc_flags(),
