@@ -31,7 +31,7 @@ pub enum Command {
     List(ListArgs),
     /// Show what is configured, and where
     ShowConfig(ShowConfigArgs),
-    /// Print a script that completes command lines of cargo-dpor in a shell
+    /// Print a script that completes command lines of cargo dpor in a shell
     Completions(CompletionsArgs),
     /// Print a manual page
     Man(ManArgs),
@@ -165,7 +165,9 @@ pub struct SelectArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-cargo dpor completions bash > ~/.local/share/bash-completion/completions/cargo-dpor")]
+cargo dpor completions bash      in ~/.bashrc: source <(cargo dpor completions bash)\n  \
+cargo dpor completions zsh > ~/.zfunc/_cargo-dpor      where ~/.zfunc is in $fpath\n  \
+cargo dpor completions fish > ~/.config/fish/conf.d/cargo-dpor.fish")]
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,

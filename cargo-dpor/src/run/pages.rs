@@ -3,15 +3,42 @@
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::error::{Error, Exit};
 use clap::CommandFactory;
+use clap_complete::Shell;
 use std::io::Write;
 
 /// The name of the program, under which shells know it.
 const NAME: &str = "cargo-dpor";
 
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Error> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
-    print(&script)
+    print(script(args.shell).as_bytes())
+}
+
+/// The script for a shell: clap's, which completes `cargo-dpor`, and what makes `cargo dpor` the same.
+fn script(shell: Shell) -> String {
+    let generated = |name: &str| {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), name, &mut script);
+        String::from_utf8(script).expect("clap writes text")
+    };
+    let own = match shell {
+        // In its script for bash, clap has two ways to write a name with a hyphen, and finds no command below it.
+        Shell::Bash => {
+            let plain = NAME.replace('-', "_");
+            generated(&plain).replace(&format!("default {plain}"), &format!("default {NAME}"))
+        }
+        _ => generated(NAME),
+    };
+    own + as_subcommand(shell)
+}
+
+/// Hands words behind `cargo dpor` to clap's script, and all others to what completed `cargo` before.
+fn as_subcommand(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Bash => include_str!("completions/cargo.bash"),
+        Shell::Fish => include_str!("completions/cargo.fish"),
+        // Cargo's own script for zsh calls `_cargo-dpor`. There is none of Cargo's for the others.
+        _ => "",
+    }
 }
 
 pub fn man(args: &ManArgs) -> Result<Exit, Error> {
@@ -76,14 +103,50 @@ mod tests {
     #[test]
     fn there_are_completions_for_every_shell() {
         use clap::ValueEnum;
-        for shell in clap_complete::Shell::value_variants() {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), NAME, &mut script);
-            let script = String::from_utf8(script).unwrap();
+        for shell in Shell::value_variants() {
+            let script = script(*shell);
             assert!(
                 script.contains("show-config") && script.contains("max-executions"),
                 "{shell}"
             );
         }
+    }
+
+    /// What bash offers for words of which the last is to be completed, with a script of Cargo's that knows `build` only.
+    fn offered_by_bash(words: &[&str]) -> String {
+        const TRY: &str = r#"
+            _cargo() { COMPREPLY=(build); }
+            complete -F _cargo cargo
+            eval "$SCRIPT"
+            COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+            set -- "$1" "${@: -1}" "${@: -2:1}"
+            $(complete -p "$1" | sed 's/.* -F \([^ ]*\) .*/\1/') "$@"
+            echo "${COMPREPLY[*]}"
+        "#;
+        let output = std::process::Command::new("bash")
+            .args(["-c", TRY, "bash"])
+            .args(words)
+            .env("SCRIPT", script(Shell::Bash))
+            .output()
+            .unwrap();
+        assert!(output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn bash_completes_both_forms() {
+        for form in [&["cargo", "dpor"][..], &["cargo-dpor"]] {
+            let offered = |words: &[&str]| offered_by_bash(&[form, words].concat());
+            assert_eq!(offered(&["te"]), "test");
+            assert_eq!(
+                offered(&["test", "--max-"]),
+                "--max-executions --max-time --max-steps --max-depth"
+            );
+            assert_eq!(offered(&["diff-states", "--pai"]), "--pair");
+            assert_eq!(offered(&["test", "--color", "al"]), "always");
+            assert_eq!(offered(&["completions", "z"]), "zsh");
+        }
+        assert_eq!(offered_by_bash(&["cargo", "d"]), "build dpor");
+        assert_eq!(offered_by_bash(&["cargo", "build", "--rel"]), "build");
     }
 }
