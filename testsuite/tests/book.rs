@@ -24,6 +24,6 @@ fn pages_show_what_is_printed() {
                 .map(|difference| format!("{name}: {difference}")),
         );
     }
-    assert!(commands > 20, "only {commands} commands");
+    assert!(commands > 15, "only {commands} commands");
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
 }

@@ -251,7 +251,7 @@ impl Failure<'_> {
 pub fn other_choice(choice: &ChoiceReport, step: &StepReport, steps: &[StepReport], names: &Names) -> String {
     let who = names.of(choice.thread);
     let place = choice.location.as_ref().map(|place| format!(" at {}", short(place)));
-    let operation = format!("{}{}", choice.operation, place.unwrap_or_default());
+    let operation = format!("{}{}", plain(&choice.operation), place.unwrap_or_default());
     let before = steps.iter().find(|other| other.index + 1 == step.index);
     let (what, condition) = if choice.same_thread {
         let other = match choice.operation.as_str() {
@@ -266,6 +266,16 @@ pub fn other_choice(choice: &ChoiceReport, step: &StepReport, steps: &[StepRepor
         ("decisive", format!("{who} runs here ({operation})"))
     };
     format!("{what}: if {condition}, the test can pass")
+}
+
+/// An operation, in words that need no explanation.
+fn plain(operation: &str) -> &str {
+    match operation {
+        "read-modify-write" => "update",
+        "condvar-wait" => "wait",
+        "condvar-wake" => "wake-up",
+        operation => operation,
+    }
 }
 
 /// The panic that the test's own is only the consequence of: it has joined a thread that had panicked.

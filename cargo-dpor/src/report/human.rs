@@ -345,7 +345,9 @@ fn progress(test: &Test, counts: &Counts) -> String {
 /// That exploration has started again.
 fn refined(times: u64) -> String {
     let times = plural(times as usize, "time");
-    format!("exploration started again {times}, with more scheduling points: it was seen what depends on the order of releases, drops or loops")
+    format!(
+        "exploration started again {times}: something looks at releases or drops that were no steps of their own, or a loop waits"
+    )
 }
 
 /// About how much has been explored, if there is something to say.

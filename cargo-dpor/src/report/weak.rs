@@ -18,7 +18,9 @@ pub fn sequential(weak: &[WeakReport], shown: usize) -> String {
     }
     let more = places.len().saturating_sub(shown);
     let named = places.iter().take(shown);
-    let mut parts: Vec<String> = named.map(|(place, all)| format!("{place} ({})", all.join("; "))).collect();
+    let mut parts: Vec<String> = named
+        .map(|(place, all)| format!("{place} ({})", all.join("; ")))
+        .collect();
     if more > 0 {
         parts.push(format!("and {more} more"));
     }

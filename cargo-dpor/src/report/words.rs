@@ -145,6 +145,8 @@ impl<'a> Words<'a> {
                 Some((_, message)) => format!("recv ← {message}"),
                 None => and(format!("recv from {name}")),
             },
+            // A thread that is joined has a name; all those of a scope are waited for by one step.
+            "join" if step.object.starts_with("thread#") => "end of the scope".to_owned(),
             "park" | "park-timeout" => and(step.operation.clone()),
             operation if name.is_empty() => and(operation.to_owned()),
             operation => and(format!("{operation} {name}")),
@@ -288,6 +290,7 @@ mod tests {
                 woken,
                 step(5, 0, "notify-all", "c#1", "0 waiting"),
                 step(6, 0, "join", "t1", ""),
+                step(7, 0, "join", "thread#1", ""),
             ]),
             [
                 "jobs ← 7",
@@ -296,7 +299,8 @@ mod tests {
                 "notify c: wakes t2",
                 "woken on c (step 4)",
                 "notify c: nobody waits",
-                "join t1"
+                "join t1",
+                "end of the scope"
             ]
         );
     }
