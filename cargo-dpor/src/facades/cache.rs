@@ -102,7 +102,7 @@ fn remove(folder: &Path, now: SystemTime) -> io::Result<()> {
     }
     // First of all, so that what is left of the folder, should this not come to its end, does not pass for a build.
     match fs::remove_file(folder.join(MARKER)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => fs::remove_dir_all(folder),
     }
 }
