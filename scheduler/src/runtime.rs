@@ -365,7 +365,8 @@ pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
     note_access(awaiting(location, kind, awaits));
 }
 
-#[inline]
+// On its own, so that it leaves nothing in the frame of a function that goes round a loop.
+#[inline(never)]
 fn note_access(access: Access) {
     if on_model_thread() {
         ownership::visible();
@@ -380,7 +381,7 @@ fn note_access(access: Access) {
     }
 }
 
-#[inline]
+#[inline(never)]
 pub(crate) fn effect(effect: Effect) {
     if !on_model_thread() {
         return;
