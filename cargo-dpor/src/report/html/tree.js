@@ -80,8 +80,8 @@ function executionTree() {
     const li = items.get(i);
     li.tabIndex = 0;
     li.setAttribute("aria-selected", "true");
-    if (focus) { li.focus({ preventScroll: true }); li.firstChild.scrollIntoView({ block: "nearest", inline: "nearest" }); }
-    detail();
+    if (focus) { li.focus({ preventScroll: true }); li.querySelector(".twist").scrollIntoView({ block: "nearest", inline: "nearest" }); }
+    detail(focus);
   }
 
   const chip = id => make("b", { style: `color: ${colour(id)}` }, threadName(id));
@@ -108,7 +108,7 @@ function executionTree() {
     return make("div", {}, make("p", { class: "message" }, mark(end.kind), ` Execution ${end.execution} ${what}.${shown}`), asleep.length ? make("ul", {}, ...asleep) : "");
   }
 
-  function detail() {
+  function detail(say) {
     const node = nodes[chosen], last = node.depth + node.steps.length;
     const title = node.next.length ? `After step ${last}: ${plural(node.next.length, "way", "ways")} to go on` : `${plural(last, "step")} to the end`;
     const most = 300;
@@ -128,7 +128,7 @@ function executionTree() {
     get("path").replaceChildren(make("h2", {}, title), ...node.ends.map(end => ending(chosen, end)),
       ...(node.next.length ? [make("div", {}, ...node.next.map(next => make("div", {}, goTo(next, `t${nodes[next].steps[0][0]} ${operation(nodes[next].steps[0])}`), " ", summary(nodes[next]))))] : []),
       last > most ? make("p", { class: "faint" }, `The last ${most} steps:`) : "", list);
-    get("say").textContent = `${items.get(chosen).firstChild.textContent}. ${title}`;
+    if (say) get("say").textContent = `${items.get(chosen).firstChild.textContent}. ${title}`;
   }
 
   /** What is to be seen, from top to bottom. */
@@ -151,9 +151,10 @@ function executionTree() {
     const { told, all } = data.tree;
     const ran = data.verdict === "complete" ? "" : " that were run";
     const some = told < all ? `${told} of the ${all} executions${ran}: the first ones${failing >= 0 ? ", and the one that fails" : ""}. The rest is not on record.` : told === 1 ? `One execution${ran || ", and no other that matters"}.` : `All ${all} executions${ran}.`;
+    const rest = told === all && data.verdict === "complete" ? "Other orders of the steps come to nothing else: they differ in the order of independent steps only, or lead to states that are reached here. " : "";
     const used = Object.keys(kinds).filter(kind => nodes[0].counts[kind]);
     get("tree").append(
-      make("p", { class: "faint", id: "tree-note" }, `${some} Each row is a branch: the steps up to where executions part again. What differs from these only in the order of independent steps is not run. `,
+      make("p", { class: "faint", id: "tree-note" }, `${some} Each row is a branch: the steps up to where executions part again. ${rest}`,
         make("span", { class: "ends" }, ...used.map(kind => make("span", {}, mark(kind), ` ${kinds[kind][1]}`)))),
       make("p", { class: "faint" }, make("kbd", {}, "t"), " here, ", make("kbd", {}, "↓"), " ", make("kbd", {}, "↑"), " next and previous branch, ", make("kbd", {}, "→"), " ", make("kbd", {}, "←"), " into it and out of it",
         ...(failing >= 0 ? [", ", make("kbd", {}, "x"), " the one that fails"] : []), ...(data.steps.length ? [", ", make("kbd", {}, "Esc"), " back to the schedule"] : [])),
