@@ -291,6 +291,28 @@ fn deaths_are_told_apart_and_leave_a_seed() {
 }
 
 #[test]
+fn the_execution_in_which_a_process_dies_is_told_if_executions_are() {
+    let told = |executions| {
+        let order = Order {
+            executions,
+            ..order(Mode::Explore)
+        };
+        run(&test("aborts"), &order, &mut |_| {}).unwrap().executions
+    };
+    assert_eq!(told(false), []);
+    let told = told(true);
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].number, told[0].common), (1, 0));
+    assert_eq!(told[0].end, EndReport::Failed("abort".into()));
+    let steps: Vec<_> = told[0]
+        .steps
+        .iter()
+        .map(|step| (step.thread, step.alternative))
+        .collect();
+    assert_eq!(steps, [(0, 0), (1, 2)]);
+}
+
+#[test]
 fn executions_before_a_death_are_counted_by_how_they_ended() {
     let counts = explore("crashes").counts;
     assert_eq!(
