@@ -146,3 +146,18 @@ fn labels_have_lines_of_their_own() {
     assert_eq!(lines(Amount::Verbose), verbose);
     assert!(lines(Amount::Quiet).is_empty());
 }
+
+#[test]
+fn who_wants_to_know_hears_that_exploration_started_again() {
+    let line = |amount, refinements| {
+        let mut outcome = outcome(Verdict::Complete);
+        outcome.counts.refinements = refinements;
+        let mut reporter = Human::new(Vec::new(), amount);
+        finish(&mut reporter, &test("tests::a"), outcome);
+        text(reporter).lines().nth(1).map(|line| line.trim().to_owned())
+    };
+    let said = line(Amount::Verbose, 2).unwrap();
+    assert!(said.starts_with("exploration started again 2 times: "), "{said}");
+    assert_eq!(line(Amount::Verbose, 0), None);
+    assert_eq!(line(Amount::Usual, 2), None);
+}
