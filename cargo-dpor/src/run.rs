@@ -10,7 +10,7 @@ use crate::cli::{
     CargoArgs, Color, Command, ConfigArgs, DiffStatesArgs, ListArgs, MessageFormat, ReplayArgs, ShowConfigArgs,
     TestArgs,
 };
-use crate::config::{Config, RunSettings, Settings};
+use crate::config::{Config, Limit, RunSettings, Settings};
 use crate::error::{Error, Exit};
 use crate::facades::Facades;
 use crate::judgement::{Fault, fault};
@@ -104,6 +104,11 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         settings
     };
     let plan: Vec<_> = tests.iter().map(|test| (test, settings(test))).collect();
+    for (test, settings) in &plan {
+        settings
+            .judge()
+            .map_err(|what| Error::Usage(format!("{}: {what}", test.name)))?;
+    }
     let mut summary = Summary {
         left_out: count - tests.len(),
         ..Summary::default()
@@ -195,6 +200,7 @@ fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit,
     args.model.set(&mut settings);
     // The one that runs both orders of every conflict at once.
     settings.strategy.value = Strategy::Context(Context::CDPOR1);
+    settings.preemptions.value = Limit(None);
     let order = Order {
         mode: Mode::DiffStates { pair: args.pair },
         leaks: false,

@@ -322,6 +322,64 @@ fn what_is_out_of_sight_is_told() {
     assert_eq!(outcome.note, None, "nobody wanted to compare states");
 }
 
+/// Two increments of which one gets lost if the first thread is held up between its load and its store.
+fn loses_an_update(hesitate: fn()) {
+    let x = Arc::new(AtomicUsize::new(0));
+    let increment = move |x: &AtomicUsize| {
+        let value = x.load(SeqCst);
+        hesitate();
+        x.store(value + 1, SeqCst);
+    };
+    let other = Arc::clone(&x);
+    let child = thread::spawn(move || increment(&other));
+    increment(&x);
+    child.join().unwrap();
+    assert_eq!(x.load(SeqCst), 2, "an update was lost");
+}
+
+#[test]
+fn preemptions_are_bounded() {
+    let explore = |bound: u32, hesitate: fn()| {
+        Model::new()
+            .preemptions(bound)
+            .explore(move || loses_an_update(hesitate))
+    };
+    let outcome = explore(0, || {});
+    let left_out = "executions without preemptions were explored, and there are others (--preemptions)";
+    assert_eq!(reason(&outcome), left_out, "{outcome}");
+    let outcome = explore(3, || {});
+    assert!(matches!(outcome.report.verdict, Verdict::Failed { .. }), "{outcome}");
+    assert_eq!(
+        outcome.note.as_deref(),
+        Some("no execution with fewer than 1 preemption fails")
+    );
+    // Who gives way is not preempted.
+    let outcome = explore(3, thread::yield_now);
+    assert_eq!(
+        outcome.note.as_deref(),
+        Some("this failure needs no preemption"),
+        "{outcome}"
+    );
+    let outcome = Model::new().preemptions(9).explore(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&x);
+        let child = thread::spawn(move || other.fetch_add(1, SeqCst));
+        x.fetch_add(1, SeqCst);
+        child.join().unwrap();
+    });
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+    assert_eq!(
+        outcome.note.as_deref(),
+        Some("nothing needs more than 1 preemption"),
+        "{outcome}"
+    );
+    let outcome = Model::new()
+        .strategy(Strategy::Random { seed: 1 })
+        .preemptions(1)
+        .explore(|| {});
+    assert_eq!(reason(&outcome), "`random:1` cannot bound preemptions");
+}
+
 fn counts_for_ever() {
     let x = AtomicUsize::new(0);
     loop {

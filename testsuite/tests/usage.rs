@@ -423,6 +423,23 @@ fn what_was_explored_is_said_and_counts_as_configured() {
         "{run:?}"
     );
 
+    // Under a bound on preemptions.
+    let (run, _) = judged(&["strongly", "--preemptions", "0"]);
+    let reason = run.events("test-finished")[0]["reason"].clone();
+    assert_eq!(run.code, Some(INCOMPLETE), "{run:?}");
+    assert!(
+        reason
+            .as_str()
+            .is_some_and(|reason| reason.contains("without preemptions")),
+        "{reason}"
+    );
+    assert_eq!(judged(&["strongly", "--preemptions", "5"]).0.code, Some(COMPLETE));
+    project.refuses(
+        &["test", "strongly", "--preemptions", "5", "--strategy", "random"],
+        USAGE,
+        &["error: tests::strongly: preemptions cannot be bounded with the strategy `random`"],
+    );
+
     // As configured for one test only.
     project.write("dpor.toml", "[[overrides]]\nfilter = \"=alone\"\nvacuous = \"fail\"\n");
     assert_eq!(judged(&["apart"]).0.code, Some(COMPLETE));

@@ -138,6 +138,22 @@ settings! {
     }
 }
 
+impl Settings {
+    /// Whether the settings fit together.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn judge(&self) -> Result<(), String> {
+        let strategy = self.strategy.value;
+        match self.preemptions.value {
+            Limit(Some(_)) if !strategy.can_be_bounded() => Err(format!(
+                "preemptions cannot be bounded with the strategy `{strategy}`, only with `context`, `source` and `exhaustive`"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 settings! {
     /// What is set for a whole run.
     RunSettings {

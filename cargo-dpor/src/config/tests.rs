@@ -147,6 +147,24 @@ fn values_are_read_as_on_the_command_line() {
 }
 
 #[test]
+fn only_some_strategies_take_a_bound_on_preemptions() {
+    for (text, fits) in [
+        ("preemptions = 2\n", true),
+        ("preemptions = 0\nstrategy = \"source\"\n", true),
+        ("preemptions = 2\nstrategy = \"exhaustive\"\n", true),
+        ("preemptions = \"none\"\nstrategy = \"random\"\n", true),
+        ("preemptions = 2\nstrategy = \"random\"\n", false),
+        ("preemptions = 2\nstrategy = \"unfolding\"\n", false),
+        ("preemptions = 2\nstrategy = \"cdpor1\"\n", false),
+    ] {
+        let judged = Workspace::new(text, "", "").config().of_package("bank").judge();
+        assert_eq!(judged.is_ok(), fits, "{text}: {judged:?}");
+        let named = |what: String| what.starts_with("preemptions cannot be bounded with the strategy `");
+        assert!(fits || judged.is_err_and(named));
+    }
+}
+
+#[test]
 fn another_file_is_read_instead() {
     let workspace = Workspace::new("seed = 1\n", "", "");
     let other = workspace.folder.path().join("other.toml");

@@ -79,7 +79,7 @@ impl<S: System> Explorer<S> {
     pub(super) fn under_bound(&self, reason: String) -> String {
         match self.preemptions {
             None => reason,
-            Some(0) => format!("{reason}, within the executions without preemption"),
+            Some(0) => format!("{reason}, within the executions without preemptions"),
             Some(bound) => format!(
                 "{reason}, within the executions with at most {}; those with fewer were explored",
                 preemptions(bound)
@@ -90,9 +90,12 @@ impl<S: System> Explorer<S> {
     /// What the bound has left out of a search that has come to its end.
     pub(super) fn left_out(&self) -> Option<String> {
         let bound = self.preemptions.filter(|_| self.rules.left_out())?;
+        let explored = match bound {
+            0 => "without preemptions".to_owned(),
+            bound => format!("with at most {}", preemptions(bound)),
+        };
         Some(format!(
-            "executions with at most {} were explored, and there are others (--preemptions)",
-            preemptions(bound)
+            "executions {explored} were explored, and there are others (--preemptions)"
         ))
     }
 }

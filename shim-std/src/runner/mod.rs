@@ -354,6 +354,7 @@ fn bound_note(report: &Report) -> Option<String> {
         (Verdict::Complete, 0) => Some("nothing needs a preemption".into()),
         (Verdict::Complete, n) => Some(format!("nothing needs more than {}", preemptions(n))),
         (Verdict::Failed { .. }, 0) => Some("this failure needs no preemption".into()),
+        (Verdict::Failed { .. }, _) if report.statistics.cut > 0 => None,
         (Verdict::Failed { .. }, n) => Some(format!("no execution with fewer than {} fails", preemptions(n))),
         (Verdict::Incomplete { .. }, _) => None,
     }
