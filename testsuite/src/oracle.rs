@@ -368,6 +368,14 @@ pub fn compare_actors(program: &actors::Program, settings: &Settings) -> Result<
         let strategy = Strategy::Context(context);
         judge(strategy, &explore(system.clone(), strategy, limit, None), &exhaustive)?;
     }
+    let strategy = UNFOLDINGS[0];
+    let unfolding = explore(system.clone(), strategy, limit, None);
+    judge(strategy, &unfolding, &exhaustive)?;
+    let (run, most) = (unfolding.statistics.executions(), source.statistics.executions());
+    if !exhaustive.stopped && run > most {
+        let what = format!("runs {run} executions, source only {most}");
+        return Err(Mismatch { strategy, what });
+    }
     let mut dpors = Vec::new();
     for &options in settings.dpors {
         let [Some(dpor), Some(trans)] = compare_dpor(&system, options, settings, &exhaustive)? else {

@@ -1,8 +1,8 @@
 //! The tables of Tasharofi et al., *TransDPOR* (FMOODS/FORTE 2012): see `dpor_testsuite::papers::transdpor`.
 
 use dpor_explorer::{Explorer, Limits, Strategy, System, Verdict};
-use dpor_testsuite::actors::Actors;
-use dpor_testsuite::actors::programs::Registry;
+use dpor_testsuite::actors::programs::{ErlangLeader, Registry};
+use dpor_testsuite::actors::{Action, Actors, Constraint, Handler, Program, Target};
 use dpor_testsuite::papers::Limit;
 use dpor_testsuite::papers::transdpor::{ORDERS, actor_tables};
 use dpor_testsuite::programs::readers;
@@ -135,10 +135,10 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
     ("transdpor1", "regsim", "FIFO", [None, Some((1320, 3607))]),
     ("transdpor1", "regsim", "ECA", [None, Some((1950, 5434))]),
     ("transdpor1", "regsim", "LCA", [Some((720, 1962)), Some((720, 1962))]),
-    ("transdpor2", "fib5", "FIFO", [Some((16, 109)), Some((16, 109))]),
+    ("transdpor2", "fib5", "FIFO", [Some((16, 101)), Some((16, 101))]),
     ("transdpor2", "fib5", "ECA", [Some((16, 139)), Some((16, 139))]),
     ("transdpor2", "fib5", "LCA", [Some((16, 91)), Some((16, 91))]),
-    ("transdpor2", "quicksort6", "FIFO", [Some((32, 183)), Some((32, 183))]),
+    ("transdpor2", "quicksort6", "FIFO", [Some((32, 179)), Some((32, 179))]),
     ("transdpor2", "quicksort6", "ECA", [Some((32, 272)), Some((32, 272))]),
     ("transdpor2", "quicksort6", "LCA", [Some((32, 156)), Some((32, 156))]),
     ("transdpor2", "pi5", "FIFO", [Some((120, 931)), Some((120, 931))]),
@@ -156,7 +156,7 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor2",
         "chameneos2",
         "FIFO",
-        [Some((216, 1645)), Some((216, 1387))],
+        [Some((216, 1681)), Some((216, 1453))],
     ),
     (
         "transdpor2",
@@ -170,14 +170,14 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "LCA",
         [Some((216, 1231)), Some((216, 1231))],
     ),
-    ("transdpor2", "leader4", "FIFO", [Some((320, 1688)), Some((320, 1635))]),
+    ("transdpor2", "leader4", "FIFO", [Some((320, 1721)), Some((320, 1678))]),
     ("transdpor2", "leader4", "ECA", [Some((320, 1718)), Some((320, 1574))]),
     ("transdpor2", "leader4", "LCA", [Some((320, 1656)), Some((320, 1630))]),
     (
         "transdpor2",
         "shortpath4",
         "FIFO",
-        [Some((412, 2505)), Some((412, 2341))],
+        [Some((412, 2312)), Some((412, 2174))],
     ),
     (
         "transdpor2",
@@ -191,17 +191,17 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "LCA",
         [Some((412, 1208)), Some((412, 1208))],
     ),
-    ("transdpor2", "shortpath5", "FIFO", [Some((66, 400)), Some((66, 400))]),
+    ("transdpor2", "shortpath5", "FIFO", [Some((66, 388)), Some((66, 388))]),
     ("transdpor2", "shortpath5", "ECA", [Some((66, 398)), Some((66, 393))]),
     ("transdpor2", "shortpath5", "LCA", [Some((66, 250)), Some((66, 250))]),
-    ("transdpor2", "regsim", "FIFO", [Some((720, 2297)), Some((720, 1967))]),
+    ("transdpor2", "regsim", "FIFO", [Some((720, 3453)), Some((720, 2019))]),
     ("transdpor2", "regsim", "ECA", [Some((720, 4054)), Some((720, 2152))]),
     ("transdpor2", "regsim", "LCA", [Some((720, 1962)), Some((720, 1962))]),
     (
         "transdpor2",
         "regsim-2-level",
         "FIFO",
-        [Some((1296, 5033)), Some((1296, 4004))],
+        [Some((1296, 5751)), Some((1296, 4562))],
     ),
     (
         "transdpor2",
@@ -215,7 +215,7 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "LCA",
         [Some((1296, 3972)), Some((1296, 3972))],
     ),
-    ("transdpor2", "diningphil", "FIFO", [Some((31, 843)), Some((31, 843))]),
+    ("transdpor2", "diningphil", "FIFO", [Some((31, 825)), Some((31, 826))]),
     ("transdpor2", "diningphil", "ECA", [Some((31, 935)), Some((31, 713))]),
     ("transdpor2", "diningphil", "LCA", [Some((31, 651)), Some((31, 651))]),
     ("transdpor2-bugs", "diningphil", "FIFO", [Some((1, 15)), Some((1, 15))]),
@@ -226,6 +226,30 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         [Some((16, 301)), Some((16, 301))],
     ),
     ("transdpor2-bugs", "diningphil", "LCA", [Some((1, 15)), Some((1, 15))]),
+    (
+        "transdpor2-bugs",
+        "le-erlang3-failure",
+        "FIFO",
+        [Some((23207, 97293)), Some((23144, 90351))],
+    ),
+    (
+        "transdpor2-bugs",
+        "le-erlang3-failure",
+        "ECA",
+        [Some((554, 2664)), Some((232, 1150))],
+    ),
+    (
+        "transdpor2-bugs",
+        "le-erlang3-failure",
+        "LCA",
+        [Some((23930, 70526)), Some((23684, 69307))],
+    ),
+    (
+        "transdpor2-bugs",
+        "le-erlang4",
+        "ECA",
+        [Some((4477, 20659)), Some((2173, 10109))],
+    ),
 ];
 
 /// Where the published figures come out, and where others do, as the book says.
@@ -244,7 +268,8 @@ fn tables() {
                     let Some(expected) = expected else { continue };
                     let figures = (measured.complete, measured.states.unwrap_or(0) - 1);
                     assert_eq!(figures, *expected, "{} of {}, {name}", row.name, table.id);
-                    assert_eq!(measured.failed, row.name == "diningphil", "{}", row.name);
+                    let fails = row.name == "diningphil" || row.name.starts_with("le-erlang");
+                    assert_eq!(measured.failed, fails, "{}", row.name);
                     checked += 1;
                 }
             }
@@ -274,6 +299,38 @@ fn programs_whose_dependency_is_not_transitive_are_refused() {
     }
 }
 
+/// Two leaders if a candidate fails and comes back; none if there are four, two of which capture one other each. Nothing is wrong
+/// with three that do not fail.
+#[test]
+fn the_bugs_of_le_erlang_are_found() {
+    for (candidates, failing, wrong) in [
+        (3, Some(0), "two leaders"),
+        (3, Some(1), "two leaders"),
+        (4, None, "no leader"),
+    ] {
+        let (verdict, _) = verdict(Actors::new(ErlangLeader { candidates, failing }), "trans:eca");
+        let Verdict::Failed { failure, .. } = verdict else {
+            panic!("{candidates}, {failing:?}: {verdict:?}");
+        };
+        assert!(failure.message.contains(wrong), "{}", failure.message);
+    }
+    let right = ErlangLeader {
+        candidates: 3,
+        failing: None,
+    };
+    for strategy in ["source", "trans", "trans:eca"] {
+        let (verdict, figures) = verdict(Actors::new(right), strategy);
+        assert_eq!((verdict, figures.0), (Verdict::Complete, 7322), "{strategy}");
+    }
+}
+
+fn always(actions: Vec<Action>) -> Handler {
+    Handler {
+        constraint: Constraint::Always,
+        actions,
+    }
+}
+
 /// In the paper's tables it never does: with sleep sets, `trans` can run more transitions than `dpor`. A message that `dpor`
 /// has explored needlessly sleeps in the states that are explored after it.
 #[test]
@@ -282,6 +339,18 @@ fn trans_with_sleep_sets_can_run_more_than_dpor() {
         .iter()
         .find(|row| (row.0, row.1, row.2) == ("transdpor2", "shortpath4", "ECA"));
     assert_eq!(expected.map(|row| row.3), Some([Some((412, 2025)), Some((412, 2040))]));
+    // No program with fewer messages to three actors that do the same in each state has such a difference.
+    let send = |to, handler| vec![Action::Send(Target::First(to), handler)];
+    let handlers = [vec![], vec![], send(2, 4), send(0, 5), vec![], vec![]];
+    let smallest = Program {
+        actors: 3,
+        first: vec![(0, 0), (1, 1), (0, 2), (2, 3)],
+        handlers: handlers.map(always).into(),
+    };
+    for (strategy, transitions) in [("dpor:eca", 43), ("trans:eca", 44)] {
+        let met = verdict(Actors::new(smallest.clone()), strategy);
+        assert_eq!(met, (Verdict::Complete, (9, transitions)), "{strategy}");
+    }
     for (table, name, order, figures) in EXPECTED.iter().filter(|row| row.0 != "transdpor2") {
         let [Some(dpor), Some(trans)] = figures else { continue };
         assert!(trans.1 <= dpor.1, "{table}, {name}, {order}");

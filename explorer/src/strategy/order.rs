@@ -21,7 +21,10 @@ pub struct Dpor {
 /// Which enabled transition comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// The one that has been pending for the longest time: of messages, the one that was sent first.
+    /// The one of what has waited for the longest time: of messages, the first one to the actor that has the oldest.
+    ///
+    /// Where the oldest is not asleep, that is the one that was sent first. Where it is, the next message to the same actor
+    /// comes before older ones to others; so the published transitions come out.
     #[default]
     Fifo,
     /// *Earliest created actor*: the one of the thread, or for a message of the receiver, that was created first.
@@ -93,7 +96,11 @@ impl Order {
         let pending_since = |thread: &T| trace.pending_since(id(thread));
         let created = |thread: &T| system.created(id(thread));
         match self {
-            Order::Fifo => threads.sort_by_key(pending_since),
+            Order::Fifo => {
+                threads.sort_by_key(pending_since);
+                let actors: Vec<_> = threads.iter().map(created).collect();
+                threads.sort_by_cached_key(|thread| actors.iter().position(|&actor| actor == created(thread)));
+            }
             Order::Eca => threads.sort_by_key(|thread| (created(thread), pending_since(thread))),
             Order::Lca => threads.sort_by_key(|thread| (Reverse(created(thread)), pending_since(thread))),
         }

@@ -2,6 +2,7 @@
 
 mod chameneos;
 mod divide;
+mod erlang_leader;
 mod leader;
 mod philosophers;
 mod pi;
@@ -11,6 +12,7 @@ mod shortest_path;
 
 pub use chameneos::Chameneos;
 pub use divide::{Divide, Task};
+pub use erlang_leader::ErlangLeader;
 pub use leader::Leader;
 pub use philosophers::Philosophers;
 pub use pi::Pi;
