@@ -97,7 +97,6 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     if tests.is_empty() {
         return Err(no_tests(&build, count));
     }
-    listeners.event(&Event::RunStarted { tests: &tests });
     let settings = |test: &Test| {
         let mut settings = config.of_test(test.package(), &test.name);
         args.explore.set(&mut settings);
@@ -109,6 +108,7 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
             .judge()
             .map_err(|what| Error::Usage(format!("{}: {what}", test.name)))?;
     }
+    listeners.event(&Event::RunStarted { tests: &tests });
     let mut summary = Summary {
         left_out: count - tests.len(),
         ..Summary::default()

@@ -437,7 +437,7 @@ fn what_was_explored_is_said_and_counts_as_configured() {
     project.refuses(
         &["test", "strongly", "--preemptions", "5", "--strategy", "random"],
         USAGE,
-        &["error: tests::strongly: preemptions cannot be bounded with the strategy `random`"],
+        &["error: strongly: preemptions cannot be bounded with the strategy `random`"],
     );
 
     // As configured for one test only.
