@@ -88,7 +88,7 @@ pub fn results(text: &str) -> Table<Met> {
             continue;
         };
         let count = |label| count(counts, label);
-        let Some(executions) = count("executions") else {
+        let Some(executions) = count("executions").or_else(|| count("execution")) else {
             continue;
         };
         let or_none = |label| count(label).unwrap_or(0);

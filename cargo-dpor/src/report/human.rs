@@ -127,8 +127,13 @@ impl<W: Write> Human<W> {
             0 => String::new(),
             pruned => format!("{pruned:>5} pruned"),
         };
+        let executions = if counts.complete == 1 {
+            "execution"
+        } else {
+            "executions"
+        };
         let mut line = format!(
-            "{} {:<width$}  {:>7} executions  {:>5} blocked  {pruned:<12}  {:>8} steps",
+            "{} {:<width$}  {:>7} {executions:<10}  {:>5} blocked  {pruned:<12}  {:>8} steps",
             verdict(outcome.verdict),
             test.display_name(),
             counts.complete,
