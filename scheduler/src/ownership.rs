@@ -159,7 +159,8 @@ impl Shares {
             .fold(false, |new, &object| refinements.observe(object) | new)
     }
 
-    /// What decides later which destructors are in doubt, as part of the program's state.
+    /// What decides later which destructors are in doubt, as part of the program's state: who comes after which drop. The clocks
+    /// tell more, such as how many threads someone has created since, which depends on the order of independent steps.
     pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
         let Shares {
             dropped,
@@ -170,16 +171,22 @@ impl Shares {
             destroying: _,
         } = self;
         add("lost shares", dropped.len() as u64);
-        for (object, thread, epoch) in dropped {
+        for &(object, thread, epoch) in dropped {
             add("lost a share", object.0);
-            add("dropped it", u64::from(thread.0) << 32 | u64::from(*epoch));
+            add("dropped it", u64::from(thread.0));
+            let after = |clock: &Clock| clock.get(thread.index()).is_some_and(|&over| epoch < over);
+            let others = (0u64..).zip(clocks).filter(|&(other, _)| other != u64::from(thread.0));
+            let threads = others.filter(|(_, clock)| after(clock)).map(|(other, _)| other);
+            let locations = left.iter().filter(|(_, clock)| after(clock));
+            let locations = locations.map(|(location, _)| location.0);
+            let mut list = |name, items: &mut dyn Iterator<Item = u64>| {
+                let items: SmallVec<[u64; 8]> = items.collect();
+                add(name, items.len() as u64);
+                items.iter().for_each(|&item| add(name, item));
+            };
+            list("threads that come after it", &mut { threads });
+            list("left after it", &mut { locations });
         }
-        add("clocks", clocks.len() as u64);
-        for clock in clocks.iter().chain(left.iter().map(|(_, clock)| clock)) {
-            add("length of a clock", clock.len() as u64);
-            clock.iter().for_each(|&epoch| add("epochs over", u64::from(epoch)));
-        }
-        left.iter().for_each(|(location, _)| add("left at", location.0));
     }
 }
 
@@ -313,6 +320,29 @@ mod tests {
         shares.drop_share(A, OBJECT);
         assert!(shares.drop_last(B, OBJECT));
         assert!(!shares.drop_last(B, OBJECT), "forgotten with the object");
+    }
+
+    #[test]
+    fn the_state_knows_who_comes_after_a_drop_and_no_more() {
+        let after = |steps: &[fn(&mut Shares)]| {
+            let mut shares = two_threads();
+            steps.iter().for_each(|step| step(&mut shares));
+            let mut numbers = Vec::new();
+            shares.numbers(|name, number| numbers.push((name, number)));
+            numbers
+        };
+        let drops: fn(&mut Shares) = |shares| shares.drop_share(A, OBJECT);
+        let other_leaves: fn(&mut Shares) = |shares| {
+            // As the function of that name.
+            if shares.keeps_clocks() {
+                shares.leave(B, EXIT);
+            }
+        };
+        let leaves: fn(&mut Shares) = |shares| shares.leave(A, EXIT);
+        let waits: fn(&mut Shares) = |shares| shares.wait(B, EXIT);
+        assert_eq!(after(&[drops, other_leaves]), after(&[other_leaves, drops]));
+        assert_ne!(after(&[drops, leaves]), after(&[drops]));
+        assert_ne!(after(&[drops, leaves, waits]), after(&[drops, leaves]));
     }
 
     #[test]

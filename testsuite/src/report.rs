@@ -88,7 +88,7 @@ pub fn results(text: &str) -> Table<Met> {
             continue;
         };
         let count = |label| count(counts, label);
-        let Some(executions) = count("executions").or_else(|| count("execution")) else {
+        let Some(executions) = complete(counts) else {
             continue;
         };
         let or_none = |label| count(label).unwrap_or(0);
@@ -115,12 +115,17 @@ pub fn results(text: &str) -> Table<Met> {
     table
 }
 
-/// The number before a label.
-fn count(words: &[&str], label: &str) -> Option<u64> {
+/// The number before a label, in the line of a test.
+pub(crate) fn count(words: &[&str], label: &str) -> Option<u64> {
     words
         .windows(2)
         .filter(|pair| pair[1] == label)
         .find_map(|pair| pair[0].parse().ok())
+}
+
+/// The number of complete executions, in the line of a test.
+pub(crate) fn complete(words: &[&str]) -> Option<u64> {
+    count(words, "executions").or_else(|| count(words, "execution"))
 }
 
 /// The failures that were printed.

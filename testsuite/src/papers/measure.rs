@@ -1,5 +1,6 @@
 //! Exploring a program: as a toy program in this process, or as a Rust test with the tool.
 
+use crate::report;
 use crate::tool;
 use crate::toy::{Program, Toy};
 use dpor_explorer::{Explorer, Limits, Statistics, Strategy, System, Verdict};
@@ -102,15 +103,12 @@ fn line(line: &str) -> Option<(String, Measured)> {
     let [verdict @ ("complete" | "incomplete"), _, name, ref counts @ ..] = words[..] else {
         return None;
     };
-    let number = |label| {
-        let pair = counts.windows(2).find(|pair| pair[1] == label)?;
-        pair[0].parse().ok()
-    };
+    let number = |label| report::count(counts, label);
     let seconds = counts.iter().find_map(|time| time.strip_suffix('s')?.parse().ok())?;
     let measured = Measured {
         cut: verdict == "incomplete",
         failed: false,
-        complete: number("executions")?,
+        complete: report::complete(counts)?,
         blocked: number("blocked")?,
         // Left out where there are none.
         pruned: number("pruned").unwrap_or(0),
