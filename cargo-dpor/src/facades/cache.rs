@@ -111,6 +111,11 @@ fn remove(folder: &Path, now: SystemTime) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    /// To close the file is not enough: a process that another test starts has it as well, from its fork to its exec.
+    fn release(file: File) {
+        file.unlock().unwrap();
+    }
+
     #[test]
     fn builds_that_nobody_uses_are_removed() {
         let home = tempfile::tempdir().unwrap();
@@ -118,7 +123,7 @@ mod tests {
         let later = now + UNUSED + Duration::from_secs(1);
         let build = |name: &str, finished: bool| {
             let folder = home.path().join(name);
-            drop(lock(&folder, Hold::Alone).unwrap());
+            release(lock(&folder, Hold::Alone).unwrap());
             fs::create_dir(folder.join("target")).unwrap();
             if finished {
                 fs::write(folder.join(MARKER), "{}").unwrap();
@@ -143,10 +148,10 @@ mod tests {
         remove_unused(home.path(), later);
         assert!(!unused.exists() && !unfinished.exists());
         assert!(fresh.exists() && foreign.exists() && in_use.join(MARKER).exists());
-        drop(user);
+        release(user);
         remove_unused(home.path(), later);
         assert!(in_use.exists(), "there is another user");
-        drop(second_user);
+        release(second_user);
         remove_unused(home.path(), later);
         assert!(!in_use.exists());
     }
