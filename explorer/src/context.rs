@@ -69,13 +69,14 @@ use crate::strategy::Check;
 use crate::system::{Failure, Fingerprint, Step, Stop, System, Transition};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{EventIndex, Removed};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// A sequence of transitions that need not be explored from a state, because it leads to a state that has been explored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sequence {
     steps: Rc<[Sleeping]>,
     /// The steps that have not been taken, as indices.
@@ -89,7 +90,7 @@ pub(crate) struct Sequence {
 const MOST_STORED: usize = 1 << 25;
 
 /// How long no two states have been equal.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Rarity {
     different: u64,
 }
@@ -224,6 +225,9 @@ impl<S: System> Explorer<S> {
             && self.stored.len() < MOST_STORED
         {
             self.stored.insert(key);
+            if let Some(unsaved) = &mut self.unsaved {
+                unsaved.keys.push(key);
+            }
         }
     }
 

@@ -1,15 +1,16 @@
 //! Footprints: what a step touched, and when two steps are dependent.
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// A shared location of the explored program. Locations may be finer than objects (one slot of a
 /// channel, say); the system chooses them, and must give the same location the same number in every
 /// execution that reaches it in the same way.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Location(pub u64);
 
 /// How a location was touched.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum AccessKind {
     /// The step's behaviour depends on the location; it leaves it as it was.
     Read,
@@ -21,7 +22,7 @@ pub enum AccessKind {
 }
 
 /// One access of a step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Access {
     /// What was touched.
     pub location: Location,
@@ -33,7 +34,7 @@ pub struct Access {
 
 /// What a step waits for at a location, so that no other order of it and those writes is possible. To know it saves work
 /// where an exploration is cut; [`Awaits::Nothing`] is always right.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Awaits {
     /// The step can come at any time, as far as the location is concerned.
     #[default]
@@ -61,7 +62,7 @@ impl AccessKind {
 }
 
 /// The set of accesses of a step, at most one for each location.
-#[derive(Default, PartialEq, Eq, Debug)]
+#[derive(Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Footprint {
     accesses: SmallVec<[Access; 3]>,
 }

@@ -7,18 +7,19 @@
 //! [`Effect`]s that it had on them; the explorer folds the effects of any set of events.
 
 use crate::footprint::Location;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// An integer on which guards depend: whether a mutex is held, how many messages a channel holds.
 ///
 /// A variable with the number of a [`Location`] belongs to it: only steps that write or update the location change the
 /// variable.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Variable(pub u64);
 
 /// What a step did to a variable. A fold adds `after - before`, so that effects of independent steps
 /// can be left out or reordered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Effect {
     /// Which variable.
     pub variable: Variable,
@@ -29,7 +30,7 @@ pub struct Effect {
 }
 
 /// A condition on one variable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Condition {
     /// The variable has this value.
     Equals(Variable, i64),
@@ -71,7 +72,7 @@ impl Condition {
 }
 
 /// A conjunction of disjunctions of conditions. The empty guard always holds.
-#[derive(Default, PartialEq, Eq, Debug)]
+#[derive(Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Guard {
     // Four without allocation: guards are also made by code that runs on model threads, where an allocation would be
     // a change of the explored program.

@@ -10,11 +10,12 @@ use crate::guard::{Condition, Guard, Variable};
 use crate::keys::KeyMap;
 use crate::system::Step;
 use crate::thread::{BitSet, ThreadId};
+use serde::{Deserialize, Serialize};
 
 const KINDS: [AccessKind; 3] = [AccessKind::Read, AccessKind::Update, AccessKind::Write];
 
 /// For each of [`KINDS`], the index of a thread's last step (counted from 1) that made such an access; 0 for none.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct LastSteps([u32; 3]);
 
 impl LastSteps {
@@ -34,7 +35,7 @@ impl LastSteps {
 }
 
 /// Accesses of one thread to one location.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 struct Accesses {
     all: LastSteps,
     /// Those that other threads' writes of the location need not come before.
@@ -48,7 +49,7 @@ struct Accesses {
 }
 
 /// What a step that accesses a location waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub(crate) enum Wait {
     /// It never blocks.
     #[default]
@@ -90,7 +91,7 @@ pub(crate) struct Future<'a> {
     pub after: &'a VectorClock,
 }
 
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 struct Thread {
     creator: Option<ThreadId>,
     accesses: KeyMap<Location, Accesses>,
@@ -101,7 +102,7 @@ pub(crate) trait Progress: Fn(ThreadId) -> u32 {}
 
 impl<F: Fn(ThreadId) -> u32> Progress for F {}
 
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Learned {
     threads: Vec<Thread>,
 }

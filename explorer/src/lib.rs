@@ -35,7 +35,7 @@ mod unfolding;
 pub use clock::VectorClock;
 #[cfg(feature = "faults")]
 pub use driver::Fault;
-pub use driver::{End, Explorer, Limits, Observer, Report, Verdict};
+pub use driver::{CannotResume, End, Explorer, Limits, Observer, Report, Snapshot, Verdict};
 pub use footprint::{Access, AccessKind, Awaits, Footprint, Location};
 pub use guard::{Condition, Effect, Guard, Variable};
 pub use random::SplitMix64;

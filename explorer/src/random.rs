@@ -1,8 +1,10 @@
 //! Numbers that look random and are the same in every run: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom
 //! Number Generators*, OOPSLA 2014).
 
+use serde::{Deserialize, Serialize};
+
 /// The stream of numbers that a seed starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {

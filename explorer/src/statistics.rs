@@ -1,10 +1,11 @@
 //! What an exploration counts.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Counters of an exploration. Executions are counted apart by how they ended; only the first kind has
 /// said anything about the program's end.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Statistics {
     /// Executions that ran until no thread was enabled, or until the program failed.
     pub complete: u64,

@@ -3,13 +3,14 @@
 use crate::footprint::Footprint;
 use crate::guard::{Effect, Guard, Variable};
 use crate::thread::{BitSet, Status, ThreadId};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::fmt;
 
 /// A thread's next step: which thread, and which alternative of its pending operation. Alternatives
 /// carry nondeterminism of data: which waiter `notify_one` wakes, a timeout that fires, a spurious
 /// failure.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Transition {
     /// The thread that moves.
     pub thread: ThreadId,
@@ -37,7 +38,7 @@ impl fmt::Display for Transition {
 }
 
 /// What one step did; known only after it ran.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// The locations that it touched. Whatever can disable or enable the operation of another thread
     /// must be in here, so that the two steps are dependent.
@@ -103,6 +104,21 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Serialize for Failure {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.kind, &self.message).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Failure {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (kind, message): (String, String) = Deserialize::deserialize(deserializer)?;
+        // It stays for as long as the process: few failures are read.
+        let kind = kind.leak();
+        Ok(Failure { kind, message })
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.message)
@@ -111,7 +127,7 @@ impl fmt::Display for Failure {
 
 /// A digest of the whole program state. Equal states have equal fingerprints; different states have
 /// different ones but for a collision of 128 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Fingerprint(pub u128);
 
 /// Names a state that a system has saved.

@@ -1,12 +1,13 @@
 //! Threads of the explored program: their identity, their status, and sets of them.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A thread of the explored program.
 ///
 /// Ids are dense, start at 0 (the main thread) and are stable across executions: the system interns
 /// them by creation path (the parent's id, and that it is the parent's n-th child).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadId(pub u32);
 
 impl ThreadId {
@@ -26,7 +27,7 @@ impl fmt::Display for ThreadId {
 }
 
 /// A set of small numbers, as a growable bit set: threads, or alternatives of a thread's operation.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BitSet {
     /// The numbers below 64.
     first: u64,

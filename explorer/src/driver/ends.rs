@@ -38,17 +38,12 @@ impl<S: System> Explorer<S> {
 
     pub(super) fn limit_reached(&self) -> Option<String> {
         let statistics = &self.statistics;
-        if self
-            .limits
-            .executions
-            .is_some_and(|limit| statistics.executions() >= limit)
-        {
-            return Some(self.under_bound(format!(
-                "the limit of {} executions was reached",
-                statistics.executions()
-            )));
+        let executions = statistics.executions() - self.earlier.executions();
+        if let Some(limit) = self.limits.executions.filter(|&limit| executions >= limit) {
+            return Some(self.under_bound(format!("the limit of {limit} executions was reached")));
         }
-        if let Some(limit) = self.limits.steps.filter(|&limit| statistics.steps >= limit) {
+        let steps = statistics.steps - self.earlier.steps;
+        if let Some(limit) = self.limits.steps.filter(|&limit| steps >= limit) {
             return Some(self.under_bound(format!("the limit of {limit} steps was reached")));
         }
         // Reading the clock costs as much as a short execution.

@@ -7,6 +7,7 @@
 mod bound;
 mod ends;
 mod races;
+mod save;
 mod state;
 
 use crate::context::Rarity;
@@ -18,6 +19,9 @@ use crate::system::{Failure, Step, Stop, System, Transition};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{Event, EventIndex, Races, Trace};
 use crate::unfolding::Unfolding;
+use save::Unsaved;
+pub use save::{CannotResume, Snapshot};
+pub(crate) use save::{from_bytes, to_bytes};
 pub(crate) use state::{Sleeping, State};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -121,6 +125,9 @@ pub trait Observer<S: System> {
 
     /// Exploration starts again, with more scheduling points; all that was reported before is void.
     fn refined(&mut self) {}
+
+    /// An execution has ended, and there is another one to come: the exploration can be saved.
+    fn at_rest(&mut self, _explorer: &mut Explorer<S>) {}
 }
 
 impl<S: System> Observer<S> for () {
@@ -185,6 +192,12 @@ pub struct Explorer<S> {
     /// So many executions were cut because it is unclear whether they could go on.
     unclear: u64,
     started: Instant,
+    /// What was counted before the exploration was interrupted.
+    earlier: Statistics,
+    /// Between two executions, of which the second is known.
+    at_rest: bool,
+    /// What is to be saved with the next snapshot, if there are to be some.
+    pub(crate) unsaved: Option<Unsaved>,
     pub(crate) learned: Learned,
     pub(crate) rarity: Rarity,
     /// The newest event is in a race with an earlier one.
@@ -221,6 +234,9 @@ impl<S: System> Explorer<S> {
             first_failure: None,
             unclear: 0,
             started: Instant::now(),
+            earlier: Statistics::default(),
+            at_rest: false,
+            unsaved: None,
             learned: Learned::default(),
             rarity: Rarity::default(),
             raced: false,
@@ -265,16 +281,16 @@ impl<S: System> Explorer<S> {
     /// Explores until the tree is exhausted, a failure is found or a limit is reached.
     pub fn run(&mut self, observer: &mut dyn Observer<S>) -> Report {
         self.started = Instant::now();
-        self.preemptions = self.limits.preemptions.map(|_| 0);
-        self.forget();
-        self.rules = self.fresh_rules();
-        self.search = self.rules.search();
+        if !self.at_rest {
+            self.start_over();
+        }
         let refused = self.limits.preemptions.is_some() && !self.strategy.can_be_bounded();
         let verdict = loop {
             if refused {
                 let reason = format!("`{}` cannot bound preemptions", self.strategy);
                 break Verdict::Incomplete { reason };
             }
+            self.at_rest = false;
             let next = match self.unfolding {
                 Some(_) => self.unfold(observer),
                 None => self.execute(observer),
@@ -292,19 +308,25 @@ impl<S: System> Explorer<S> {
                     };
                     self.preemptions = self.preemptions.map(|_| 0);
                     self.rules = self.fresh_rules();
+                    self.earlier = Statistics {
+                        time: self.earlier.time,
+                        ..Statistics::default()
+                    };
                     observer.refined();
                 }
                 Next::Explore => {
                     if !self.backtrack() && !self.widen() {
                         break self.exhausted();
                     }
+                    self.at_rest = true;
+                    observer.at_rest(self);
                     if let Some(reason) = self.limit_reached() {
                         break self.incomplete(reason);
                     }
                 }
             }
         };
-        self.statistics.time = self.started.elapsed();
+        self.statistics.time = self.earlier.time + self.started.elapsed();
         self.statistics.explored = match verdict {
             Verdict::Complete => MILLION,
             _ => self.explored(false),
@@ -320,6 +342,16 @@ impl<S: System> Explorer<S> {
         self.search.context
     }
 
+    /// Goes to where nothing has been explored.
+    fn start_over(&mut self) {
+        self.preemptions = self.limits.preemptions.map(|_| 0);
+        self.forget();
+        self.statistics = Statistics::default();
+        self.earlier = Statistics::default();
+        self.rules = self.fresh_rules();
+        self.search = self.rules.search();
+    }
+
     fn forget(&mut self) {
         self.trace.truncate(0);
         self.depth = 0;
@@ -328,6 +360,12 @@ impl<S: System> Explorer<S> {
         self.unclear = 0;
         self.learned = Learned::default();
         self.stored.clear();
+        if let Some(unsaved) = &mut self.unsaved {
+            *unsaved = Unsaved {
+                anew: true,
+                ..Unsaved::default()
+            };
+        }
         self.unfolding = self.strategy.unfolding();
         self.rarity = Rarity::default();
     }

@@ -4,10 +4,11 @@ use crate::context::Sequence;
 use crate::footprint::Footprint;
 use crate::system::{Fingerprint, Transition};
 use crate::thread::{BitSet, ThreadId};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// A transition that need not be explored from a state, with the footprint that it had when it was.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sleeping {
     pub transition: Transition,
     pub footprint: Footprint,
@@ -16,7 +17,7 @@ pub(crate) struct Sleeping {
 }
 
 /// A state of the current execution: what can be and what must be explored from it.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
     pub backtrack: BitSet,

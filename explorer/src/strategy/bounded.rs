@@ -28,7 +28,7 @@
 //! then everything has been explored.
 
 use super::{Race, RaceReports, Rules, Search, all_enabled};
-use crate::driver::State;
+use crate::driver::{State, from_bytes, to_bytes};
 use crate::footprint::Footprint;
 use crate::statistics::Statistics;
 use crate::thread::{BitSet, ThreadId};
@@ -153,5 +153,14 @@ impl Rules for Bounded {
 
     fn left_out(&self) -> bool {
         self.left_out
+    }
+
+    fn save(&self) -> Vec<u8> {
+        to_bytes(&self.left_out)
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Option<()> {
+        self.left_out = from_bytes(saved)?;
+        Some(())
     }
 }

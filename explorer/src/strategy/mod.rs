@@ -14,6 +14,7 @@ mod source;
 mod trans;
 
 pub use order::{Dpor, Order};
+use serde::{Deserialize, Serialize};
 
 use crate::driver::State;
 use crate::footprint::Footprint;
@@ -309,7 +310,7 @@ pub(crate) struct Race<'a> {
 }
 
 /// A step, for reports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct StepName {
     pub thread: ThreadId,
     /// It is the thread's n-th, counted from 1.
@@ -399,6 +400,16 @@ pub(crate) trait Rules {
     /// Whether something was left out because of a bound.
     fn left_out(&self) -> bool {
         false
+    }
+
+    /// What the rules have learnt, to be read by [`Rules::restore`].
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Goes back to what was known when it was saved; `None` if that cannot be read.
+    fn restore(&mut self, saved: &[u8]) -> Option<()> {
+        saved.is_empty().then_some(())
     }
 
     /// Why the program cannot be explored with these rules, if it cannot.

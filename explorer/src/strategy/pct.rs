@@ -10,7 +10,7 @@
 //! are created later draw their priority then; alternatives of an operation are drawn uniformly.
 
 use super::{Rules, Search, all_enabled};
-use crate::driver::State;
+use crate::driver::{State, from_bytes, to_bytes};
 use crate::random::SplitMix64;
 use crate::system::Transition;
 use crate::thread::ThreadId;
@@ -88,5 +88,14 @@ impl Rules for Pct {
         let alternatives = state.alternatives(thread)?;
         let alternative = alternatives.iter().nth(self.numbers.below(alternatives.len()))?;
         Some(Transition { thread, alternative })
+    }
+
+    fn save(&self) -> Vec<u8> {
+        to_bytes(&(&self.numbers, &self.longest))
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Option<()> {
+        (self.numbers, self.longest) = from_bytes(saved)?;
+        Some(())
     }
 }

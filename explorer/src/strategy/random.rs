@@ -2,7 +2,7 @@
 //! For programs that are too large to exhaust; it can find failures and never proves anything.
 
 use super::{Rules, Search, all_enabled};
-use crate::driver::State;
+use crate::driver::{State, from_bytes, to_bytes};
 use crate::random::SplitMix64;
 use crate::system::Transition;
 use crate::thread::ThreadId;
@@ -37,5 +37,14 @@ impl Rules for Random {
             thread: *thread,
             alternative,
         })
+    }
+
+    fn save(&self) -> Vec<u8> {
+        to_bytes(&self.numbers)
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Option<()> {
+        self.numbers = from_bytes(saved)?;
+        Some(())
     }
 }

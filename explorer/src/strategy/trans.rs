@@ -28,13 +28,14 @@ use super::dpor::{first_in_order, leading_to};
 use super::order::Dpor;
 use super::source::open_awake;
 use super::{Race, Refusal, Rules, Search, StepName, all_enabled};
-use crate::driver::State;
+use crate::driver::{State, from_bytes, to_bytes};
 use crate::footprint::{AccessKind, Footprint};
 use crate::keys::KeyMap;
 use crate::statistics::Statistics;
 use crate::system::Transition;
 use crate::thread::{BitSet, ThreadId};
 use crate::trace::{EventIndex, Trace};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 pub(super) struct TransDpor {
@@ -91,6 +92,15 @@ impl Rules for TransDpor {
     fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_ref()
     }
+
+    fn save(&self) -> Vec<u8> {
+        to_bytes(&self.relation)
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Option<()> {
+        self.relation = from_bytes(saved)?;
+        Some(())
+    }
 }
 
 /// Says whether the transition that the thread takes in the event is asleep; without an event, whether all are.
@@ -110,13 +120,14 @@ fn writes_all(writer: &Footprint, touched: &Footprint) -> bool {
 }
 
 /// Which steps have been found in a race with which others.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct RaceRelation {
     steps: Vec<KnownStep>,
     /// The steps of a thread and a number, which differ in what they touch.
     variants: KeyMap<u64, SmallVec<[u32; 1]>>,
 }
 
+#[derive(Serialize, Deserialize)]
 struct KnownStep {
     name: StepName,
     footprint: Footprint,

@@ -4,11 +4,12 @@ use crate::footprint::Footprint;
 use crate::keys::KeyMap;
 use crate::system::{Failure, Step, Transition};
 use crate::thread::BitSet;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// An event's number. Numbers of events that were forgotten are given again.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct EventId(pub u32);
 
 /// The causally maximal events of a history, in ascending order: what an event comes right after. It says which history
@@ -16,7 +17,7 @@ pub(super) struct EventId(pub u32);
 pub(super) type Causes = SmallVec<[EventId; 4]>;
 
 /// An event `⟨a, H⟩`: a transition and all that happens before it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Event {
     pub transition: Transition,
     /// `⌈e⌉`.
@@ -46,7 +47,7 @@ impl Event {
 }
 
 /// The set `U`.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(super) struct Events {
     slots: Vec<Option<Event>>,
     free: Vec<EventId>,
@@ -55,6 +56,7 @@ pub(super) struct Events {
     kept: usize,
     /// Events of which alternatives are not made, for a seeded fault.
     #[cfg(feature = "faults")]
+    #[serde(skip)]
     pub dropped: BitSet,
 }
 
@@ -180,7 +182,7 @@ impl Events {
 }
 
 /// A history after which a thread's next operation is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct History {
     pub members: BitSet,
     /// What decides what the operation does and whether it is enabled.
@@ -192,11 +194,11 @@ pub(super) struct History {
 }
 
 /// The number of a [`History`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct HistoryId(pub u32);
 
 /// What was learnt about operations after histories, by thread and the histories' maximal events.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(super) struct Histories {
     slots: Vec<Option<History>>,
     free: Vec<HistoryId>,

@@ -17,10 +17,11 @@ use crate::driver::{Explorer, Next};
 use crate::footprint::Footprint;
 use crate::system::{Step, Stop, System, Transition};
 use crate::thread::{BitSet, Status, ThreadId};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// What a thread does next, after its events so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Operation {
     pub thread: ThreadId,
     /// The event of `C` that is this operation.
@@ -28,7 +29,7 @@ pub(super) struct Operation {
 }
 
 /// A history within `C` after which an operation is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Listed {
     pub operation: usize,
     pub history: HistoryId,

@@ -35,13 +35,14 @@ use crate::thread::{BitSet, Status};
 use alternatives::Found;
 use events::{Event, EventId, Events, Histories};
 use extensions::{Listed, Operation};
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 /// More events than this would take gigabytes: each has sets of them.
 const MOST_EVENTS: usize = 1 << 15;
 
 /// A call of `Explore(C, D, A)`.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Frame {
     /// The event that was added last to `C`.
     added: Option<EventId>,
@@ -59,7 +60,7 @@ struct Frame {
 }
 
 /// The state of the search.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Unfolding {
     /// How much of `D` alternatives must be in conflict with; all, if nothing is said.
     partial: Option<NonZeroU32>,
@@ -77,8 +78,10 @@ pub(crate) struct Unfolding {
     /// The histories within `C` after which they are known.
     listed: Vec<Listed>,
     /// The events that the system has run since it was started, if that is known.
+    #[serde(skip)]
     position: Option<BitSet>,
     learnt: u64,
+    #[serde(skip)]
     scratch: Step,
     /// The search for an alternative took too long.
     gave_up: bool,
@@ -90,6 +93,11 @@ impl Unfolding {
             partial,
             ..Self::default()
         }
+    }
+
+    /// Whether the search for an alternative took too long.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up
     }
 
     /// The next event to add: one of `A`, or one that is not avoided, a failure last.
