@@ -14,8 +14,8 @@ use crate::error::Error;
 use channel::Channel;
 use dpor_protocol::{
     Config, Counts, EndReport, ExecutionReport, FailureReport, LabelReport, Limits, Message, Mode, OutputStream,
-    PairReport, Seed, SeedStep, SharedSchedule, SharingReport, Simplified, SiteReport, SourceLocation, StepReport,
-    Taken, ThreadReport, Verdict,
+    PairReport, Save, Seed, SeedStep, SharedSchedule, SharingReport, Simplified, SiteReport, SourceLocation,
+    StepReport, Taken, ThreadReport, Verdict,
 };
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::fd::AsRawFd;
@@ -36,6 +36,8 @@ pub struct Order {
     pub exact_states: bool,
     /// Whether to tell of each execution, up to a bound.
     pub executions: bool,
+    /// Where to keep the exploration, if it is one that can be gone on with.
+    pub save: Option<Save>,
     /// How long a step may take.
     pub stall: Duration,
 }
@@ -66,6 +68,8 @@ pub struct Outcome {
     pub executions: Vec<ExecutionReport>,
     /// From start to end of the process.
     pub time: Duration,
+    /// What the process has said that tells of the outcome, for [`recorded`].
+    pub record: String,
 }
 
 /// What a replay reports while it runs.
@@ -90,22 +94,37 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     let mut process = Process::start(test, order)?;
     let mut state = State::default();
     let end = process.follow(order, &mut state, progress)?;
+    if let (Some(why), Some(save)) = (state.cannot_resume.take(), &order.save) {
+        let save = Some(Save {
+            resume: false,
+            ..save.clone()
+        });
+        let order = Order { save, ..order.clone() };
+        return Ok(run(test, &order, progress)?.with_note(format!("explored from the start: {why}")));
+    }
     state.account.stderr = process.stderr();
     let mut outcome = match state.finished.take() {
         Some(finished) => finished,
         None => death::outcome(test, order, end, &state, process.channel.shared()),
     };
-    outcome.account = state.account;
-    outcome.pair = state.pair;
-    outcome.labels = state.labels;
-    outcome.simplified = state.simplified;
-    outcome.sharing = state.sharing;
-    outcome.executions = state.executions;
+    state.complete(&mut outcome);
     if order.executions && matches!(order.mode, Mode::Explore) {
         tell_failing(&mut outcome);
     }
     outcome.time = started.elapsed();
     Ok(outcome)
+}
+
+/// The outcome of an exploration of which this is on record.
+pub fn recorded(record: &str) -> Option<Outcome> {
+    let mut state = State::default();
+    for line in record.lines() {
+        state.take(Message::from_line(line).ok()?, &mut |_| {});
+    }
+    let mut outcome = state.finished.take()?;
+    state.complete(&mut outcome);
+    outcome.time = Duration::from_millis(outcome.counts.millis);
+    Some(outcome)
 }
 
 /// Adds the failing execution to those that were told, if it is none of them: the process has died in it, or it was run only to
@@ -167,6 +186,8 @@ struct State {
     simplified: Option<Simplified>,
     sharing: Option<SharingReport>,
     executions: Vec<ExecutionReport>,
+    record: String,
+    cannot_resume: Option<String>,
     finished: Option<Outcome>,
 }
 
@@ -196,6 +217,7 @@ impl Process {
             leaks: order.leaks,
             exact_states: order.exact_states,
             executions: order.executions,
+            save: order.save.clone(),
             pipe: writer.number(),
             map: channel.map_number(),
         };
@@ -259,7 +281,10 @@ impl Process {
                     let line = line.map_err(Error::io("cannot read from a test process"))?;
                     beat.1 = Instant::now();
                     match Message::from_line(&line) {
-                        Ok(message) => state.take(message, progress),
+                        Ok(message) => {
+                            state.note(&line, &message);
+                            state.take(message, progress);
+                        }
                         Err(error) => {
                             self.kill();
                             return Ok(End::Garbled(error.to_string()));
@@ -284,6 +309,7 @@ impl Process {
                 // What it wrote before its end may still be on the way, but others can hold the pipe open.
                 while let Ok(Ok(line)) = self.lines.recv_timeout(LOOK) {
                     if let Ok(message) = Message::from_line(&line) {
+                        state.note(&line, &message);
                         state.take(message, progress);
                     }
                 }
@@ -356,7 +382,38 @@ impl Drop for Process {
     }
 }
 
+impl Outcome {
+    /// With one thing more to be said of it, first of all.
+    #[must_use]
+    pub fn with_note(mut self, note: String) -> Outcome {
+        self.note = Some(match self.note {
+            Some(other) => format!("{note}; {other}"),
+            None => note,
+        });
+        self
+    }
+}
+
 impl State {
+    /// Keeps what tells of the outcome.
+    fn note(&mut self, line: &str, message: &Message) {
+        if !matches!(message, Message::Progress(_)) {
+            self.record.push_str(line);
+            self.record.push('\n');
+        }
+    }
+
+    /// Adds to the outcome what was said before the last word.
+    fn complete(self, outcome: &mut Outcome) {
+        outcome.account = self.account;
+        outcome.pair = self.pair;
+        outcome.labels = self.labels;
+        outcome.simplified = self.simplified;
+        outcome.sharing = self.sharing;
+        outcome.executions = self.executions;
+        outcome.record = self.record;
+    }
+
     fn take(&mut self, message: Message, progress: &mut dyn FnMut(Counts)) {
         match message {
             Message::Started { location, .. } => {
@@ -384,6 +441,7 @@ impl State {
                 }
                 self.executions.push(execution);
             }
+            Message::CannotResume { reason } => self.cannot_resume = Some(reason),
             Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
             Message::Finished {
                 verdict,
@@ -408,6 +466,7 @@ impl State {
                     sharing: None,
                     executions: Vec::new(),
                     time: Duration::ZERO,
+                    record: String::new(),
                 });
             }
         }

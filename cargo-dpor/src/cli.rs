@@ -78,6 +78,9 @@ fn after(examples: &str) -> String {
 pub struct TestArgs {
     #[command(flatten)]
     pub select: SelectArgs,
+    /// Go on with the last run where it was interrupted, or gave up because a limit was reached
+    #[arg(long, help_heading = "Exploration")]
+    pub resume: bool,
     #[command(flatten)]
     pub explore: ExploreArgs,
     #[command(flatten)]

@@ -38,6 +38,7 @@ use crate::config::{Config, RunSettings, Settings};
 use crate::error::{Error, Exit};
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use dpor_protocol::{Counts, Verdict};
+use serde::Serialize;
 pub use source::SourceTree;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,7 +62,11 @@ pub enum Event<'a> {
     /// All tests are known, and the user wants no more than that.
     Listed { tests: &'a [Test] },
     /// All tests are known.
-    RunStarted { tests: &'a [Test] },
+    RunStarted {
+        tests: &'a [Test],
+        /// What is left of them of a run that was interrupted, if that is to be gone on with.
+        resumed: Option<Resumed>,
+    },
     /// A test begins.
     TestStarted { test: &'a Test },
     /// A test goes on.
@@ -88,6 +93,15 @@ pub enum Event<'a> {
         seed: &'a str,
         outcome: &'a Outcome,
     },
+}
+
+/// How many tests of an interrupted run need not be explored from the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Resumed {
+    /// They were complete.
+    pub finished: usize,
+    /// They go on where they were interrupted.
+    pub interrupted: usize,
 }
 
 /// Receives events.

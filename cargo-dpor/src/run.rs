@@ -1,6 +1,7 @@
 //! The commands.
 
 mod pages;
+mod resume;
 mod seeds;
 mod simplify;
 
@@ -15,13 +16,14 @@ use crate::error::{Error, Exit};
 use crate::facades::Facades;
 use crate::judgement::{Fault, fault};
 use crate::report::{
-    Amount, Configuration, Event, GitHub, Html, Human, Json, Junit, Listeners, Reporter, SourceTree, Summary,
+    Amount, Configuration, Event, GitHub, Html, Human, Json, Junit, Listeners, Reporter, Resumed, SourceTree, Summary,
     TestResult, objects,
 };
 use crate::toolchain::Toolchain;
 use cargo_metadata::Metadata;
 use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Counts, Limits, Mode, Seed, Verdict};
+use resume::{Earlier, Left, Slot};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -108,7 +110,15 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
             .judge()
             .map_err(|what| Error::Usage(format!("{}: {what}", test.name)))?;
     }
-    listeners.event(&Event::RunStarted { tests: &tests });
+    let earlier = Earlier::of(&build.folder, &build.binaries)?;
+    let plan: Vec<_> = plan
+        .into_iter()
+        .map(|(test, settings)| Planned::new(test, settings, &earlier, args.resume))
+        .collect();
+    listeners.event(&Event::RunStarted {
+        tests: &tests,
+        resumed: args.resume.then(|| Resumed::of(&plan)),
+    });
     let mut summary = Summary {
         left_out: count - tests.len(),
         ..Summary::default()
@@ -169,6 +179,7 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         leaks: seed.leaks,
         exact_states: false,
         executions: false,
+        save: None,
         stall: settings.stall.value,
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
@@ -352,7 +363,44 @@ fn order(settings: &Settings) -> Order {
         leaks: settings.leaks.value,
         exact_states: settings.exact_states.value,
         executions: false,
+        save: None,
         stall: settings.stall.value,
+    }
+}
+
+/// A test that is to be explored.
+struct Planned<'a> {
+    test: &'a Test,
+    settings: Settings,
+    slot: Slot,
+    /// What is left of an earlier exploration, if that is to be used.
+    left: Left,
+}
+
+impl<'a> Planned<'a> {
+    fn new(test: &'a Test, settings: Settings, earlier: &Earlier, resume: bool) -> Planned<'a> {
+        let slot = earlier.slot(test, &order(&settings));
+        let left = if resume { slot.left() } else { Left::Nothing };
+        // What is not gone on with now is of no use to anyone: this run will be the one that was interrupted.
+        if matches!(left, Left::Nothing | Left::Void(_)) {
+            slot.clear();
+        }
+        Planned {
+            test,
+            settings,
+            slot,
+            left,
+        }
+    }
+}
+
+impl Resumed {
+    fn of(plan: &[Planned<'_>]) -> Resumed {
+        let number = |left: Left| plan.iter().filter(|planned| planned.left == left).count();
+        Resumed {
+            finished: number(Left::Finished),
+            interrupted: number(Left::Interrupted),
+        }
     }
 }
 
@@ -366,7 +414,7 @@ enum News {
 
 /// Explores tests on as many threads as the user wants. Each takes the next test; the reporter stays on this one.
 fn explore_all(
-    plan: &[(&Test, Settings)],
+    plan: &[Planned<'_>],
     build: &Build,
     run: &RunSettings,
     args: &CargoArgs,
@@ -395,14 +443,14 @@ fn explore_all(
         let mut first_error = Ok(());
         for item in news {
             match item {
-                News::Started(index) => reporter.event(&Event::TestStarted { test: plan[index].0 }),
+                News::Started(index) => reporter.event(&Event::TestStarted { test: plan[index].test }),
                 News::Progress(index, counts) => {
                     reporter.event(&Event::TestProgress {
-                        test: plan[index].0,
+                        test: plan[index].test,
                         counts: &counts,
                     });
                 }
-                News::Replaying(index) => reporter.event(&Event::Replaying { test: plan[index].0 }),
+                News::Replaying(index) => reporter.event(&Event::Replaying { test: plan[index].test }),
                 News::Finished(index, result) => match *result {
                     Ok(mut result) => {
                         if let Some(replay) = &mut result.replay {
@@ -413,7 +461,7 @@ fn explore_all(
                             stop();
                         }
                         reporter.event(&Event::TestFinished {
-                            test: plan[index].0,
+                            test: plan[index].test,
                             result: &result,
                         });
                     }
@@ -430,7 +478,7 @@ fn explore_all(
 
 /// Explores one test; runs its failing schedule once more, step by step.
 fn explore(
-    (test, settings): &(&Test, Settings),
+    planned: &Planned<'_>,
     index: usize,
     executions: bool,
     folder: &Path,
@@ -440,11 +488,12 @@ fn explore(
     // The receiver lives until all senders are gone.
     let tell = |item| drop(news.send(item));
     tell(News::Started(index));
+    let Planned { test, settings, .. } = planned;
     let order = Order {
         executions,
         ..order(settings)
     };
-    let outcome = child::run(test, &order, &mut |counts| tell(News::Progress(index, counts)))?;
+    let outcome = outcome(planned, &order, &mut |counts| tell(News::Progress(index, counts)))?;
     let fault = fault(&outcome, settings);
     if outcome.seed.is_none() {
         return Ok(TestResult {
@@ -496,3 +545,23 @@ fn again(seed: &str, test: &Test, args: &CargoArgs) -> String {
 
 #[cfg(test)]
 mod tests;
+
+/// What comes of a test: of its exploration from the start, or from where it was interrupted; or what has come of it before.
+fn outcome(planned: &Planned<'_>, order: &Order, progress: &mut dyn FnMut(Counts)) -> Result<Outcome, Error> {
+    let Planned { test, slot, left, .. } = planned;
+    if *left == Left::Finished
+        && let Some(outcome) = slot.outcome()
+    {
+        return Ok(outcome);
+    }
+    let order = Order {
+        save: Some(slot.save(*left == Left::Interrupted)),
+        ..order.clone()
+    };
+    let outcome = child::run(test, &order, progress)?;
+    slot.keep(&outcome);
+    Ok(match left {
+        Left::Void(change) => outcome.with_note(format!("explored from the start: {change}")),
+        _ => outcome,
+    })
+}

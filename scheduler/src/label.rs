@@ -2,10 +2,11 @@
 
 use crate::report::Source;
 use crate::runtime::{note, on_model, on_model_thread};
+use serde::{Deserialize, Serialize};
 use std::panic::Location as Caller;
 
 /// What is known of a label.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Label {
     /// Its name.
     pub name: String,
@@ -64,6 +65,11 @@ impl Labels {
     /// Complete executions so far do not count, as exploration starts again.
     pub fn start_again(&mut self) {
         self.0.iter_mut().for_each(|entry| entry.label.complete = 0);
+    }
+
+    /// Counts from here on.
+    pub fn go_on_from(&mut self, labels: Vec<Label>) {
+        self.0 = labels.into_iter().map(|label| Entry { label, now: false }).collect();
     }
 
     /// All labels, in the order in which they were met.

@@ -13,6 +13,7 @@
 
 mod failure;
 pub mod label;
+mod learnt;
 mod memory;
 mod native;
 pub mod operation;
@@ -33,6 +34,7 @@ pub mod time;
 mod word;
 
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
+pub use learnt::Learnt;
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
 pub use options::Options;
 pub use ordering::{Orderings, WeakOrderings};

@@ -3,15 +3,18 @@
 
 use dpor_explorer::Location;
 use dpor_explorer::keys::{KeyMap, KeySet};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::atomic::Ordering;
 
 /// The orderings that an atomic operation asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Orderings {
     /// If it succeeds, or cannot fail.
+    #[serde(with = "number")]
     pub success: Ordering,
     /// If it fails.
+    #[serde(with = "number::optional")]
     pub failure: Option<Ordering>,
 }
 
@@ -36,7 +39,7 @@ impl fmt::Display for Orderings {
 }
 
 /// The atomic operations of all executions so far that ask for less than sequential consistency.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct WeakOrderings {
     /// By place and kind of operation.
     sites: KeyMap<u64, Orderings>,
@@ -70,4 +73,44 @@ impl WeakOrderings {
 /// The place and kind of operation in a signature, without what it has of the object.
 fn site(signature: u64) -> u64 {
     signature & ((1 << 56) - 1)
+}
+
+/// Orderings as numbers, for want of a form that std gives them.
+mod number {
+    use serde::de::{Deserializer, Error};
+    use serde::{Deserialize, Serialize, Serializer};
+    use std::sync::atomic::Ordering;
+
+    const ALL: [Ordering; 5] = [
+        Ordering::Relaxed,
+        Ordering::Release,
+        Ordering::Acquire,
+        Ordering::AcqRel,
+        Ordering::SeqCst,
+    ];
+
+    pub fn serialize<S: Serializer>(ordering: &Ordering, serializer: S) -> Result<S::Ok, S::Error> {
+        let number = ALL.iter().position(|known| known == ordering);
+        number.expect("there are five orderings").serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ordering, D::Error> {
+        let number = usize::deserialize(deserializer)?;
+        ALL.get(number).copied().ok_or_else(|| D::Error::custom("no ordering"))
+    }
+
+    pub mod optional {
+        use super::*;
+
+        #[derive(Serialize, Deserialize)]
+        struct Number(#[serde(with = "super")] Ordering);
+
+        pub fn serialize<S: Serializer>(ordering: &Option<Ordering>, serializer: S) -> Result<S::Ok, S::Error> {
+            ordering.map(Number).serialize(serializer)
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ordering>, D::Error> {
+            Ok(Option::deserialize(deserializer)?.map(|Number(ordering)| ordering))
+        }
+    }
 }

@@ -4,12 +4,13 @@ use crate::operation::OperationKind;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{AccessKind, Footprint, Location, ThreadId};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::Location as Caller;
 
 /// A place in the explored program's source.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Source {
     /// The file, as the compiler was given it.
     pub file: Cow<'static, str>,

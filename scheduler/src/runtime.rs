@@ -23,6 +23,7 @@ use crate::thread::Record;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{Access, AccessKind, Awaits, Effect, Failure, Location, Status, Step, Stop, ThreadId};
+use serde::{Deserialize, Serialize};
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::ffi::c_void;
 use std::ops::Range;
@@ -41,7 +42,7 @@ pub(crate) enum Request {
 }
 
 /// What exploration has learnt that it needs; survives restarts.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
     pub observed: KeySet<Location>,

@@ -14,6 +14,7 @@ pub mod papers;
 pub mod peer_suites;
 pub mod preemptions;
 pub mod programs;
+pub mod project;
 pub mod registry;
 pub mod report;
 pub mod rust_programs;

@@ -3,12 +3,10 @@
 //!
 //! The projects are small and made here. The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
-use dpor_testsuite::tool;
+use dpor_testsuite::project::Project;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Exit codes that `cargo dpor --help` documents.
 const COMPLETE: i32 = 0;
@@ -68,95 +66,6 @@ fn wrong() {
     child.join().unwrap();
 }
 "#;
-
-/// A package that is made for a test.
-struct Project {
-    folder: PathBuf,
-}
-
-/// What the tool did.
-#[derive(Debug)]
-struct Run {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Project {
-    fn new(name: &str, source: &str) -> Project {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("usage").join(name);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).expect("the folder is ours");
-        }
-        let project = Project { folder };
-        project.write(
-            "Cargo.toml",
-            "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n",
-        );
-        project.write("src/lib.rs", source);
-        project
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.folder.join(path);
-        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the target folder is writable");
-        fs::write(path, text).expect("the target folder is writable");
-    }
-
-    fn run(&self, arguments: &[&str]) -> Run {
-        self.run_with(arguments, &[])
-    }
-
-    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
-        let mut command = Command::new(tool::path());
-        command
-            .arg("dpor")
-            .args(arguments)
-            .current_dir(&self.folder)
-            .env_remove("CARGO_TARGET_DIR")
-            .env_remove("GITHUB_WORKSPACE")
-            .envs(environment.iter().copied());
-        let output = command.output().expect("the tool can be started");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Run {
-            code: output.status.code(),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        }
-    }
-
-    /// A run that comes to this exit code, with these words in what it says on standard error.
-    #[track_caller]
-    fn refuses(&self, arguments: &[&str], code: i32, words: &[&str]) {
-        self.run(arguments).refused(code, words);
-    }
-}
-
-impl Run {
-    #[track_caller]
-    fn refused(&self, code: i32, words: &[&str]) {
-        assert_eq!(self.code, Some(code), "{self:?}");
-        assert!(
-            words.iter().all(|word| self.stderr.contains(word)),
-            "{words:?} in {self:?}"
-        );
-    }
-
-    #[track_caller]
-    fn ends(self, code: i32) -> Run {
-        assert_eq!(self.code, Some(code), "{self:?}");
-        self
-    }
-
-    /// The events of a name.
-    fn events(&self, name: &str) -> Vec<Value> {
-        let lines = self
-            .stdout
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("each line is JSON"));
-        lines.filter(|line: &Value| line["event"] == name).collect()
-    }
-}
 
 #[test]
 fn what_is_wrong_is_said() {

@@ -2,6 +2,7 @@
 
 use crate::VERSION;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The order to a test process, in the file whose descriptor the environment variable [`crate::ENV`] names. A variable could not
 /// hold it: the seed of a long schedule exceeds what the system allows.
@@ -30,10 +31,24 @@ pub struct Config {
     /// Each execution is told, as far as there is room for it in a report.
     #[serde(default)]
     pub executions: bool,
+    /// Where the exploration is kept while it goes on, if it is to be.
+    #[serde(default)]
+    pub save: Option<Save>,
     /// The inherited file descriptor that takes messages.
     pub pipe: i32,
     /// The inherited file descriptor of the file that holds the [`crate::SharedSchedule`].
     pub map: i32,
+}
+
+/// Where and as what an exploration is kept, for a process that goes on with it later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Save {
+    /// The file.
+    pub file: PathBuf,
+    /// Its first line: of what the exploration is.
+    pub identity: String,
+    /// Go on with what is in the file.
+    pub resume: bool,
 }
 
 /// What a test process is to do.
@@ -141,6 +156,11 @@ mod tests {
             leaks: true,
             exact_states: true,
             executions: true,
+            save: Some(Save {
+                file: "target/dpor/resume/0".into(),
+                identity: "x".into(),
+                resume: true,
+            }),
             pipe: 5,
             map: 6,
         }

@@ -16,7 +16,7 @@ mod message;
 mod schedule;
 mod seed;
 
-pub use config::{Config, Limits, Mode};
+pub use config::{Config, Limits, Mode, Save};
 pub use execution::{EndReport, ExecutionReport, SiteReport, Taken};
 pub use message::{
     BlockReport, BlockedThread, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder, LabelReport, Message,

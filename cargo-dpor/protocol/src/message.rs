@@ -50,6 +50,11 @@ pub enum Message {
     Simplified(Simplified),
     /// What the threads had to do with each other. Not in a replay; `Finished` follows.
     Sharing(SharingReport),
+    /// The exploration cannot go on from what was saved. The last message: nothing was explored.
+    CannotResume {
+        /// Why.
+        reason: String,
+    },
     /// The last message.
     Finished {
         /// How it ended.

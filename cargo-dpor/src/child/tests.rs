@@ -213,6 +213,7 @@ fn order(mode: Mode) -> Order {
         leaks: false,
         exact_states: false,
         executions: false,
+        save: None,
         stall: Duration::from_millis(300),
     }
 }

@@ -9,7 +9,7 @@ use crate::report::pair::Pair;
 use crate::report::source::short;
 use crate::report::steps::plural;
 use crate::report::weak::sequential;
-use crate::report::{Event, NO_THREADS, Reporter, SourceTree, Summary, TestResult, WIDTH, settings};
+use crate::report::{Event, NO_THREADS, Reporter, Resumed, SourceTree, Summary, TestResult, WIDTH, settings};
 use dpor_protocol::{Counts, LabelReport, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
@@ -91,7 +91,7 @@ impl<W: Write> Human<W> {
         });
     }
 
-    fn run_started(&mut self, tests: &[Test]) {
+    fn run_started(&mut self, tests: &[Test], resumed: Option<Resumed>) {
         let longest = tests
             .iter()
             .map(|test| test.display_name().chars().count())
@@ -99,7 +99,11 @@ impl<W: Write> Human<W> {
             .unwrap_or(0);
         self.name_width = longest.min(MAX_NAME);
         if self.amount != Amount::Quiet {
-            self.print(&format!("exploring {}\n", plural(tests.len(), "test")));
+            self.print(&format!(
+                "exploring {}{}\n",
+                plural(tests.len(), "test"),
+                resumed.map(of_which).unwrap_or_default()
+            ));
         }
         let style = ProgressStyle::with_template("{spinner} [{pos}/{len}] {wide_msg}");
         self.bar.set_style(style.expect("the template is well formed"));
@@ -315,7 +319,7 @@ impl<W: Write> Reporter for Human<W> {
                 let names: String = tests.iter().map(|test| test.display_name() + "\n").collect();
                 self.print(&names);
             }
-            Event::RunStarted { tests } => self.run_started(tests),
+            Event::RunStarted { tests, resumed } => self.run_started(tests, resumed),
             Event::TestStarted { test } => self.bar.set_message(test.display_name()),
             Event::TestProgress { test, counts } => self.bar.set_message(progress(test, counts)),
             Event::Replaying { test } => self.bar.set_message(format!("{}: replaying", test.display_name())),
@@ -332,6 +336,19 @@ impl<W: Write> Reporter for Human<W> {
                 again,
             } => self.compared(test, number, outcome, again),
             Event::Replayed { test, seed, outcome } => self.replayed(test, seed, outcome),
+        }
+    }
+}
+
+/// How many tests are not explored from the start.
+fn of_which(resumed: Resumed) -> String {
+    let Resumed { finished, interrupted } = resumed;
+    match (finished, interrupted) {
+        (0, 0) => ", all from the start: nothing is left of an interrupted run".to_owned(),
+        (finished, 0) => format!(", of which {finished} had finished"),
+        (0, interrupted) => format!(", of which {interrupted} had been interrupted"),
+        (finished, interrupted) => {
+            format!(", of which {finished} had finished, and {interrupted} had been interrupted")
         }
     }
 }

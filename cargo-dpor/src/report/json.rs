@@ -7,7 +7,7 @@ use crate::build::Test;
 use crate::child::Outcome;
 use crate::config::Row;
 use crate::judgement::{Fault, vacuous, weak_orderings};
-use crate::report::{Configuration, Event, Reporter, Summary, TestResult};
+use crate::report::{Configuration, Event, Reporter, Resumed, Summary, TestResult};
 use dpor_protocol::{
     Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport, ThreadReport,
     WeakReport,
@@ -62,6 +62,8 @@ enum Body<'a> {
     },
     RunStarted {
         tests: Vec<Name<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        resumed: Option<Resumed>,
     },
     TestStarted {
         test: Name<'a>,
@@ -279,7 +281,10 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
             Event::Built { folders } => Body::Built { folders },
             Event::Configured { configuration } => configured(configuration),
             Event::Listed { tests } => Body::Listed { tests: names(tests) },
-            Event::RunStarted { tests } => Body::RunStarted { tests: names(tests) },
+            Event::RunStarted { tests, resumed } => Body::RunStarted {
+                tests: names(tests),
+                resumed,
+            },
             Event::TestStarted { test } => Body::TestStarted { test: test.into() },
             Event::TestProgress { test, counts } => Body::TestProgress {
                 test: test.into(),

@@ -148,7 +148,7 @@ impl<W: Write> Reporter for Junit<W> {
     fn event(&mut self, event: &Event<'_>) {
         match *event {
             Event::Built { folders } => self.sources = SourceTree::new(folders.to_vec()),
-            Event::RunStarted { tests } => {
+            Event::RunStarted { tests, .. } => {
                 for test in tests {
                     let mut status = TestCaseStatus::skipped();
                     status.set_message("not run");

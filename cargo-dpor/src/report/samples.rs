@@ -52,6 +52,7 @@ pub fn outcome(verdict: Verdict) -> Outcome {
         simplified: None,
         sharing: None,
         executions: vec![],
+        record: String::new(),
         time: Duration::from_millis(70),
     }
 }
@@ -204,7 +205,10 @@ pub fn run(reporter: &mut dyn Reporter, failed: Outcome) {
         test("tests::long"),
         test("tests::later"),
     ];
-    reporter.event(&Event::RunStarted { tests: &tests });
+    reporter.event(&Event::RunStarted {
+        tests: &tests,
+        resumed: None,
+    });
     for (test, outcome) in tests.iter().zip([doubtful(), failed, incomplete()]) {
         reporter.event(&Event::TestStarted { test });
         reporter.event(&Event::TestProgress {

@@ -52,6 +52,7 @@ mod tests {
                 labels: Vec::new(),
                 sharing: None,
                 executions: vec![],
+                record: String::new(),
                 seed: Some(seed.clone()),
                 account: Account::default(),
                 pair: None,

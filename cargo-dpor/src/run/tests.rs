@@ -57,6 +57,7 @@ fn exit_codes_of_replays() {
         simplified: None,
         sharing: None,
         executions: vec![],
+        record: String::new(),
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
@@ -88,6 +89,7 @@ fn exit_codes_of_diff_states() {
         simplified: None,
         sharing: None,
         executions: vec![],
+        record: String::new(),
         time: Duration::ZERO,
     };
     for (verdict, compared, equal, found, exit) in [

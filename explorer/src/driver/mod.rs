@@ -127,7 +127,7 @@ pub trait Observer<S: System> {
     fn refined(&mut self) {}
 
     /// An execution has ended, and there is another one to come: the exploration can be saved.
-    fn at_rest(&mut self, _explorer: &mut Explorer<S>) {}
+    fn at_rest(&mut self, _explorer: &mut Explorer<S>, _statistics: &Statistics) {}
 }
 
 impl<S: System> Observer<S> for () {
@@ -319,7 +319,8 @@ impl<S: System> Explorer<S> {
                         break self.exhausted();
                     }
                     self.at_rest = true;
-                    observer.at_rest(self);
+                    let statistics = self.statistics;
+                    observer.at_rest(self, &statistics);
                     if let Some(reason) = self.limit_reached() {
                         break self.incomplete(reason);
                     }

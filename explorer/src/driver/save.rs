@@ -20,6 +20,8 @@ use std::mem::{swap, take};
 /// An exploration between two executions, and what it has found explored since it was last saved.
 #[derive(Debug)]
 pub struct Snapshot {
+    /// How many executions have ended.
+    pub executions: u64,
     /// All but the keys.
     pub bytes: Vec<u8>,
     /// Keys of states that are explored, which earlier snapshots do not have.
@@ -123,7 +125,12 @@ impl<S: System> Explorer<S> {
         saved.knowledge.statistics.time = self.earlier.time + self.started.elapsed();
         let bytes = to_bytes(&saved);
         self.exchange(&mut saved.knowledge);
-        Some(Snapshot { bytes, keys, anew })
+        Some(Snapshot {
+            executions: self.statistics.executions(),
+            bytes,
+            keys,
+            anew,
+        })
     }
 
     /// Has [`Explorer::run`] go on from where a snapshot was made of an exploration of the same program with the same strategy and the same

@@ -8,6 +8,7 @@ mod stuck;
 pub use crash::{Crash, CrashReporter, on_crash};
 
 use crate::failure;
+use crate::learnt::Learnt;
 use crate::memory::arena::{self, HeapFault};
 use crate::memory::region;
 use crate::memory::statics::{Statics, StaticsImage};
@@ -210,6 +211,29 @@ impl Program {
         for &location in locations {
             refinements.observe(location);
         }
+    }
+
+    /// What exploration has taught about the program.
+    pub fn learnt(&mut self) -> Learnt {
+        let labels = self.labels();
+        let runtime = Self::runtime();
+        Learnt {
+            threads: self.thread_table(),
+            refinements: runtime.refinements.clone(),
+            labels,
+            weak_orderings: runtime.weak_orderings.clone(),
+            out_of_sight: runtime.out_of_sight.clone(),
+        }
+    }
+
+    /// Goes on with what exploration of the same program has taught in another process. Must come before the first execution.
+    pub fn go_on_from(&mut self, learnt: Learnt) {
+        self.intern_threads(&learnt.threads);
+        let runtime = Self::runtime();
+        runtime.refinements = learnt.refinements;
+        runtime.labels.go_on_from(learnt.labels);
+        runtime.weak_orderings = learnt.weak_orderings;
+        runtime.out_of_sight = learnt.out_of_sight;
     }
 
     /// Drops what is left of the execution, without unwinding it.

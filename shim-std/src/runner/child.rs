@@ -4,6 +4,7 @@ use super::body::Body;
 use super::describe::{self, Objects, Panics};
 use super::journal::Journaled;
 use super::record::Record;
+use super::saving::Saving;
 use super::sharing::Sharing;
 use super::simplify::{self, Task};
 use super::{bound_note, coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
@@ -150,6 +151,7 @@ fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
 struct Progress<'a> {
     parent: &'a mut Parent,
     sharing: &'a mut Sharing,
+    saving: Option<&'a mut Saving>,
     /// What was told of the executions, if they are to be.
     record: Option<Record>,
     started: Instant,
@@ -194,6 +196,12 @@ impl Observer<Journaled> for Progress<'_> {
     fn refined(&mut self) {
         if let Some(record) = &mut self.record {
             record.start_again();
+        }
+    }
+
+    fn at_rest(&mut self, explorer: &mut Explorer<Journaled>, statistics: &Statistics) {
+        if let Some(saving) = &mut self.saving {
+            saving.look(explorer, statistics.steps, self.sharing);
         }
     }
 }
@@ -248,8 +256,9 @@ fn explorer(
     program.compare_states(needs_states(strategy) && config.limits.preemptions.is_none());
     program.exact_states(config.exact_states);
     program.find_leaks(config.leaks);
-    let explorer =
-        Explorer::new(Journaled::new(program, map), strategy, limits(config)).verify_states(config.exact_states);
+    let explorer = Explorer::new(Journaled::new(program, map), strategy, limits(config))
+        .verify_states(config.exact_states)
+        .resumable(config.save.is_some());
     Ok((explorer, strategy, options))
 }
 
@@ -260,14 +269,32 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
     };
     let now = Instant::now();
     let mut sharing = Sharing::default();
+    let mut saving = config.save.clone().map(Saving::new);
+    let mut resumed = None;
+    if let Some(saving) = saving.as_mut().filter(|saving| saving.resumes()) {
+        match saving.resume(&mut explorer, &mut sharing) {
+            Ok(executions) => resumed = Some(executions),
+            // Some of it may have been taken over: the parent starts another process.
+            Err(reason) => return Message::CannotResume { reason },
+        }
+    }
     let report = explorer.run(&mut Progress {
         parent,
         sharing: &mut sharing,
+        saving: saving.as_mut(),
         record: config.executions.then(Record::default),
         started: now,
         sent: now,
         executions: 0,
     });
+    if let Some(saving) = &mut saving {
+        match report.verdict {
+            Verdict::Complete => saving.forget(),
+            // If that is where the failure was found, going on finds it soon.
+            Verdict::Failed { .. } => {}
+            Verdict::Incomplete { .. } => saving.save(&mut explorer, &sharing),
+        }
+    }
     let system = explorer.system();
     let counts = counts(&report.statistics, system.threads().len(), report.statistics.time);
     parent.send(&Message::Sharing(sharing.report(&system.program)));
@@ -277,6 +304,8 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         coverage::note(&labels, &report.verdict),
     );
     let note = coverage::both(bound_note(&report), note);
+    let note = coverage::both(note, resumed.map(went_on));
+    let note = coverage::both(note, saving.and_then(|saving| saving.note()));
     let shortfall = coverage::shortfall(&labels, &report.verdict);
     if !labels.is_empty() {
         let labels = labels.into_iter().map(describe::label).collect();
@@ -313,6 +342,13 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         counts,
         failure,
         seed,
+    }
+}
+
+fn went_on(executions: u64) -> String {
+    match executions {
+        1 => "went on after 1 execution".to_owned(),
+        executions => format!("went on after {executions} executions"),
     }
 }
 

@@ -4,7 +4,7 @@ use dpor_explorer::{
     Checkpoint, Failure, Fingerprint, Outlook, Pending, Status, Step, Stop, System, ThreadId, Transition,
 };
 use dpor_protocol::{Creation, Phase, SharedSchedule};
-use dpor_scheduler::{OperationKind, Program};
+use dpor_scheduler::{Learnt, OperationKind, Program};
 
 /// A program that writes each transition to a shared mapping before it runs it.
 pub(crate) struct Journaled {
@@ -27,6 +27,13 @@ impl Journaled {
         }
     }
 
+    /// Goes on with what was learnt in another process, before the first execution.
+    pub fn go_on_from(&mut self, learnt: Learnt) {
+        self.program.go_on_from(learnt);
+        self.note_threads();
+        self.note_refinements();
+    }
+
     /// Writes down what is about to run.
     fn begin(&self, transition: Transition) {
         let pending = self.program.pending_operation(transition.thread);
@@ -38,6 +45,13 @@ impl Journaled {
     /// Writes down what else is needed to run it again.
     fn end<T>(&mut self, result: &Result<T, Stop>) {
         self.map.set_phase(Phase::Exploring);
+        self.note_threads();
+        if matches!(result, Err(Stop::Refine)) {
+            self.note_refinements();
+        }
+    }
+
+    fn note_threads(&mut self) {
         let known = self.program.known_threads();
         if known > self.threads {
             let table = self.program.thread_table();
@@ -46,13 +60,14 @@ impl Journaled {
             }
             self.threads = known;
         }
-        if matches!(result, Err(Stop::Refine)) {
-            let observed = self.program.observed();
-            for location in &observed[self.refinements..] {
-                self.map.add_refinement(location.0);
-            }
-            self.refinements = observed.len();
+    }
+
+    fn note_refinements(&mut self) {
+        let observed = self.program.observed();
+        for location in &observed[self.refinements..] {
+            self.map.add_refinement(location.0);
         }
+        self.refinements = observed.len();
     }
 }
 

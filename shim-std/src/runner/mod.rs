@@ -8,6 +8,7 @@ mod describe;
 mod difference;
 mod journal;
 mod record;
+mod saving;
 mod sharing;
 mod simplify;
 

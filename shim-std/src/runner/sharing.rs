@@ -9,9 +9,10 @@ use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{AccessKind, Event, Location, ThreadId, Trace};
 use dpor_protocol::{SharingReport, WeakReport};
 use dpor_scheduler::{OperationKind, Program, WeakOrderings, program};
+use serde::{Deserialize, Serialize};
 
 /// What was found in the executions so far.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Sharing {
     conflict: bool,
     /// Places of racing operations with weak orderings, with a signature of each.

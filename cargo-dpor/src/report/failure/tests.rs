@@ -81,6 +81,7 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
         simplified: None,
         sharing: None,
         executions: vec![],
+        record: String::new(),
         time: Duration::from_millis(1500),
     }
 }

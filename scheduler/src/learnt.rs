@@ -1,0 +1,18 @@
+//! What a program has taught the scheduler: it outlives executions, and can be carried over to another process that runs the same one.
+
+use crate::label::Label;
+use crate::ordering::WeakOrderings;
+use crate::runtime::Refinements;
+use dpor_explorer::ThreadId;
+use serde::{Deserialize, Serialize};
+
+/// What exploration of a program has learnt, but for what the explorer knows itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Learnt {
+    /// The creation path of every thread id.
+    pub(crate) threads: Vec<(ThreadId, u32)>,
+    pub(crate) refinements: Refinements,
+    pub(crate) labels: Vec<Label>,
+    pub(crate) weak_orderings: WeakOrderings,
+    pub(crate) out_of_sight: Option<String>,
+}

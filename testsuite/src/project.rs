@@ -1,0 +1,139 @@
+//! Small projects, made for a test of the tool as users run it.
+
+use crate::tool;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A package that is made for a test.
+pub struct Project {
+    /// Where it is.
+    pub folder: PathBuf,
+}
+
+/// What the tool did.
+#[derive(Debug)]
+pub struct Run {
+    /// Its exit code.
+    pub code: Option<i32>,
+    /// What it said.
+    pub stdout: String,
+    /// And what on standard error.
+    pub stderr: String,
+}
+
+impl Project {
+    /// A package of this source, in a folder of this name, which nobody else must use.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn new(name: &str, source: &str) -> Project {
+        let folder = tool::target_folder().join("tmp").join("made").join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("the folder is ours");
+        }
+        let project = Project { folder };
+        project.write(
+            "Cargo.toml",
+            "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n",
+        );
+        project.write("src/lib.rs", source);
+        project
+    }
+
+    /// Writes a file of it.
+    ///
+    /// # Panics
+    /// If that is not possible.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the target folder is writable");
+        fs::write(path, text).expect("the target folder is writable");
+    }
+
+    /// Runs `cargo dpor` in it.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        self.run_with(arguments, &[])
+    }
+
+    /// Runs `cargo dpor` in it, with more in the environment.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+        let mut command = self.command(arguments);
+        let output = command
+            .envs(environment.iter().copied())
+            .output()
+            .expect("the tool can be started");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Run {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    /// The command that runs `cargo dpor` in it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(tool::path());
+        command
+            .arg("dpor")
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_remove("CARGO_TARGET_DIR")
+            .env_remove("GITHUB_WORKSPACE");
+        command
+    }
+
+    /// Runs `cargo dpor`, which comes to this exit code, with these words in what it says on standard error.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[track_caller]
+    pub fn refuses(&self, arguments: &[&str], code: i32, words: &[&str]) {
+        self.run(arguments).refused(code, words);
+    }
+}
+
+impl Run {
+    /// That it has come to this exit code, with these words in what it says on standard error.
+    ///
+    /// # Panics
+    /// If it has not.
+    #[track_caller]
+    pub fn refused(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(
+            words.iter().all(|word| self.stderr.contains(word)),
+            "{words:?} in {self:?}"
+        );
+    }
+
+    /// That it has come to this exit code.
+    ///
+    /// # Panics
+    /// If it has not.
+    #[track_caller]
+    #[must_use]
+    pub fn ends(self, code: i32) -> Run {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+
+    /// The events of a name, if it was to print JSON.
+    ///
+    /// # Panics
+    /// If it did not.
+    pub fn events(&self, name: &str) -> Vec<Value> {
+        let lines = self
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("each line is JSON"));
+        lines.filter(|line: &Value| line["event"] == name).collect()
+    }
+}
