@@ -162,7 +162,7 @@ fn leaks_are_looked_for_on_demand() {
 
 /// For each command, a line with all of its flags, none of them as it would be anyway.
 const ALL_FLAGS: [&str; 6] = [
-    "test f --exact --include-ignored --ignored --skip s --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
+    "test f --exact --include-ignored --ignored --skip s --resume --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
      --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 \
      --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml",
     "replay dpor1-A --stall 5s --message-format json --config-file c.toml",

@@ -13,6 +13,8 @@ pub struct Tree<'a> {
     /// So many executions are in it, and there were so many in all.
     told: usize,
     all: u64,
+    /// The number of the first of them: earlier ones are not on record if the exploration was interrupted.
+    from: u64,
     threads: Vec<&'a ThreadReport>,
     sites: Vec<Site<'a>>,
     /// The root first, and each branch after what it branches off, in the order in which they were explored.
@@ -70,6 +72,7 @@ impl<'a> Tree<'a> {
         let tree = Tree {
             told: executions.len(),
             all: outcome.counts.executions().max(executions.last()?.number),
+            from: executions.first()?.number,
             threads: executions.iter().flat_map(|report| &report.threads).collect(),
             sites: sites.map(|site| self::site(site, sources)).collect(),
             nodes: nodes(&states(executions), executions),
