@@ -119,7 +119,6 @@ impl Run {
     /// # Panics
     /// If it has not.
     #[track_caller]
-    #[must_use]
     pub fn ends(self, code: i32) -> Run {
         assert_eq!(self.code, Some(code), "{self:?}");
         self

@@ -170,7 +170,7 @@ fn what_is_damaged_is_explored_from_the_start() {
     );
 
     let limited = ["a_long_one", "--max-executions", "10"];
-    let _ = json(&project, &limited).ends(3);
+    json(&project, &limited).ends(3);
     let folder = project.folder.join("target/dpor/resume");
     let state = fs::read_dir(&folder).expect("there is something left").flatten();
     let state = state

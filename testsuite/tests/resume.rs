@@ -55,7 +55,7 @@ impl<S: System + Clone> Observer<S> for Interrupter<'_, S> {
         ControlFlow::Continue(())
     }
 
-    fn at_rest(&mut self, explorer: &mut Explorer<S>, _: &Statistics) {
+    fn at_rest(&mut self, explorer: &mut Explorer<S>) {
         if self.ended.is_multiple_of(self.save_after) {
             self.save(explorer);
         }
@@ -327,7 +327,7 @@ fn an_exploration_that_is_not_resumable_is_not_saved() {
             ControlFlow::Continue(())
         }
 
-        fn at_rest(&mut self, explorer: &mut Explorer<Toy>, _: &Statistics) {
+        fn at_rest(&mut self, explorer: &mut Explorer<Toy>) {
             assert!(explorer.save().is_none());
         }
     }

@@ -127,7 +127,7 @@ pub trait Observer<S: System> {
     fn refined(&mut self) {}
 
     /// An execution has ended, and there is another one to come: the exploration can be saved.
-    fn at_rest(&mut self, _explorer: &mut Explorer<S>, _statistics: &Statistics) {}
+    fn at_rest(&mut self, _explorer: &mut Explorer<S>) {}
 }
 
 impl<S: System> Observer<S> for () {
@@ -278,6 +278,11 @@ impl<S: System> Explorer<S> {
         &mut self.system
     }
 
+    /// What was counted so far, but for the time.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
     /// Explores until the tree is exhausted, a failure is found or a limit is reached.
     pub fn run(&mut self, observer: &mut dyn Observer<S>) -> Report {
         self.started = Instant::now();
@@ -319,8 +324,7 @@ impl<S: System> Explorer<S> {
                         break self.exhausted();
                     }
                     self.at_rest = true;
-                    let statistics = self.statistics;
-                    observer.at_rest(self, &statistics);
+                    observer.at_rest(self);
                     if let Some(reason) = self.limit_reached() {
                         break self.incomplete(reason);
                     }

@@ -199,9 +199,9 @@ impl Observer<Journaled> for Progress<'_> {
         }
     }
 
-    fn at_rest(&mut self, explorer: &mut Explorer<Journaled>, statistics: &Statistics) {
+    fn at_rest(&mut self, explorer: &mut Explorer<Journaled>) {
         if let Some(saving) = &mut self.saving {
-            saving.look(explorer, statistics.steps, self.sharing);
+            saving.look(explorer, self.sharing);
         }
     }
 }

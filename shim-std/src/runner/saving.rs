@@ -110,7 +110,8 @@ impl Saving {
     }
 
     /// Saves the exploration, which is at rest, if that is due.
-    pub fn look(&mut self, explorer: &mut Explorer<Journaled>, steps: u64, sharing: &Sharing) {
+    pub fn look(&mut self, explorer: &mut Explorer<Journaled>, sharing: &Sharing) {
+        let steps = explorer.statistics().steps;
         if steps < self.look_at || self.error.is_some() {
             return;
         }
