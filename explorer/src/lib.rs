@@ -11,6 +11,7 @@
 //! | [`clock`], [`trace`] | the current execution, its happens-before order, its races |
 //! | [`driver`], [`strategy`] | the search |
 //! | `context`, `learned` | what context-sensitive strategies add to it |
+//! | [`shard`] | the program in parts, for several machines |
 //! | `unfolding` | the search through configurations of the unfolding |
 //! | [`statistics`] | what it counts |
 //! | [`keys`], [`random`] | hashing and chance that are the same in every process |
@@ -24,6 +25,7 @@ pub mod guard;
 pub mod keys;
 mod learned;
 pub mod random;
+pub mod shard;
 pub mod simplify;
 pub mod statistics;
 pub mod strategy;
@@ -39,6 +41,9 @@ pub use driver::{CannotResume, End, Explorer, Limits, Observer, Report, Snapshot
 pub use footprint::{Access, AccessKind, Awaits, Footprint, Location};
 pub use guard::{Condition, Effect, Guard, Variable};
 pub use random::SplitMix64;
+#[cfg(feature = "faults")]
+pub use shard::ShardFault;
+pub use shard::{Part, Shard, Sharded};
 pub use statistics::Statistics;
 pub use strategy::{Check, Context, Dpor, Order, Strategy};
 pub use system::{Checkpoint, Failure, Fingerprint, Outlook, Pending, Step, Stop, System, Transition, Values};

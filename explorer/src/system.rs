@@ -191,6 +191,15 @@ pub trait System {
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 
+    /// A number for the place in the program where the thread's pending operation stands. What numbers are equal must be the same in
+    /// every process that runs the program. An operation that has one is a scheduling point in any case: it did not become
+    /// one because of [`Stop::Refine`]. `None` if it is not known to be such, or the thread has ended.
+    ///
+    /// Only the operations that have one can be chosen to part the program ([`Sharded`](crate::Sharded)).
+    fn place(&self, _thread: ThreadId) -> Option<u64> {
+        None
+    }
+
     /// Whether the thread's pending operation is there to let others run: to switch away from it there is no preemption.
     fn gives_way(&self, _thread: ThreadId) -> bool {
         false

@@ -18,6 +18,7 @@ pub mod project;
 pub mod registry;
 pub mod report;
 pub mod rust_programs;
+pub mod shards;
 pub mod surface;
 pub mod tool;
 pub mod toy;

@@ -122,7 +122,7 @@ impl<S: Exact> Default for Found<S> {
 
 impl<S: Exact> Found<S> {
     /// Whether some execution fails.
-    fn fails(&self) -> bool {
+    pub(crate) fn fails(&self) -> bool {
         self.stopped || self.terminals.iter().any(S::fails)
     }
 }
@@ -583,7 +583,7 @@ fn judge<S: Exact>(strategy: Strategy, found: &Found<S>, exhaustive: &Found<S>) 
 }
 
 /// Runs the schedule of a reported failure.
-fn fails(system: &mut impl System, schedule: &[Transition]) -> bool {
+pub(crate) fn fails(system: &mut impl System, schedule: &[Transition]) -> bool {
     system.restart();
     for &transition in schedule {
         let possible = system

@@ -283,6 +283,11 @@ impl<S: System> Explorer<S> {
         &self.statistics
     }
 
+    /// The explored program, which outlives the exploration.
+    pub fn into_system(self) -> S {
+        self.system
+    }
+
     /// Explores until the tree is exhausted, a failure is found or a limit is reached.
     pub fn run(&mut self, observer: &mut dyn Observer<S>) -> Report {
         self.started = Instant::now();

@@ -203,6 +203,12 @@ impl Strategy {
         }
     }
 
+    /// Whether it explores a part of a program as it does a whole one ([`Sharded`](crate::Sharded)). Random walks are never
+    /// complete; and of a program in which dependency is transitive, a part may have one that is not.
+    pub fn can_be_sharded(self) -> bool {
+        !self.is_random() && !matches!(self, Strategy::Trans(_))
+    }
+
     /// The rules under a bound on preemptions, if there can be one.
     pub(crate) fn bounded_rules(self, bound: u32, conservative: bool) -> Option<Box<dyn Rules>> {
         let exhaustive = self == Strategy::Exhaustive;

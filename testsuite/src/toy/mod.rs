@@ -311,6 +311,15 @@ impl System for Toy {
         pending
     }
 
+    fn place(&self, thread: ThreadId) -> Option<u64> {
+        self.operations.get(thread.index())?.as_ref()?;
+        match self.instruction(thread) {
+            // Some are points only where the mutex is observed.
+            Instruction::Unlock(_) => None,
+            _ => Some(self.signature(thread)),
+        }
+    }
+
     fn finish(&mut self) -> Result<(), Failure> {
         let terminal = self.terminal();
         let kind = if terminal.blocked().next().is_some() {

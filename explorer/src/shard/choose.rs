@@ -1,0 +1,175 @@
+//! How a program is parted: the pairs of operations, chosen in random walks.
+
+#[cfg(feature = "faults")]
+use super::ShardFault;
+use super::{Mark, Order, Shard, Sharded};
+use crate::driver::{End, Explorer, Limits, Observer};
+use crate::guard::Variable;
+use crate::statistics::Statistics;
+use crate::strategy::Strategy;
+use crate::system::System;
+use crate::thread::ThreadId;
+use crate::trace::Trace;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// So many random walks are made for each pair.
+const WALKS: u64 = 32;
+/// A walk is cut after so many steps.
+const WALK: u32 = 10_000;
+/// So many operations of a walk are looked at.
+const LOOKED_AT: usize = 256;
+
+/// What there is to explore for a shard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// One part of those into which the program falls.
+    One {
+        /// The pairs of operations of which it has one order only; without any, it is the whole program.
+        pairs: usize,
+    },
+    /// Nothing: there are more shards than parts, and another one explores the part in question.
+    Elsewhere,
+}
+
+impl<S: System> Sharded<S> {
+    /// Narrows the system down to the part of this shard. If there are fewer parts than shards, `salt` decides who explores a part, and must be
+    /// the same for all of them.
+    ///
+    /// The program is run some times, until it has ended so often or has done what the system cannot model. That depends on nothing but the program and the shard, so that all who explore a part of the
+    /// program agree on what the parts are.
+    #[must_use]
+    pub fn narrow(mut self, shard: Shard, salt: u64) -> (Self, Part) {
+        let Shard { mut index, mut count } = shard;
+        while count > 1 {
+            // The larger half of the shards takes the order that is met more often.
+            let (most, least) = (count.div_ceil(2), count / 2);
+            let (narrowed, pair) = self.find_pair(most, least);
+            self = narrowed;
+            let mut marks = match pair {
+                Some(marks) => marks,
+                None if salt % u64::from(count) == u64::from(index) => break,
+                None => return (self, Part::Elsewhere),
+            };
+            let turned = index >= most;
+            if turned {
+                marks.reverse();
+                (index, count) = (index - most, least);
+            } else {
+                count = most;
+            }
+            #[cfg(feature = "faults")]
+            if turned && self.is_faulty(ShardFault::SameSide) {
+                marks.reverse();
+            }
+            // No system has a location with such a number: the highest ones, which are no addresses either.
+            let variable = Variable(u64::MAX - self.orders.len() as u64);
+            self.orders.push(Order {
+                marks,
+                seen: [0, 0],
+                variable,
+            });
+        }
+        let pairs = self.orders.len();
+        (self, Part::One { pairs })
+    }
+
+    /// The pair of operations that parts the system best, in the order that is met more often.
+    fn find_pair(mut self, most: u32, least: u32) -> (Self, Option<[Mark; 2]>) {
+        self.places = Some(Vec::new());
+        // Not for a limited time: how fast this machine is must not matter.
+        let limits = Limits {
+            executions: Some(WALKS),
+            depth: WALK,
+            ..Limits::default()
+        };
+        // A failure is left to those in whose part it is.
+        let mut explorer = Explorer::new(self, Strategy::Random { seed: 0 }, limits).keep_going(true);
+        let mut pairs = Pairs::default();
+        explorer.run(&mut pairs);
+        self = explorer.into_system();
+        self.places = None;
+        (self, pairs.best(most, least))
+    }
+}
+
+/// Pairs of dependent operations of different threads.
+#[derive(Default)]
+struct Pairs {
+    /// Where the pair is in the list.
+    known: BTreeMap<[Mark; 2], usize>,
+    /// In the order in which they were met, so that ties are broken in the same way everywhere.
+    met: Vec<Met>,
+}
+
+struct Met {
+    marks: [Mark; 2],
+    /// How often they came in this order, and in the other.
+    times: [u32; 2],
+}
+
+impl Pairs {
+    fn add(&mut self, first: Mark, second: Mark) {
+        let marks = [first, second];
+        let turned = [second, first];
+        if let Some(&at) = self.known.get(&turned) {
+            self.met[at].times[1] += 1;
+            return;
+        }
+        let at = *self.known.entry(marks).or_insert_with(|| {
+            self.met.push(Met { marks, times: [0, 0] });
+            self.met.len() - 1
+        });
+        self.met[at].times[0] += 1;
+    }
+
+    /// The pair whose orders are met as often as there are shards for each.
+    fn best(self, most: u32, least: u32) -> Option<[Mark; 2]> {
+        let both = self.met.into_iter().filter_map(|Met { mut marks, times }| {
+            let (often, seldom) = (times[0].max(times[1]), times[0].min(times[1]));
+            if times[0] < times[1] {
+                marks.reverse();
+            }
+            (seldom > 0).then_some(((often * least).min(seldom * most), marks))
+        });
+        // The first of equals.
+        let better = |best: (u32, [Mark; 2]), next: (u32, [Mark; 2])| if next.0 > best.0 { next } else { best };
+        both.reduce(better).map(|(_, marks)| marks)
+    }
+}
+
+impl<S: System> Observer<Sharded<S>> for Pairs {
+    fn execution(&mut self, system: &mut Sharded<S>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+        if !matches!(end, End::Complete | End::Failed(_)) {
+            return ControlFlow::Continue(());
+        }
+        let Some(places) = &system.places else {
+            unreachable!("places are noted while pairs are looked for")
+        };
+        let mut times: BTreeMap<(ThreadId, u64), u32> = BTreeMap::new();
+        let mut operations = Vec::new();
+        for (event, place) in trace.events().iter().zip(places) {
+            let thread = event.thread();
+            let Some(place) = *place else { continue };
+            let times = times.entry((thread, place)).or_default();
+            *times += 1;
+            let nth = *times;
+            operations.push((Mark { thread, place, nth }, &event.step().footprint));
+            if operations.len() == LOOKED_AT {
+                break;
+            }
+        }
+        for (at, (second, footprint)) in operations.iter().enumerate() {
+            for (first, earlier) in &operations[..at] {
+                if first.thread != second.thread && footprint.conflicts_with(earlier) {
+                    self.add(*first, *second);
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn refined(&mut self) {
+        *self = Pairs::default();
+    }
+}
