@@ -12,6 +12,7 @@ mod tests;
 use crate::build::Test;
 use crate::error::Error;
 use channel::Channel;
+use dpor_explorer::Shard;
 use dpor_protocol::{
     Config, Counts, EndReport, ExecutionReport, FailureReport, LabelReport, Limits, Message, Mode, OutputStream,
     PairReport, Save, Seed, SeedStep, SharedSchedule, SharingReport, Simplified, SiteReport, SourceLocation,
@@ -38,6 +39,8 @@ pub struct Order {
     pub executions: bool,
     /// Where to keep the exploration, if it is one that can be gone on with.
     pub save: Option<Save>,
+    /// The part that is to be explored; none for the whole.
+    pub shard: Option<Shard>,
     /// How long a step may take.
     pub stall: Duration,
 }
@@ -66,6 +69,8 @@ pub struct Outcome {
     pub sharing: Option<SharingReport>,
     /// Its executions, if they were asked for: the first ones, and the failing one.
     pub executions: Vec<ExecutionReport>,
+    /// The part that was explored; none for the whole.
+    pub shard: Option<Shard>,
     /// From start to end of the process.
     pub time: Duration,
     /// What the process has said that tells of the outcome, for [`recorded`].
@@ -111,6 +116,7 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     if order.executions && matches!(order.mode, Mode::Explore) {
         tell_failing(&mut outcome);
     }
+    outcome.shard = order.shard;
     outcome.time = started.elapsed();
     Ok(outcome)
 }
@@ -218,6 +224,7 @@ impl Process {
             exact_states: order.exact_states,
             executions: order.executions,
             save: order.save.clone(),
+            shard: order.shard.map(|shard| shard.to_string()),
             pipe: writer.number(),
             map: channel.map_number(),
         };
@@ -465,6 +472,7 @@ impl State {
                     simplified: None,
                     sharing: None,
                     executions: Vec::new(),
+                    shard: None,
                     time: Duration::ZERO,
                     record: String::new(),
                 });

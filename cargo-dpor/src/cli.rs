@@ -3,7 +3,7 @@
 use crate::config::{Jobs, Limit, Policy, RunSettings, Settings, Value};
 use crate::error::EXIT_CODES;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use dpor_explorer::Strategy;
+use dpor_explorer::{Shard, Strategy};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -74,6 +74,7 @@ fn after(examples: &str) -> String {
 \x20 cargo dpor test queue --test it\n      those of one file whose name contains `queue`\n\
 \x20 cargo dpor test --max-time 30s --incomplete ok\n      spend 30 seconds on each; what is not finished is no fault\n\
 \x20 cargo dpor test --strategy random --max-executions 1000 --seed 7\n      look at 1000 random schedules\n\
+\x20 cargo dpor test --shard 2/4\n      the second quarter of the work on each, for one of four machines\n\
 \x20 cargo dpor test --message-format github --junit target/junit.xml\n      in a workflow"))]
 pub struct TestArgs {
     #[command(flatten)]
@@ -81,6 +82,12 @@ pub struct TestArgs {
     /// Go on with the last run where it was interrupted, or gave up because a limit was reached
     #[arg(long, help_heading = "Exploration")]
     pub resume: bool,
+    /// Explore part K of N of every test; if all N are complete, the tests are
+    ///
+    /// For N machines that need not know of each other: they explore different executions of each test. All need the same
+    /// sources, toolchain, settings and flags.
+    #[arg(long, value_name = "K/N", help_heading = "Exploration")]
+    pub shard: Option<Shard>,
     #[command(flatten)]
     pub explore: ExploreArgs,
     #[command(flatten)]

@@ -47,6 +47,8 @@ pub fn vacuous(outcome: &Outcome) -> Option<String> {
     let once = counts.executions() == 1 && counts.checks == 0 && counts.races == 0;
     match threads {
         _ if outcome.verdict != Verdict::Complete => None,
+        // Others may have met what this one has not.
+        _ if outcome.shard.is_some() => None,
         0 | 1 => once.then(|| "one thread, and nothing to choose".into()),
         _ if !sharing.conflict => Some(format!("its {threads} threads never touch the same thing")),
         _ => once.then(|| format!("its {threads} threads take turns, so that there is one order only")),
@@ -102,6 +104,10 @@ mod tests {
         assert_eq!(vacuous(&outcome), None);
         (outcome.counts.pruned, outcome.counts.checks) = (0, 1);
         assert_eq!(vacuous(&outcome), None);
+        (outcome.counts.checks, outcome.shard) = (0, "1/2".parse().ok());
+        assert_eq!(vacuous(&outcome), None);
+        outcome.shard = None;
+        assert!(vacuous(&outcome).is_some());
         outcome.sharing = None;
         assert_eq!(vacuous(&outcome), None);
     }

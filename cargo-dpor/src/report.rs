@@ -37,6 +37,7 @@ use crate::child::Outcome;
 use crate::config::{Config, RunSettings, Settings};
 use crate::error::{Error, Exit};
 use crate::judgement::{Fault, vacuous, weak_orderings};
+use dpor_explorer::Shard;
 use dpor_protocol::{Counts, Verdict};
 use serde::Serialize;
 pub use source::SourceTree;
@@ -206,6 +207,8 @@ pub struct Summary {
     pub not_run: usize,
     /// Tests that were not asked for.
     pub left_out: usize,
+    /// The part of each test that was explored; none for the whole.
+    pub shard: Option<Shard>,
     pub time: Duration,
 }
 

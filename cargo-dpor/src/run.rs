@@ -109,11 +109,18 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         settings
             .judge()
             .map_err(|what| Error::Usage(format!("{}: {what}", test.name)))?;
+        let strategy = settings.strategy.value;
+        if args.shard.is_some() && !strategy.can_be_sharded() {
+            return Err(Error::Usage(format!(
+                "{}: `{strategy}` cannot explore a shard",
+                test.name
+            )));
+        }
     }
     let earlier = Earlier::of(&build.folder, &build.binaries)?;
     let plan: Vec<_> = plan
         .into_iter()
-        .map(|(test, settings)| Planned::new(test, settings, &earlier, args.resume))
+        .map(|(test, settings)| Planned::new(test, settings, &earlier, args))
         .collect();
     listeners.event(&Event::RunStarted {
         tests: &tests,
@@ -121,10 +128,11 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     });
     let mut summary = Summary {
         left_out: count - tests.len(),
+        shard: args.shard,
         ..Summary::default()
     };
     let started = Instant::now();
-    explore_all(&plan, &build, &run, &args.cargo, listeners, &mut summary)?;
+    explore_all(&plan, &build, &run, args, listeners, &mut summary)?;
     summary.not_run = tests.len() - summary.total();
     summary.time = started.elapsed();
     let exit = exit(summary.fault);
@@ -180,6 +188,7 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         exact_states: false,
         executions: false,
         save: None,
+        shard: None,
         stall: settings.stall.value,
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
@@ -364,6 +373,7 @@ fn order(settings: &Settings) -> Order {
         exact_states: settings.exact_states.value,
         executions: false,
         save: None,
+        shard: None,
         stall: settings.stall.value,
     }
 }
@@ -378,9 +388,13 @@ struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    fn new(test: &'a Test, settings: Settings, earlier: &Earlier, resume: bool) -> Planned<'a> {
-        let slot = earlier.slot(test, &order(&settings));
-        let left = if resume { slot.left() } else { Left::Nothing };
+    fn new(test: &'a Test, settings: Settings, earlier: &Earlier, args: &TestArgs) -> Planned<'a> {
+        let order = Order {
+            shard: args.shard,
+            ..order(&settings)
+        };
+        let slot = earlier.slot(test, &order);
+        let left = if args.resume { slot.left() } else { Left::Nothing };
         // What is not gone on with now is of no use to anyone: this run will be the one that was interrupted.
         if matches!(left, Left::Nothing | Left::Void(_)) {
             slot.clear();
@@ -417,7 +431,7 @@ fn explore_all(
     plan: &[Planned<'_>],
     build: &Build,
     run: &RunSettings,
-    args: &CargoArgs,
+    args: &TestArgs,
     reporter: &mut dyn Reporter,
     summary: &mut Summary,
 ) -> Result<(), Error> {
@@ -482,7 +496,7 @@ fn explore(
     index: usize,
     executions: bool,
     folder: &Path,
-    args: &CargoArgs,
+    args: &TestArgs,
     news: &Sender<News>,
 ) -> Result<TestResult, Error> {
     // The receiver lives until all senders are gone.
@@ -491,6 +505,7 @@ fn explore(
     let Planned { test, settings, .. } = planned;
     let order = Order {
         executions,
+        shard: args.shard,
         ..order(settings)
     };
     let outcome = outcome(planned, &order, &mut |counts| tell(News::Progress(index, counts)))?;
@@ -508,7 +523,7 @@ fn explore(
     seeds::keep(&mut outcome, folder)?;
     Ok(TestResult {
         fault,
-        again: outcome.seed.as_ref().map(|seed| again(seed, test, args)),
+        again: outcome.seed.as_ref().map(|seed| again(seed, test, &args.cargo)),
         outcome,
         replay: Some(replay),
     })

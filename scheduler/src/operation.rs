@@ -138,6 +138,22 @@ operation_kinds! {
     WithdrawRequest = "withdraw-request",
 }
 
+impl OperationKind {
+    /// Whether an operation of this kind is one scheduling point in every exploration. Others are only where it was found out that
+    /// they have to be, or are several if there are more waiters than were known.
+    pub(crate) fn is_always_point(self) -> bool {
+        use OperationKind::*;
+        let atomic = matches!(self, Load | Store | Swap | CompareExchange | Rmw);
+        let lock = matches!(self, Lock | TryLock | ReadLock | TryReadLock | WriteLock | TryWriteLock);
+        let wait = matches!(
+            self,
+            CondvarWait | CondvarWake | BarrierWait | BarrierWake | Park | Unpark
+        );
+        let channel = matches!(self, Send | TrySend | Recv | TryRecv | RecvTimeout);
+        atomic || lock || wait || channel
+    }
+}
+
 impl fmt::Display for OperationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -10,10 +10,12 @@ use crate::panic::PanicRecord;
 use crate::runtime::{self, Request, Runtime, of_model, on_model, on_model_in_place};
 use crate::spin::{Registers, Spin};
 use corosensei::{Coroutine, Yielder};
+use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
     Access, AccessKind, BitSet, Failure, Guard, Location, Pending, SplitMix64, Status, Stop, ThreadId, Values,
 };
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::panic::Location as Caller;
 use std::ptr;
 use std::time::Duration;
@@ -114,6 +116,18 @@ impl Record {
     pub fn signature(&self) -> u64 {
         let object = self.operation().object.0.wrapping_mul(SplitMix64::GAMMA) >> 56;
         self.site() | object << 56
+    }
+
+    /// The place in the source, and the kind, of a pending operation that is a scheduling point in every exploration. Made of
+    /// names and not of addresses, which are others where the same program is built elsewhere.
+    pub fn named_site(&self) -> Option<u64> {
+        let kind = self.operation().kind;
+        let mut hasher = KeyHasher::default();
+        (kind as u8).hash(&mut hasher);
+        if let Some(caller) = self.caller {
+            (caller.file(), caller.line(), caller.column()).hash(&mut hasher);
+        }
+        kind.is_always_point().then(|| hasher.finish())
     }
 
     /// What the thread can do now.

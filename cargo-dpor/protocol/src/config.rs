@@ -34,6 +34,9 @@ pub struct Config {
     /// Where the exploration is kept while it goes on, if it is to be.
     #[serde(default)]
     pub save: Option<Save>,
+    /// The part that is to be explored, such as `2/4`; none for the whole.
+    #[serde(default)]
+    pub shard: Option<String>,
     /// The inherited file descriptor that takes messages.
     pub pipe: i32,
     /// The inherited file descriptor of the file that holds the [`crate::SharedSchedule`].
@@ -161,6 +164,7 @@ mod tests {
                 identity: "x".into(),
                 resume: true,
             }),
+            shard: Some("2/4".into()),
             pipe: 5,
             map: 6,
         }

@@ -214,6 +214,7 @@ fn order(mode: Mode) -> Order {
         exact_states: false,
         executions: false,
         save: None,
+        shard: None,
         stall: Duration::from_millis(300),
     }
 }

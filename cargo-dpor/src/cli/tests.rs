@@ -44,6 +44,23 @@ fn diff_states_takes_a_test_and_a_number() {
 }
 
 #[test]
+fn shards_are_numbered_from_one() {
+    assert_eq!(test_args("cargo-dpor test --shard 2/4").shard, "2/4".parse().ok());
+    for (wrong, why) in [
+        ("0/4", "counted from 1"),
+        ("5/4", "no shard 5 of 4"),
+        ("2", "written K/N"),
+        ("1/0", "at least one"),
+        ("1/9999", "at most 4096"),
+    ] {
+        let error = cli(&format!("cargo-dpor test --shard {wrong}"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
 fn filters_and_flags_mix() {
     let args = test_args("cargo-dpor test one --exact -p a -p b two --max-time 5m --strategy random --seed 7 -j -1");
     assert_eq!(args.select.filters, ["one", "two"]);
@@ -162,7 +179,7 @@ fn leaks_are_looked_for_on_demand() {
 
 /// For each command, a line with all of its flags, none of them as it would be anyway.
 const ALL_FLAGS: [&str; 6] = [
-    "test f --exact --include-ignored --ignored --skip s --resume --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
+    "test f --exact --include-ignored --ignored --skip s --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
      --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 \
      --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml",
     "replay dpor1-A --stall 5s --message-format json --config-file c.toml",

@@ -50,6 +50,7 @@ struct Entry {
     test: String,
     file: String,
     verdict: String,
+    shard: Option<String>,
     text: String,
     executions: u64,
 }
@@ -59,6 +60,8 @@ struct Entry {
 struct Page<'a> {
     test: String,
     verdict: String,
+    /// Of which part that is the verdict.
+    shard: Option<String>,
     reason: Option<&'a str>,
     notes: Vec<String>,
     /// The command that shows the failure again.
@@ -152,6 +155,7 @@ impl Html {
             test: page.test,
             file,
             verdict: page.verdict,
+            shard: page.shard,
             executions: result.outcome.counts.complete,
         });
         Ok(())
@@ -216,6 +220,7 @@ fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'
     Page {
         test: test.display_name(),
         verdict: outcome.verdict.to_string(),
+        shard: outcome.shard.map(|shard| shard.to_string()),
         reason: outcome.reason.as_deref(),
         notes: notes.chain(weak.map(|weak| sequential(weak, usize::MAX))).collect(),
         again: result.again.as_deref(),

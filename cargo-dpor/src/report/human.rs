@@ -138,7 +138,7 @@ impl<W: Write> Human<W> {
         };
         let mut line = format!(
             "{} {:<width$}  {:>7} {executions:<10}  {:>5} blocked  {pruned:<12}  {:>8} steps",
-            verdict(outcome.verdict),
+            verdict(outcome),
             test.display_name(),
             counts.complete,
             counts.blocked,
@@ -215,7 +215,13 @@ impl<W: Write> Human<W> {
         if summary.left_out > 0 {
             parts.push(format!("{} left out", summary.left_out));
         }
-        let text = format!("summary: {} in {}\n", parts.join(", "), time(summary.time));
+        let shard = summary
+            .shard
+            .map_or_else(String::new, |shard| format!(" of shard {shard}"));
+        let mut text = format!("summary{shard}: {} in {}\n", parts.join(", "), time(summary.time));
+        if summary.shard.is_some() && summary.complete > 0 {
+            text.push_str("a test is complete if all shards say so\n");
+        }
         let text = match (summary.fault, summary.incomplete) {
             (Some(Fault::Failed), _) => text.red().to_string(),
             (None, 0) => text.green().to_string(),
@@ -384,9 +390,13 @@ fn share(counts: &Counts) -> Option<String> {
 }
 
 /// The verdict, coloured, right-aligned.
-fn verdict(verdict: Verdict) -> String {
-    let text = format!("{verdict:>12}");
-    match verdict {
+fn verdict(outcome: &Outcome) -> String {
+    let text = match (outcome.verdict, outcome.shard) {
+        // Of the part, and not of the test.
+        (verdict @ Verdict::Complete, Some(shard)) => format!("{:>12}", format!("{verdict} {shard}")),
+        (verdict, _) => format!("{verdict:>12}"),
+    };
+    match outcome.verdict {
         Verdict::Complete => text.green().bold().to_string(),
         Verdict::Failed => text.red().bold().to_string(),
         Verdict::Incomplete => text.yellow().bold().to_string(),

@@ -137,6 +137,8 @@ fn names(tests: &[Test]) -> Vec<Name<'_>> {
 #[derive(Serialize)]
 struct Finished<'a> {
     verdict: String,
+    /// Of which part that is the verdict.
+    shard: Option<String>,
     reason: Option<&'a str>,
     note: Option<&'a str>,
     location: Option<&'a SourceLocation>,
@@ -212,6 +214,7 @@ impl<'a> Finished<'a> {
         });
         Finished {
             verdict: outcome.verdict.to_string(),
+            shard: outcome.shard.map(|shard| shard.to_string()),
             reason: outcome.reason.as_deref(),
             note: outcome.note.as_deref(),
             location: outcome.account.location.as_ref(),
@@ -254,6 +257,7 @@ struct Totals {
     fault: Option<&'static str>,
     not_run: usize,
     left_out: usize,
+    shard: Option<String>,
     seconds: f64,
 }
 
@@ -269,6 +273,7 @@ impl From<&Summary> for Totals {
             fault: summary.fault.map(Fault::name),
             not_run: summary.not_run,
             left_out: summary.left_out,
+            shard: summary.shard.map(|shard| shard.to_string()),
             seconds: summary.time.as_secs_f64(),
         }
     }

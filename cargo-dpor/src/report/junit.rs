@@ -105,6 +105,9 @@ impl<W: Write> Junit<W> {
         ] {
             case.add_property((name, count.to_string().as_str()));
         }
+        if let Some(shard) = outcome.shard {
+            case.add_property(("shard", shard.to_string().as_str()));
+        }
         if let Some(reason) = vacuous(outcome) {
             case.add_property(("vacuous", reason.as_str()));
         }

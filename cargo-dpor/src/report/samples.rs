@@ -53,6 +53,7 @@ pub fn outcome(verdict: Verdict) -> Outcome {
         sharing: None,
         executions: vec![],
         record: String::new(),
+        shard: None,
         time: Duration::from_millis(70),
     }
 }
@@ -228,6 +229,7 @@ pub fn run(reporter: &mut dyn Reporter, failed: Outcome) {
         fault: Some(Fault::Failed),
         not_run: 1,
         left_out: 7,
+        shard: None,
         time: Duration::from_millis(2345),
     };
     reporter.event(&Event::RunFinished {

@@ -74,7 +74,9 @@ impl Earlier {
     /// What is left of the exploration of a test under this order.
     pub fn slot(&self, test: &Test, order: &Order) -> Slot {
         let id = test.id();
-        let name = format!("{:016x}", xxh3_64(id.as_bytes()));
+        // Each shard has its own, so that several can be explored in one folder.
+        let name = order.shard.map_or_else(|| id.clone(), |shard| format!("{id} {shard}"));
+        let name = format!("{:016x}", xxh3_64(name.as_bytes()));
         let digest = self.digests.get(&test.binary.path).copied().unwrap_or_default();
         Slot {
             identity: format!(

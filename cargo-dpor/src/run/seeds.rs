@@ -53,6 +53,7 @@ mod tests {
                 sharing: None,
                 executions: vec![],
                 record: String::new(),
+                shard: None,
                 seed: Some(seed.clone()),
                 account: Account::default(),
                 pair: None,

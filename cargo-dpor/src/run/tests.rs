@@ -58,6 +58,7 @@ fn exit_codes_of_replays() {
         sharing: None,
         executions: vec![],
         record: String::new(),
+        shard: None,
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
@@ -90,6 +91,7 @@ fn exit_codes_of_diff_states() {
         sharing: None,
         executions: vec![],
         record: String::new(),
+        shard: None,
         time: Duration::ZERO,
     };
     for (verdict, compared, equal, found, exit) in [

@@ -402,6 +402,11 @@ impl System for Program {
         Self::runtime().threads[thread.index()].look_ahead()
     }
 
+    fn place(&self, thread: ThreadId) -> Option<u64> {
+        let record = Self::runtime().threads.get(thread.index());
+        record.filter(|record| record.alive)?.named_site()
+    }
+
     fn gives_way(&self, thread: ThreadId) -> bool {
         let record = Self::runtime().threads.get(thread.index());
         let kind = record

@@ -2,18 +2,19 @@
 
 use super::body::Body;
 use super::describe::{self, Objects, Panics};
-use super::journal::Journaled;
+use super::journal::{Explored, Journaled};
 use super::record::Record;
 use super::saving::Saving;
 use super::sharing::Sharing;
 use super::simplify::{self, Task};
 use super::{bound_note, coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::{
-    End, Explorer, Limits, Observer, Report, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Verdict,
+    End, Explorer, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Status, Step, Stop, Strategy, System,
+    ThreadId, Trace, Verdict,
 };
 use dpor_protocol::{
     Config, Counts, FailureReport, Message, Mode, OutputStream, Phase, Seed, SeedStep, SharedSchedule, SourceLocation,
-    StepReport, ThreadReport,
+    StepReport, ThreadReport, test_hash,
 };
 use dpor_scheduler::{Crash, OperationKind, Options, Program, program};
 use std::fs::File;
@@ -159,10 +160,10 @@ struct Progress<'a> {
     executions: u32,
 }
 
-impl Observer<Journaled> for Progress<'_> {
+impl Observer<Explored> for Progress<'_> {
     fn execution(
         &mut self,
-        system: &mut Journaled,
+        system: &mut Explored,
         end: &End,
         trace: &Trace,
         statistics: &Statistics,
@@ -199,7 +200,7 @@ impl Observer<Journaled> for Progress<'_> {
         }
     }
 
-    fn at_rest(&mut self, explorer: &mut Explorer<Journaled>) {
+    fn at_rest(&mut self, explorer: &mut Explorer<Explored>) {
         if let Some(saving) = &mut self.saving {
             saving.look(explorer, self.sharing);
         }
@@ -211,6 +212,18 @@ pub(super) fn incomplete(reason: String) -> Message {
         verdict: dpor_protocol::Verdict::Incomplete,
         reason: Some(reason),
         note: None,
+        counts: Counts::default(),
+        failure: None,
+        seed: None,
+    }
+}
+
+/// The result for a shard for which nothing is left of a test.
+fn nothing_to_explore() -> Message {
+    Message::Finished {
+        verdict: dpor_protocol::Verdict::Complete,
+        reason: None,
+        note: Some("there is nothing to explore for this shard: the test has fewer parts than there are shards".into()),
         counts: Counts::default(),
         failure: None,
         seed: None,
@@ -249,23 +262,38 @@ fn explorer(
     config: &Config,
     map: &'static SharedSchedule,
     body: Body,
-) -> Result<(Explorer<Journaled>, Strategy, Options), String> {
+) -> Result<(Explorer<Explored>, Part, Strategy, Options), String> {
     let strategy = strategy(config)?;
+    let shard = config.shard.as_deref().map(str::parse::<Shard>).transpose()?;
+    if shard.is_some() && !strategy.can_be_sharded() {
+        return Err(format!("`{strategy}` cannot explore a shard"));
+    }
     let options = options(config);
     let mut program = Program::new(options, move || body.run()).map_err(|error| error.to_string())?;
     program.compare_states(needs_states(strategy) && config.limits.preemptions.is_none());
     program.exact_states(config.exact_states);
     program.find_leaks(config.leaks);
-    let explorer = Explorer::new(Journaled::new(program, map), strategy, limits(config))
+    let whole = Sharded::whole(Journaled::new(program, map));
+    let (system, part) = match shard {
+        Some(shard) => whole.narrow(shard, test_hash(&config.test).into()),
+        None => (whole, Part::One { pairs: 0 }),
+    };
+    let explorer = Explorer::new(system, strategy, limits(config))
         .verify_states(config.exact_states)
         .resumable(config.save.is_some());
-    Ok((explorer, strategy, options))
+    Ok((explorer, part, strategy, options))
 }
 
 fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
-    let (mut explorer, strategy, options) = match explorer(config, map, body) {
+    let (mut explorer, part, strategy, options) = match explorer(config, map, body) {
         Ok(explorer) => explorer,
         Err(error) => return incomplete(error),
+    };
+    let sharded = config.shard.is_some();
+    let note = match part {
+        Part::Elsewhere => return nothing_to_explore(),
+        Part::One { pairs: 0 } if sharded => Some("no other shard has anything to explore of this test".to_owned()),
+        Part::One { .. } => None,
     };
     let now = Instant::now();
     let mut sharing = Sharing::default();
@@ -299,14 +327,18 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
     let counts = counts(&report.statistics, system.threads().len(), report.statistics.time);
     parent.send(&Message::Sharing(sharing.report(&system.program)));
     let labels = system.program.labels();
-    let note = coverage::both(
-        out_of_sight(&system.program, strategy),
-        coverage::note(&labels, &report.verdict),
-    );
-    let note = coverage::both(bound_note(&report), note);
+    let note = coverage::both(note, out_of_sight(&system.program, strategy));
+    // What is said of all executions cannot be said of those of a shard.
+    let (note, shortfall) = match sharded {
+        true => (coverage::both(note, coverage::shard_note(&labels)), None),
+        false => {
+            let note = coverage::both(note, coverage::note(&labels, &report.verdict));
+            let shortfall = coverage::shortfall(&labels, &report.verdict);
+            (coverage::both(bound_note(&report), note), shortfall)
+        }
+    };
     let note = coverage::both(note, resumed.map(went_on));
     let note = coverage::both(note, saving.and_then(|saving| saving.note()));
-    let shortfall = coverage::shortfall(&labels, &report.verdict);
     if !labels.is_empty() {
         let labels = labels.into_iter().map(describe::label).collect();
         parent.send(&Message::Labels { labels });
@@ -354,7 +386,7 @@ fn went_on(executions: u64) -> String {
 
 /// Looks for a pair of orders that lead to different states, and tells where these differ.
 fn diff_states(config: &Config, number: u64, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
-    let (explorer, strategy, options) = match explorer(config, map, body) {
+    let (explorer, _, strategy, options) = match explorer(config, map, body) {
         Ok(explorer) => explorer,
         Err(error) => return incomplete(error),
     };

@@ -60,6 +60,12 @@ pub(crate) fn note(labels: &[Label], verdict: &Verdict) -> Option<String> {
     some.then(|| format!("required labels that were not reached so far: {}", names.join(", ")))
 }
 
+/// What is to be said of labels that a shard has not reached: one of the others may.
+pub(crate) fn shard_note(labels: &[Label]) -> Option<String> {
+    let names: Vec<String> = missing(labels).map(|(label, _)| format!("{:?}", label.name)).collect();
+    (!names.is_empty()).then(|| format!("required labels that another shard has to reach: {}", names.join(", ")))
+}
+
 /// Both notes, if there are any.
 pub(crate) fn both(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {

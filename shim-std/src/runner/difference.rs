@@ -1,7 +1,7 @@
 //! Two orders of the same steps that lead to different states, and where these differ: what `cargo dpor diff-states` shows.
 
 use super::describe::{self, Objects};
-use super::journal::Journaled;
+use super::journal::{Explored, Journaled};
 use dpor_explorer::{End, Observer, Statistics, Step, System, Trace, Transition};
 use dpor_protocol::{DifferenceReport, PairReport, StepReport};
 use dpor_scheduler::{Difference, StateImage};
@@ -31,8 +31,8 @@ impl Pairs {
     }
 }
 
-impl Observer<Journaled> for Pairs {
-    fn execution(&mut self, _: &mut Journaled, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Explored> for Pairs {
+    fn execution(&mut self, _: &mut Explored, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

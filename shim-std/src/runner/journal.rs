@@ -1,7 +1,7 @@
 //! Keeps the schedule of the current execution where it outlives the process.
 
 use dpor_explorer::{
-    Checkpoint, Failure, Fingerprint, Outlook, Pending, Status, Step, Stop, System, ThreadId, Transition,
+    Checkpoint, Failure, Fingerprint, Outlook, Pending, Sharded, Status, Step, Stop, System, ThreadId, Transition,
 };
 use dpor_protocol::{Creation, Phase, SharedSchedule};
 use dpor_scheduler::{Learnt, OperationKind, Program};
@@ -15,6 +15,9 @@ pub(crate) struct Journaled {
     /// How many refinements are on record.
     refinements: usize,
 }
+
+/// What is explored: a part of such a program, or all of it.
+pub(crate) type Explored = Sharded<Journaled>;
 
 impl Journaled {
     pub fn new(program: Program, map: &'static SharedSchedule) -> Journaled {
@@ -97,6 +100,10 @@ impl System for Journaled {
 
     fn pending(&self, thread: ThreadId) -> Pending {
         self.program.pending(thread)
+    }
+
+    fn place(&self, thread: ThreadId) -> Option<u64> {
+        self.program.place(thread)
     }
 
     fn gives_way(&self, thread: ThreadId) -> bool {

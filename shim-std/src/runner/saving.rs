@@ -4,7 +4,7 @@
 //! anew each time, beside the old one, which it then replaces. Keys of explored states are many, and only ever added: they have
 //! a file of their own, to which the new ones are appended.
 
-use super::journal::Journaled;
+use super::journal::Explored;
 use super::sharing::Sharing;
 use dpor_explorer::Explorer;
 use dpor_explorer::keys::KeyHasher;
@@ -76,7 +76,7 @@ impl Saving {
     ///
     /// # Errors
     /// Why that is not possible.
-    pub fn resume(&mut self, explorer: &mut Explorer<Journaled>, sharing: &mut Sharing) -> Result<u64, String> {
+    pub fn resume(&mut self, explorer: &mut Explorer<Explored>, sharing: &mut Sharing) -> Result<u64, String> {
         let damaged = || "what was saved of it is damaged".to_owned();
         let unreadable = |error: io::Error| format!("what was saved of it cannot be read: {error}");
         let bytes = fs::read(&self.save.file).map_err(unreadable)?;
@@ -110,7 +110,7 @@ impl Saving {
     }
 
     /// Saves the exploration, which is at rest, if that is due.
-    pub fn look(&mut self, explorer: &mut Explorer<Journaled>, sharing: &Sharing) {
+    pub fn look(&mut self, explorer: &mut Explorer<Explored>, sharing: &Sharing) {
         let steps = explorer.statistics().steps;
         if steps < self.look_at || self.error.is_some() {
             return;
@@ -122,7 +122,7 @@ impl Saving {
     }
 
     /// Saves the exploration, if it is at rest.
-    pub fn save(&mut self, explorer: &mut Explorer<Journaled>, sharing: &Sharing) {
+    pub fn save(&mut self, explorer: &mut Explorer<Explored>, sharing: &Sharing) {
         let started = Instant::now();
         if let Err(error) = self.write(explorer, sharing) {
             self.error = Some(error);
@@ -137,7 +137,7 @@ impl Saving {
         Some(format!("it could not be saved for --resume, to {file}: {error}"))
     }
 
-    fn write(&mut self, explorer: &mut Explorer<Journaled>, sharing: &Sharing) -> io::Result<()> {
+    fn write(&mut self, explorer: &mut Explorer<Explored>, sharing: &Sharing) -> io::Result<()> {
         let Some(snapshot) = explorer.save() else {
             return Ok(());
         };

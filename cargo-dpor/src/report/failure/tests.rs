@@ -82,6 +82,7 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
         sharing: None,
         executions: vec![],
         record: String::new(),
+        shard: None,
         time: Duration::from_millis(1500),
     }
 }

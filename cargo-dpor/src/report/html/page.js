@@ -24,9 +24,10 @@ function head() {
   const simple = data.simplified && make("p", { class: "faint" },
     `${plural(data.simplified.preemptions, "preemption")}, ${plural(data.simplified.switches, "switch", "switches")}, ${plural(data.simplified.steps, "step")}` +
     (data.simplified.proven ? ": no schedule that fails like this is simpler" : ""));
-  document.title = `${data.test}: ${data.verdict}`;
+  const verdict = [data.verdict, data.shard].filter(Boolean).join(" ");
+  document.title = `${data.test}: ${verdict}`;
   get("head").append(
-    make("h1", {}, make("span", { class: `verdict ${data.verdict}` }, data.verdict), " ", data.test),
+    make("h1", {}, make("span", { class: `verdict ${data.verdict}` }, verdict), " ", data.test),
     data.failure ? make("p", { class: "message" }, make("b", { class: "failed" }, `${data.failure.kind}: `), data.failure.message) : "",
     ...[data.reason, ...data.notes].filter(Boolean).map(text => make("p", { class: "message faint" }, text)),
     simple || "", again || "");

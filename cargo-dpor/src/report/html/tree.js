@@ -153,7 +153,7 @@ function executionTree() {
     const ones = from === 1 ? `the first ones${fails ? ", and the one that fails" : ""}` : fails && told === 1 ? "the one that fails" : `some from number ${from} on`;
     const ran = data.verdict === "complete" ? "" : " that were run";
     const some = told < all ? `${told} of the ${all} executions${ran}: ${ones}. The rest is not on record.` : told === 1 ? `One execution${ran && " that was run"}.` : `All ${all} executions${ran}.`;
-    const rest = told === all && data.verdict === "complete" ? "Other orders of the steps come to nothing else: they differ in the order of independent steps only, or lead to states that are reached here. " : "";
+    const rest = told === all && data.verdict === "complete" && !data.shard ? "Other orders of the steps come to nothing else: they differ in the order of independent steps only, or lead to states that are reached here. " : "";
     const used = Object.keys(kinds).filter(kind => nodes[0].counts[kind]);
     get("tree").append(
       make("p", { class: "faint", id: "tree-note" }, `${some} Each row is a branch: the steps up to where executions part again. ${rest}`,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::child::Account;
 use crate::report::samples::{self, failed, finish, incomplete, outcome, test};
+use dpor_explorer::Shard;
 
 fn run(amount: Amount) -> String {
     let mut reporter = Human::new(Vec::new(), amount);
@@ -37,6 +38,29 @@ fn a_quiet_run() {
 #[test]
 fn a_verbose_run() {
     insta::assert_snapshot!(run(Amount::Verbose));
+}
+
+#[test]
+fn a_shard_claims_no_more_than_its_part() {
+    let part = |verdict, number: u32| Outcome {
+        shard: Shard::new(number, 4),
+        ..outcome(verdict)
+    };
+    let mut reporter = Human::new(Vec::new(), Amount::Usual);
+    finish(&mut reporter, &test("tests::a"), part(Verdict::Complete, 2));
+    finish(&mut reporter, &test("tests::b"), part(Verdict::Incomplete, 2));
+    let summary = Summary {
+        complete: 1,
+        incomplete: 1,
+        threaded: 2,
+        shard: Shard::new(2, 4),
+        ..Summary::default()
+    };
+    reporter.event(&Event::RunFinished {
+        summary: &summary,
+        exit: crate::error::Exit::Incomplete,
+    });
+    insta::assert_snapshot!(text(reporter));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::runner::body::Body;
 use crate::sync::{Arc, Mutex};
 use crate::thread;
-use dpor_explorer::{Context, Explorer, Limits, Strategy, ThreadId, Verdict};
+use dpor_explorer::{Context, Explorer, Limits, Sharded, Strategy, ThreadId, Verdict};
 use dpor_protocol::SharedSchedule;
 use dpor_scheduler::{Options, Program};
 use std::alloc::{Layout, alloc_zeroed};
@@ -21,8 +21,8 @@ fn pair(number: u64, test: fn()) -> (u64, Option<PairReport>, Verdict) {
     let body = Body::new("test".to_owned(), None, test);
     let mut program = Program::new(Options::default(), move || body.run()).unwrap();
     program.compare_states(true);
-    let journaled = Journaled::new(program, shared());
-    let mut explorer = Explorer::new(journaled, Strategy::Context(Context::CDPOR1), Limits::default()).keep_going(true);
+    let whole = Sharded::whole(Journaled::new(program, shared()));
+    let mut explorer = Explorer::new(whole, Strategy::Context(Context::CDPOR1), Limits::default()).keep_going(true);
     let mut pairs = Pairs::up_to(number);
     let verdict = explorer.run(&mut pairs).verdict;
     let report = pairs
