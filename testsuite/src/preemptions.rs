@@ -2,10 +2,11 @@
 
 use crate::enumerate::enumerate;
 use crate::mazurkiewicz::canonical_form;
+use crate::shards::unsharded;
 use crate::toy::{Program, Terminal, Toy};
 use dpor_explorer::{
-    Checkpoint, End, Explorer, Failure, Fault, Fingerprint, Limits, Observer, Outlook, Pending, Report, SplitMix64,
-    Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Transition, Verdict,
+    Checkpoint, End, Explorer, Failure, Fault, Fingerprint, Limits, Observer, Outlook, Part, Pending, Report, Shard,
+    Sharded, SplitMix64, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Transition, Verdict,
 };
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -62,6 +63,10 @@ impl System for Counting {
 
     fn pending(&self, thread: ThreadId) -> Pending {
         self.toy.pending(thread)
+    }
+
+    fn place(&self, thread: ThreadId) -> Option<u64> {
+        self.toy.place(thread)
     }
 
     fn gives_way(&self, thread: ThreadId) -> bool {
@@ -150,6 +155,31 @@ impl Observer<Counting> for Collector {
     }
 }
 
+impl Observer<Sharded<Counting>> for Collector {
+    fn execution(
+        &mut self,
+        system: &mut Sharded<Counting>,
+        end: &End,
+        trace: &Trace,
+        _: &Statistics,
+    ) -> ControlFlow<()> {
+        if matches!(end, End::Complete | End::Failed(_)) {
+            let steps = trace
+                .events()
+                .iter()
+                .map(|event| (event.transition(), unsharded(event.step())));
+            let steps: Vec<_> = steps.collect();
+            self.0
+                .add(system, steps.iter().map(|(transition, step)| (*transition, step)));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn refined(&mut self) {
+        self.0 = Found::default();
+    }
+}
+
 /// What the comparison of one program has covered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
@@ -212,6 +242,78 @@ pub fn compare(
         }
     }
     unreachable!("there is a bound under which nothing is left out")
+}
+
+/// Compares what the shards of a program find under each bound with an enumeration; `None` if that has more than `limit` executions.
+/// Otherwise the greatest bound that was needed.
+///
+/// # Errors
+/// What is wrong.
+pub fn compare_shards(
+    program: &Program,
+    yields: u64,
+    strategy: Strategy,
+    count: u32,
+    limit: u64,
+) -> Result<Option<u32>, String> {
+    let mut system = Counting::new(program.clone(), yields);
+    let visit = |found: &mut Found, system: &mut Counting, steps: &[(Transition, Step)]| {
+        found.add(system, steps.iter().map(|(transition, step)| (*transition, step)));
+    };
+    let Ok((_, all)) = enumerate(&mut system, limit, Found::default, visit) else {
+        return Ok(None);
+    };
+    for bound in 0..=all.most + 1 {
+        let wrong = |what: String| {
+            Err(format!(
+                "{strategy}, {count} shards, at most {bound} preemptions: {what}"
+            ))
+        };
+        let (mut together, mut complete) = (Found::default(), true);
+        for shard in (1..=count).filter_map(|number| Shard::new(number, count)) {
+            let (system, part) = Sharded::whole(system.clone()).narrow(shard, 0);
+            if part == Part::Elsewhere {
+                continue;
+            }
+            let limits = Limits {
+                preemptions: Some(bound),
+                depth: 120,
+                ..Limits::default()
+            };
+            let mut collector = Collector(Found::default());
+            let report = Explorer::new(system, strategy, limits)
+                .keep_going(true)
+                .run(&mut collector);
+            let fails = collector.0.failing.is_some();
+            match report.verdict {
+                Verdict::Failed { .. } if !fails => return wrong("a failure is invented".into()),
+                Verdict::Complete if fails => return wrong("a failure is not told".into()),
+                _ => {}
+            }
+            complete &= report.preemptions < Some(bound) || report.verdict == Verdict::Complete;
+            together.terminals.extend(collector.0.terminals);
+            together.traces.extend(collector.0.traces);
+            together.failing = together.failing.or(collector.0.failing);
+        }
+        // Who waits for its pair is not preempted, so that the shards may find more than the whole has under the bound.
+        let bound = if complete { u32::MAX } else { bound };
+        if all.failing.is_some_and(|least| least <= bound) && together.failing.is_none() {
+            return wrong("all failures are missed".into());
+        }
+        if all.stopped {
+            continue;
+        }
+        if let Some(missed) = within(&all.terminals, bound).find(|end| !together.terminals.contains_key(end)) {
+            return wrong(format!("a terminal state is missed: {missed}"));
+        }
+        if within(&all.traces, bound).any(|trace| !together.traces.contains_key(trace)) {
+            return wrong("a class of executions is missed".into());
+        }
+        if together.traces.keys().any(|trace| !all.traces.contains_key(trace)) {
+            return wrong("a class of executions is invented".into());
+        }
+    }
+    Ok(Some(all.most))
 }
 
 fn explore(system: Counting, bound: u32, strategy: Strategy, fault: Option<Fault>) -> (Report, Found) {

@@ -37,7 +37,7 @@ struct Union {
 struct Collector(Union);
 
 /// The step as the program makes it: without what it has to do with pairs.
-fn unsharded(step: &Step) -> Step {
+pub(crate) fn unsharded(step: &Step) -> Step {
     let own = step
         .footprint
         .accesses()

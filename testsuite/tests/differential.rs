@@ -4,8 +4,9 @@
 //! after how many failures to stop (3). A hundred thousand:
 //! `DPOR_FUZZ_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test differential -- --nocapture`.
 
+use dpor_explorer::{Context, Strategy as Exploration};
 use dpor_testsuite::rust_programs::{
-    Agreement, Channel, Line, Op, Program, Under, check, enumerate, minimise, polling_programs, programs,
+    Agreement, Channel, Line, Op, Program, Under, check, check_shards, enumerate, minimise, polling_programs, programs,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -77,6 +78,42 @@ fn every_outcome_and_no_other() {
 #[test]
 fn every_outcome_of_loops_under_locks() {
     compare(polling_programs(), setting("DPOR_FUZZ_PROGRAMS", 2000) / 8);
+}
+
+/// Each shard learns for itself which releases have to be scheduling points, and which loops wait.
+#[test]
+fn every_outcome_of_shards() {
+    let _alone = alone();
+    let cases = setting("DPOR_FUZZ_PROGRAMS", 2000) / 20;
+    let mut bytes = [1; 32];
+    bytes[..8].copy_from_slice(&setting("DPOR_FUZZ_SEED", 1979).to_le_bytes());
+    let config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let (all, polling) = (programs(), polling_programs());
+    let (mut compared, mut executions, mut parts) = (0, 0, 0);
+    for number in 0..cases {
+        let program = match number % 3 {
+            2 => polling.new_tree(&mut runner).map(|tree| tree.current()),
+            _ => all.new_tree(&mut runner).map(|tree| tree.current()),
+        };
+        let program = program.expect("nothing is rejected");
+        let strategy = [Exploration::Source, Exploration::Context(Context::default())][number as usize / 3 % 2];
+        let count = [2, 4][number as usize / 6 % 2];
+        match check_shards(&program, strategy, count, number.is_multiple_of(8)) {
+            Ok(Some(done)) => {
+                compared += 1;
+                executions += done.0;
+                parts += done.1;
+            }
+            Ok(None) => {}
+            Err(wrong) => panic!("program {number}, {count} shards\n{program}{wrong}"),
+        }
+    }
+    println!("{compared} of {cases} programs are small enough: {parts} parts with {executions} executions");
+    assert!(compared * 2 > cases, "most programs are compared");
 }
 
 fn compare(generator: impl Strategy<Value = Program>, cases: u64) {

@@ -4,7 +4,7 @@
 
 use dpor_explorer::{Context, Explorer, Fault, Limits, Strategy as Exploration, Verdict};
 use dpor_testsuite::oracle::minimise;
-use dpor_testsuite::preemptions::{Counting, Covered, compare, first_failure};
+use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
 use dpor_testsuite::programs;
 use dpor_testsuite::toy::{Program, generate};
 use proptest::prop_oneof;
@@ -82,6 +82,32 @@ fn bounded_search_agrees_with_brute_force() {
         needed[2..].iter().sum::<u64>() > 0,
         "some programs need more than one preemption"
     );
+}
+
+#[test]
+fn shards_agree_with_brute_force_under_each_bound() {
+    let programs = std::env::var("DPOR_ORACLE_PROGRAMS").map_or(800, |n| n.parse().expect("a number"));
+    let mut runner = TestRunner::deterministic();
+    let (mut compared, mut most) = (0, 0);
+    for number in 0..programs {
+        let (program, yields) = generated()
+            .new_tree(&mut runner)
+            .expect("programs can always be generated")
+            .current();
+        let yields = [0, 0, 3][yields as usize];
+        let strategy = [Exploration::Source, Exploration::Exhaustive][usize::from(number % 8 == 7)];
+        let count = [2, 3, 5][number % 3];
+        match compare_shards(&program, yields, strategy, count, LIMIT / 2) {
+            Ok(Some(needed)) => {
+                compared += 1;
+                most = most.max(needed);
+            }
+            Ok(None) => {}
+            Err(wrong) => panic!("program {number}, yields {yields}\n{program}{wrong}"),
+        }
+    }
+    println!("{compared} of {programs} programs are small enough; at most {most} preemptions");
+    assert!(compared * 2 > programs, "most programs are compared");
 }
 
 #[test]

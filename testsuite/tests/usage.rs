@@ -412,3 +412,119 @@ fn github_finds_what_failed_where_it_is() {
         "people read the log as well: {run:?}"
     );
 }
+
+/// Tests that can be parted, one that cannot, and one that fails in some of its executions.
+const PARTED: &str = r#"
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::Mutex;
+use std::thread;
+
+#[test]
+fn alone() {}
+
+#[test]
+fn pushes() {
+    let order = Mutex::new(Vec::new());
+    let order = &order;
+    thread::scope(|scope| {
+        for id in 0..3 {
+            scope.spawn(move || order.lock().unwrap().push(id));
+        }
+    });
+    assert_eq!(order.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn tries() {
+    let (lock, taken) = (Mutex::new(0), AtomicUsize::new(0));
+    let (lock, taken) = (&lock, &taken);
+    thread::scope(|scope| {
+        scope.spawn(move || *lock.lock().unwrap() += 1);
+        for _ in 0..2 {
+            scope.spawn(move || taken.fetch_add(usize::from(lock.try_lock().is_ok()), SeqCst));
+        }
+    });
+    assert!(taken.load(SeqCst) <= 2);
+}
+
+#[test]
+fn waits() {
+    let (flag, number) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (flag, number) = (&flag, &number);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while flag.load(SeqCst) < 2 {
+                thread::yield_now();
+            }
+            number.load(SeqCst)
+        });
+        for _ in 0..2 {
+            scope.spawn(move || {
+                number.fetch_add(1, SeqCst);
+                flag.fetch_add(1, SeqCst);
+            });
+        }
+    });
+}
+
+#[test]
+fn loses() {
+    let number = AtomicUsize::new(0);
+    let number = &number;
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(move || number.store(number.load(SeqCst) + 1, SeqCst));
+        }
+    });
+    assert_eq!(number.load(SeqCst), 2);
+}
+"#;
+
+#[test]
+fn shards_prove_together_what_one_run_proves() {
+    let project = Project::new("parted", PARTED);
+    project.refuses(&["test", "--shard", "4/3"], USAGE, &["there is no shard 4 of 3"]);
+    project.refuses(&["test", "--shard", "third"], USAGE, &["a shard is written K/N"]);
+    let random = ["test", "--shard", "1/3", "--strategy", "random"];
+    project.refuses(&random, USAGE, &["`random` cannot explore a shard"]);
+    for strategy in ["context", "source", "unfolding"] {
+        let arguments = ["test", "--strategy", strategy, "--message-format", "json"];
+        let whole = project.run(&arguments).ends(FAILED).events("test-finished");
+        let parts = ["1/3", "2/3", "3/3"].map(|shard| {
+            let run = project.run(&[&arguments[..], &["--shard", shard]].concat());
+            assert_eq!(run.events("run-finished")[0]["shard"], shard);
+            let tests = run.events("test-finished");
+            assert!(tests.iter().all(|test| test["shard"] == shard));
+            tests
+        });
+        for (at, test) in whole.iter().enumerate() {
+            let name = test["test"]["name"].as_str().expect("tests have names");
+            let parts: Vec<&Value> = parts.iter().map(|tests| &tests[at]).collect();
+            assert!(parts.iter().all(|part| part["test"] == test["test"]));
+            let count = |test: &Value| test["counts"]["complete"].as_u64().expect("a number");
+            let (all, each): (u64, Vec<u64>) = (count(test), parts.iter().map(|part| count(part)).collect());
+            println!("{strategy} {name}: {all} executions as a whole, {each:?} in parts");
+            match name {
+                "loses" => {
+                    let seeds = parts.iter().filter_map(|part| part["seed"].as_str());
+                    let replays = seeds.map(|seed| project.run(&["replay", seed]).ends(FAILED));
+                    assert!(replays.count() > 0, "{parts:?}");
+                }
+                // Somebody explores it, and the others have nothing to explore.
+                "alone" => assert_eq!((each.iter().sum::<u64>(), each.iter().max()), (1, Some(&1))),
+                _ => {
+                    assert!(parts.iter().all(|part| part["verdict"] == "complete"), "{parts:?}");
+                    assert!(
+                        each.iter().filter(|&&count| count > 0).count() > 1,
+                        "{name} can be parted"
+                    );
+                    let classes = strategy != "context";
+                    assert!(!classes || each.iter().sum::<u64>() >= all, "{name}: {each:?}");
+                }
+            }
+        }
+    }
+    let part = project.run(&["test", "--shard", "2/3", "pushes"]).ends(COMPLETE);
+    assert!(part.stdout.contains("complete 2/3 made"), "{part:?}");
+    assert!(part.stdout.contains("summary of shard 2/3: 1 test"), "{part:?}");
+}

@@ -1,7 +1,7 @@
 //! Compares the explorer's outcomes of a program with all that there are.
 
-use super::{Found, Line, Op, Outcome, Program, THREADS, Under, enumerate, explore};
-use dpor_explorer::{Context, Strategy, Verdict};
+use super::{Found, Line, Op, Outcome, Program, THREADS, Under, enumerate, explore, explore_part};
+use dpor_explorer::{Context, Shard, Strategy, Verdict};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -104,6 +104,48 @@ fn judge(found: Found, program: &Program, all: &BTreeSet<Outcome>, strategy: Str
 /// Whether the exploration came to an end within its limit.
 fn ended(found: &Found) -> bool {
     found.error.is_some() || found.statistics.executions() < found.limit
+}
+
+/// Explores the parts of a program, each as on a machine of its own, and compares the outcomes of all with brute force. The number of
+/// executions, and of shards with something to explore; `None` if the program is too large, or has no end.
+///
+/// # Errors
+/// The mismatch.
+pub fn check_shards(
+    program: &Program,
+    strategy: Strategy,
+    count: u32,
+    replay: bool,
+) -> Result<Option<(u64, u64)>, Mismatch> {
+    let Ok(all) = enumerate(program, STATES) else {
+        return Ok(None);
+    };
+    let mut together: Option<Found> = None;
+    let mut parts = 0;
+    for number in 1..=count {
+        let Some(mut found) = explore_part(program, strategy, 4000, replay, Shard::new(number, count)) else {
+            continue;
+        };
+        if !ended(&found) {
+            return Ok(None);
+        }
+        parts += 1;
+        if let Some(others) = together {
+            found.outcomes.extend(others.outcomes);
+            found.statistics.complete += others.statistics.complete;
+            found.statistics.cut += others.statistics.cut;
+            found.error = others.error.or(found.error);
+            if found.verdict == Verdict::Complete {
+                found.verdict = others.verdict;
+            }
+        }
+        together = Some(found);
+    }
+    let Some(together) = together else {
+        unreachable!("somebody explores something")
+    };
+    let executions = together.statistics.complete;
+    Ok(judge(together, program, &all, strategy)?.map(|()| (executions, parts)))
 }
 
 /// Explores a program and compares the outcomes with brute force: `source`, and `exhaustive` if that takes at most

@@ -3,7 +3,10 @@
 use super::interpret::{Shared, run_main};
 use super::outcome::{Finals, Outcome, Seen};
 use super::{LINES, Program, THREADS};
-use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Step, Strategy, System, Trace, Transition, Verdict};
+use dpor_explorer::{
+    End, Explorer, Limits, Observer, Part, Shard, Sharded, Statistics, Step, Strategy, System, Trace, Transition,
+    Verdict,
+};
 use dpor_scheduler::{Options, Program as Model};
 use shim_std::thread;
 use std::cell::Cell;
@@ -81,8 +84,8 @@ impl Found {
     }
 }
 
-impl Observer<Model> for Collector {
-    fn execution(&mut self, _: &mut Model, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Sharded<Model>> for Collector {
+    fn execution(&mut self, _: &mut Sharded<Model>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         let stuck = match end {
             End::Blocked | End::Pruned => return ControlFlow::Continue(()),
             End::Complete => false,
@@ -110,6 +113,17 @@ impl Observer<Model> for Collector {
 /// # Panics
 /// If this process cannot hold a model.
 pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: bool) -> Found {
+    explore_part(program, strategy, executions, replay, None).unwrap_or_else(|| unreachable!("it is the whole"))
+}
+
+/// As [`explore`], but only the part of a shard, if that is what is wanted; `None` if there is nothing to explore for the shard.
+pub fn explore_part(
+    program: &Program,
+    strategy: Strategy,
+    executions: u64,
+    replay: bool,
+    shard: Option<Shard>,
+) -> Option<Found> {
     thread_local! {
         static RECORDER: &'static Cell<Option<&'static Recorder>> = Box::leak(Box::default());
     }
@@ -151,6 +165,13 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
         depth: 1000,
         ..Limits::default()
     };
+    let (model, part) = match shard {
+        Some(shard) => Sharded::whole(model).narrow(shard, 0),
+        None => (Sharded::whole(model), Part::One { pairs: 0 }),
+    };
+    if part == Part::Elsewhere {
+        return None;
+    }
     let mut explorer = Explorer::new(model, strategy, limits)
         .keep_going(true)
         .verify_states(replay);
@@ -175,13 +196,13 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
             }
         });
     }
-    Found {
+    Some(Found {
         outcomes,
         verdict: report.verdict,
         statistics: report.statistics,
         limit: executions,
         error,
-    }
+    })
 }
 
 fn last_outcome(recorder: &Cell<Option<&'static Recorder>>, threads: usize, stuck: bool) -> Outcome {

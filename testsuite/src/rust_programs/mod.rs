@@ -19,8 +19,8 @@ mod outcome;
 mod print;
 mod reference;
 
-pub use compare::{Agreement, Mismatch, check, minimise};
-pub use explore::{Found, explore};
+pub use compare::{Agreement, Mismatch, check, check_shards, minimise};
+pub use explore::{Found, explore, explore_part};
 pub use generate::{polling_programs, programs};
 pub use outcome::{Finals, Outcome, Seen};
 pub use reference::{TooLarge, enumerate};
