@@ -16,7 +16,9 @@ use std::ops::ControlFlow;
 /// So many random walks are made for each pair.
 const WALKS: u64 = 32;
 /// A walk is cut after so many steps.
-const WALK: u32 = 10_000;
+const LONGEST: u32 = 10_000;
+/// No walk begins after so many steps of all.
+const STEPS: u64 = 100_000;
 /// So many operations of a walk are looked at.
 const LOOKED_AT: usize = 256;
 
@@ -80,7 +82,8 @@ impl<S: System> Sharded<S> {
         // Not for a limited time: how fast this machine is must not matter.
         let limits = Limits {
             executions: Some(WALKS),
-            depth: WALK,
+            steps: Some(STEPS),
+            depth: LONGEST,
             ..Limits::default()
         };
         // A failure is left to those in whose part it is.
