@@ -194,3 +194,34 @@ fn what_is_damaged_is_explored_from_the_start() {
         );
     }
 }
+
+#[test]
+fn a_shard_goes_on_as_itself() {
+    let project = Project::new("shards", TESTS);
+    let shard = [
+        "one_that_fails",
+        "--shard",
+        "2/2",
+        "--strategy",
+        "source",
+        "--max-executions",
+    ];
+    let run = |limit: &str, more: &[&str]| json(&project, &[&shard[..], &[limit], more].concat());
+    let whole = run("1000000", &[]);
+    run("2000", &[]).ends(3);
+    // That of another shard is another one.
+    let other = json(
+        &project,
+        &["one_that_fails", "--shard", "1/2", "--max-executions", "10", "--resume"],
+    )
+    .ends(3);
+    assert_eq!(other.events("run-started")[0]["resumed"]["interrupted"], 0);
+    let resumed = run("1000000", &["--resume"]);
+    assert_eq!(resumed.code, whole.code);
+    let [whole, resumed] = [whole, resumed].map(|run| run.events("test-finished").remove(0));
+    assert_eq!(went_on_after(&resumed), Some(2000));
+    for same in ["verdict", "seed"] {
+        assert_eq!(resumed[same], whole[same]);
+    }
+    assert_eq!(executions(&resumed), executions(&whole));
+}
