@@ -9,16 +9,18 @@
 //! Every execution of the program, up to its end, is one of a part: if `b` happens and `a` does not happen before it, of the second;
 //! otherwise of the first. (If neither happens it is one of both.) Whether `a` has happened depends on nothing but what its
 //! thread has done, so that equivalent executions belong to the same part. And a part is a system as any other:
-//! the wait is a semaphore, a variable that `a` writes and `b` reads, with the [`Effect`] and the [`Guard`] that tell the explorer of it. So a search
-//! that runs each class of executions of any system runs each of the part, and the classes are those of the program, or
-//! finer. Nothing needs to be known of `a` and `b` for that, neither that they are dependent nor that they happen at all; it
+//! the wait is a semaphore, a variable that `a` writes and `b` reads, with the [`Effect`] and the [`Guard`] that tell the
+//! explorer of it. So a search that runs each class of executions of any system runs each of the part, and the classes are
+//! those of the program, or finer. Nothing needs to be known of `a` and `b` for that, neither that they are dependent nor that they happen at all; it
 //! only decides how much work is saved. Parts are parted again in the same way, with other pairs.
 //!
 //! All parts of the whole must be made with the same pairs. Pairs are looked for in some random walks, which are the same in every
 //! process; machines choose the same pairs as long as they have taken the same sides of all earlier ones. A part may learn
 //! that it needs more scheduling points than another ([`Stop::Refine`]), so operations are told by [`System::place`], and not by
 //! how many steps their threads have made. That suffices: what each part proves is that no execution of the program in which
-//! the pairs come in its order fails, with as many scheduling points as it takes.
+//! the pairs come in its order fails, with as many scheduling points as it takes. Likewise with loops that wait: take the
+//! executions in which no thread goes round once more than it has to, whatever part has noticed the loop. They end in all the
+//! ways in which the program can end, each is one of a part, and none of them is held back there.
 //!
 //! # Ends that are none
 //!
@@ -29,7 +31,8 @@
 //!
 //! # Limits
 //!
-//! A thread that waits for its pair cannot be preempted. Under a bound on preemptions, a part so has all executions of its
+//! A thread that waits for its pair does not count as one that could run, in the judgement of very long executions.
+//! It cannot be preempted. Under a bound on preemptions, a part so has all executions of its
 //! side that the program has under that bound, and some more. An order that is not possible makes for a part in which little or
 //! nothing happens, and a pair that happens in few executions for work that is done twice.
 
