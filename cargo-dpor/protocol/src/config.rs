@@ -104,6 +104,10 @@ impl Config {
     /// # Errors
     /// A sentence that says what is wrong.
     pub fn inherited() -> Option<Result<Config, String>> {
+        // RON keeps what it finds out about types on the heap, and statics point there. States contain statics, and should be the same
+        // whatever the orders are.
+        let first = "(executions:None,steps:None,seconds:None,depth:1)";
+        ron::from_str::<Limits>(first).expect("limits have this form");
         let number = std::env::var(crate::ENV).ok()?;
         let text = std::fs::read_to_string(format!("/proc/self/fd/{number}"));
         Some(match text {

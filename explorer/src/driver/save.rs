@@ -182,6 +182,10 @@ impl<S: System> Explorer<S> {
                 return Err(CannotResume::Diverged(at + 1));
             }
             self.trace.commit(step.transition);
+            let known = self.states.get(at + 1).and_then(|state| state.fingerprint);
+            if known.is_some() && self.system.fingerprint() != known {
+                return Err(CannotResume::Diverged(at + 1));
+            }
         }
         Ok(())
     }

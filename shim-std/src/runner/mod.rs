@@ -431,7 +431,10 @@ pub fn run_test<T: Termination + 'static>(
         return test();
     }
     let body = Body::new(name.rsplit("::").next().unwrap_or(name).to_owned(), should_panic, test);
-    if let Some(config) = Config::inherited() {
+    // On a thread that allocates elsewhere. Where this one's allocations lie would otherwise depend on how long the orders are, and states can
+    // hold pointers to them.
+    let config = std::thread::spawn(Config::inherited).join();
+    if let Some(config) = config.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
         child::serve(config, name, place, body);
     }
     match (Model {
