@@ -80,6 +80,7 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades, metadat
         .arg(&folder)
         .args(args.selection())
         .args(args.network())
+        .args(["--config", &flags::of_dependencies(args)])
         .args(["--color", args.color.name()]);
     if let Some(jobs) = &args.jobs {
         command.args(["--jobs", jobs]);

@@ -11,6 +11,7 @@ mod tests;
 
 use crate::build::Test;
 use crate::error::Error;
+use crate::values::Values;
 use channel::Channel;
 use dpor_explorer::Shard;
 use dpor_protocol::{
@@ -97,7 +98,10 @@ pub struct Account {
 pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Result<Outcome, Error> {
     let started = Instant::now();
     let mut process = Process::start(test, order)?;
-    let mut state = State::default();
+    let mut state = State {
+        values: Values::of(&test.binary.path),
+        ..State::default()
+    };
     let end = process.follow(order, &mut state, progress)?;
     if let (Some(why), Some(save)) = (state.cannot_resume.take(), &order.save) {
         let save = Some(Save {
@@ -184,6 +188,7 @@ enum End {
 
 #[derive(Default)]
 struct State {
+    values: Values,
     started: bool,
     counts: Counts,
     account: Account,
@@ -421,7 +426,8 @@ impl State {
         outcome.record = self.record;
     }
 
-    fn take(&mut self, message: Message, progress: &mut dyn FnMut(Counts)) {
+    fn take(&mut self, mut message: Message, progress: &mut dyn FnMut(Counts)) {
+        self.values.tell(&mut message);
         match message {
             Message::Started { location, .. } => {
                 self.started = true;

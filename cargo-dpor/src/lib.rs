@@ -6,6 +6,7 @@
 //! | `toolchain`, `facades`, `build` | compiling: the facades, then the user's tests against them |
 //! | `child` | one test in a process of its own |
 //! | `report` | what is shown |
+//! | `values` | words for values of the user's types |
 //! | `run` | the commands |
 //! | `config` | configuration files and settings |
 //! | `judgement` | what is to be thought of a result |
@@ -24,6 +25,7 @@ mod judgement;
 mod report;
 mod run;
 mod toolchain;
+mod values;
 
 use cli::Color;
 use error::Exit;

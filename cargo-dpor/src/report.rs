@@ -6,6 +6,7 @@ macro_rules! put {
     ($out:expr, $($text:tt)*) => { writeln!($out, $($text)*).expect("a String takes anything") };
 }
 
+mod change;
 mod failure;
 mod fold;
 mod github;

@@ -35,6 +35,7 @@ mod word;
 
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
 pub use learnt::Learnt;
+pub use memory::glimpse::{Glimpse, glimpse};
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
 pub use options::Options;
 pub use ordering::{Orderings, WeakOrderings};

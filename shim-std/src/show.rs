@@ -1,32 +1,65 @@
 //! Values of the explored program, in words for a report.
 //!
 //! What is in a lock or a channel has any type, and need not be `Debug`; and a `Debug` of the program's own would run its code in
-//! the middle of a step. So these are the types of numbers, texts and simple collections of them, whose `Debug` is std's.
+//! the middle of a step. So there are words for numbers, texts and simple collections of them, whose `Debug` is std's. Of others
+//! the bytes are told, which `cargo dpor` makes words of by means of the debug information.
 
-use dpor_scheduler::{Location, value_if};
+use dpor_protocol::{MemoryBytes, ValueBytes};
+use dpor_scheduler::{Glimpse, Location, glimpse, value_if};
 use std::any::type_name;
 use std::collections::VecDeque;
 
 /// At most so many characters are shown.
 const SHOWN: usize = 60;
 
-/// Tells of the value of an object, if its type is one of those that can be shown and the execution is being traced.
+/// Tells of the value of an object, if it can be shown and the execution is being traced.
 pub(crate) fn tell_value<T: ?Sized>(object: Location, data: &T) {
     value_if(object, || show(data));
 }
 
-/// The value in words, if its type is one of those that can be shown.
+/// The value in words, or its bytes for who can make words of them. Only in a traced execution.
 pub(crate) fn show<T: ?Sized>(value: &T) -> Option<String> {
     let start = std::ptr::from_ref(value).cast::<()>();
-    // SAFETY: a value of the type that the name is of.
-    unsafe { show_named(type_name::<T>(), size_of_val(value), start) }
+    let sized = size_of::<&T>() == size_of::<usize>();
+    // SAFETY: a value of the type that the function is made for.
+    unsafe { show_any(named::<T>, size_of_val(value), sized, start) }
 }
 
-/// Not generic, as it is long.
+/// The name of a type. Of each type for which this function is made, debug information tells everything, at the function's address.
+#[inline(never)]
+fn named<T: ?Sized>() -> &'static str {
+    type_name::<T>()
+}
+
+/// Not generic, so that there is little of it for each type.
 ///
 /// # Safety
-/// At `start` is a value of this size, of the type that has this name.
-unsafe fn show_named(name: &str, size: usize, start: *const ()) -> Option<String> {
+/// At `start` is a value of this size, of the type that `named` is made for.
+unsafe fn show_any(named: fn() -> &'static str, size: usize, sized: bool, start: *const ()) -> Option<String> {
+    // SAFETY: the caller's promise.
+    unsafe { in_words(named(), size, start).or_else(|| in_bytes(named, size, start).filter(|_| sized)) }
+}
+
+/// # Safety
+/// As for [`show_any`].
+unsafe fn in_bytes(named: fn() -> &'static str, size: usize, start: *const ()) -> Option<String> {
+    let piece = |(address, bytes)| MemoryBytes {
+        address: address as u64,
+        bytes,
+    };
+    // SAFETY: the caller's promise.
+    let Glimpse { bias, value, memory } = unsafe { glimpse(start, size) }?;
+    let bytes = ValueBytes {
+        function: (named as usize).wrapping_sub(bias) as u64,
+        value: piece(value),
+        memory: memory.into_iter().map(piece).collect(),
+    };
+    Some(bytes.to_text())
+}
+
+/// # Safety
+/// As for [`show_any`].
+unsafe fn in_words(name: &str, size: usize, start: *const ()) -> Option<String> {
     macro_rules! known {
         ($($T:ty),*) => {
             $(
@@ -87,11 +120,19 @@ mod tests {
     }
 
     #[test]
-    fn others_are_not() {
+    fn of_others_there_are_bytes() {
         struct Own(#[expect(dead_code, reason = "never read")] u32);
-        assert_eq!(show(&Own(1)), None);
-        assert_eq!(show(&()), None);
-        assert_eq!(show(&Box::new(1u32)), None);
+        let bytes = |text: Option<String>| ValueBytes::of_text(&text?);
+        let own = bytes(show(&Own(1))).unwrap();
+        // SAFETY: a value of this size.
+        let bias = unsafe { glimpse((&raw const own).cast(), 0) }.unwrap().bias;
+        assert_eq!(
+            own.function as usize + bias,
+            named::<Own> as fn() -> &'static str as usize
+        );
+        assert_eq!(own.value.bytes, 1u32.to_ne_bytes());
+        assert_ne!(bytes(show(&Box::new(1u32))).unwrap().function, own.function);
         assert_eq!(show::<[u32]>(&[1, 2]), None);
+        assert_eq!(show(&[0u8; 4096]), None);
     }
 }

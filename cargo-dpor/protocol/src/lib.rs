@@ -10,12 +10,14 @@
 //! seen by every crate that is compiled against them. Those of `serde_json`, such as `PartialEq<Value> for i16`, break code
 //! that leaves an integer's type to inference.
 
+mod bytes;
 mod config;
 mod execution;
 mod message;
 mod schedule;
 mod seed;
 
+pub use bytes::{MemoryBytes, ValueBytes};
 pub use config::{Config, Limits, Mode, Save};
 pub use execution::{EndReport, ExecutionReport, SiteReport, Taken};
 pub use message::{

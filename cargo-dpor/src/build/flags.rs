@@ -79,7 +79,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// Settings of the profile that is used, as environment variables. Without a wish of the user tests are optimised (at
 /// level 0, dead stack slots make equal states look different), with all checks on. The symbol table
-/// is needed in any case.
+/// is needed in any case, and debug information for what reports say of values.
 pub fn profile(args: &CargoArgs) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut set = |profile: &str, settings: &[(&str, &str)]| {
@@ -90,7 +90,7 @@ pub fn profile(args: &CargoArgs) -> Vec<(String, String)> {
                 .map(|(key, value)| (format!("CARGO_PROFILE_{profile}_{key}"), value.to_string())),
         );
     };
-    let symbols = [("DEBUG", "line-tables-only"), ("STRIP", "none")];
+    let symbols = [("DEBUG", "full"), ("STRIP", "none")];
     match (&args.profile, args.release) {
         (Some(name), _) => set(name, &symbols),
         (None, true) => set("release", &symbols),
@@ -109,6 +109,17 @@ pub fn profile(args: &CargoArgs) -> Vec<(String, String)> {
         }
     }
     out
+}
+
+/// More settings of the profile that is used, for which there are no variables: of crates that are not the user's own, functions and
+/// lines are enough. What the user's crates make of generic types of theirs is told with the user's crates.
+pub fn of_dependencies(args: &CargoArgs) -> String {
+    let profile = match (&args.profile, args.release) {
+        (Some(name), _) => name,
+        (None, true) => "release",
+        (None, false) => "dev",
+    };
+    format!("profile.{profile}.package.\"*\".debug=\"line-tables-only\"")
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use owo_colors::OwoColorize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The widest column, unless all columns fit as they are.
+/// The widest column, unless all columns fit as they are, or the text of the source lines has room enough.
 const WIDEST: usize = 34;
-/// The least room for the text of the source lines.
+/// The least room for the text of the source lines, and what is enough of it for columns to be wider.
 const SOURCE: usize = 20;
+const ENOUGH: usize = 32;
 /// With more threads than that, columns are not easier to read than a list.
 const THREADS: usize = 6;
 
@@ -48,9 +49,13 @@ impl<'a> Table<'a> {
             let columns: usize = threads.iter().map(|&thread| natural(thread).min(most) + 3).sum();
             width.checked_sub(4 + number + columns + 2 + place + 2)
         };
-        let most = [usize::MAX, WIDEST]
-            .into_iter()
-            .find(|&most| room(most).is_some_and(|room| room >= SOURCE))?;
+        let fits = |most: usize, source: usize| room(most).is_some_and(|room| room >= source);
+        let wider = (WIDEST + 1..width).rev().find(|&most| fits(most, ENOUGH));
+        let narrow = || fits(WIDEST, SOURCE).then_some(WIDEST);
+        let most = Some(usize::MAX)
+            .filter(|&most| fits(most, SOURCE))
+            .or(wider)
+            .or_else(narrow)?;
         let columns = threads
             .iter()
             .map(|&thread| (thread, title(thread), natural(thread).min(most)));

@@ -1,5 +1,6 @@
 //! What a step does, in a few words.
 
+use crate::report::change::change;
 use crate::report::steps::Names;
 use dpor_protocol::StepReport;
 use std::collections::HashMap;
@@ -86,7 +87,7 @@ impl<'a> Words<'a> {
     /// `: 0 → 1`, if the step has changed the object's value.
     fn change(&self, step: &StepReport, object: &str) -> Option<String> {
         let value = step.values.iter().find(|value| value.object == object)?;
-        (value.before != value.after).then(|| format!(": {} → {}", value.before, value.after))
+        (value.before != value.after).then(|| format!(": {}", change(&value.before, &value.after)))
     }
 
     fn action(&self, step: &StepReport) -> String {
@@ -144,6 +145,15 @@ impl<'a> Words<'a> {
             "recv" | "try-recv" | "recv-timeout" => match detail.split_once(": ") {
                 Some((_, message)) => format!("recv ← {message}"),
                 None => and(format!("recv from {name}")),
+            },
+            "once-begin" | "once-end" | "once-wait" | "once-query" => {
+                and(format!("{} {name}{}", step.operation, self.value(step, &step.object)))
+            }
+            // Which message it is, and whether it has met its counterpart.
+            "async-send" | "async-receive" => match detail.split_once(": ") {
+                Some((_, message)) if step.operation == "async-send" => format!("{name} ← {message}"),
+                Some((_, message)) => format!("receive ← {message}"),
+                None => and(format!("{} {name}", step.operation)),
             },
             // A thread that is joined has a name; all those of a scope are waited for by one step.
             "join" if step.object.starts_with("thread#") => "end of the scope".to_owned(),
@@ -291,6 +301,9 @@ mod tests {
                 step(5, 0, "notify-all", "c#1", "0 waiting"),
                 step(6, 0, "join", "t1", ""),
                 step(7, 0, "join", "thread#1", ""),
+                step(8, 0, "async-send", "inbox#1", "number 1: [1, 2], pending"),
+                step(9, 0, "async-receive", "inbox#1", "number 1: [1, 2], done"),
+                step(10, 0, "async-receive", "inbox#1", "number 2, pending"),
             ]),
             [
                 "jobs ← 7",
@@ -300,7 +313,10 @@ mod tests {
                 "woken on c (step 4)",
                 "notify c: nobody waits",
                 "join t1",
-                "end of the scope"
+                "end of the scope",
+                "inbox ← [1, 2], pending",
+                "receive ← [1, 2], done",
+                "async-receive inbox: number 2, pending"
             ]
         );
     }

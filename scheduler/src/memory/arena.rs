@@ -351,6 +351,30 @@ pub(crate) unsafe fn used_ranges() -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// The live block that holds an address in the area of arenas. One that starts far before the address is not found.
+pub(crate) fn live_block(address: usize) -> Option<Range<usize>> {
+    const FAR: usize = 4096;
+    let thread = region::arena_thread(address);
+    if thread >= region::MAX_THREADS {
+        return None;
+    }
+    let start = region::arena_slot(thread).0;
+    // SAFETY: as in `free`; whoever has such an address asks while a model runs.
+    let cursor = unsafe { (*region::record(thread)).cursor };
+    let highest = address & !(HEADER - 1);
+    let lowest = highest.saturating_sub(FAR).max(start + HEADER);
+    let mut blocks = (lowest..=highest).rev().step_by(HEADER).filter(|&block| block < cursor);
+    blocks
+        .find_map(|block| {
+            // SAFETY: 16 bytes in the used part of the arena, aligned.
+            let Header { size, magic } = unsafe { header(block).read() };
+            let end = block.checked_add(size).filter(|&end| end <= cursor);
+            // What is freed ends the search as well: the address is in it, or in no block.
+            matches!(magic, LIVE | FREED).then_some((magic, block..end?))
+        })
+        .and_then(|(magic, block)| (magic == LIVE && block.contains(&address)).then_some(block))
+}
+
 /// A block, seen in a copy of its arena.
 pub(crate) struct Block {
     /// Where its header starts.

@@ -234,3 +234,33 @@ fn blocks_are_found_in_a_copy() {
     assert_eq!(found, expected);
     in_checker(|| drop(expected));
 }
+
+#[test]
+fn a_live_block_is_found_by_any_address_in_it() {
+    let _model = Model::enter();
+    let blocks = on_thread(1, || {
+        let live = Box::into_raw(Box::new([0u64; 9]));
+        let freed = Box::new([0u64; 9]);
+        (live as usize, &raw const *freed as usize)
+    });
+    let (live, freed) = blocks;
+    for address in [live, live + 1, live + 71] {
+        assert_eq!(live_block(address), Some(live..live + 72));
+    }
+    for address in [
+        live - 1,
+        live + 72,
+        freed,
+        freed + 8,
+        freed + 4096,
+        region::arena_slot(0).0,
+        RECORDS_END,
+    ] {
+        assert_eq!(live_block(address), None, "{address:#x}");
+    }
+    // SAFETY: nothing of the arenas is used any more.
+    unsafe { reset() };
+}
+
+/// The last address in the area of arenas.
+const RECORDS_END: usize = region::arena_slot(region::MAX_THREADS - 1).1 - 1;

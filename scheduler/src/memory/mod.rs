@@ -15,6 +15,7 @@
 
 pub(crate) mod arena;
 pub(crate) mod executable;
+pub(crate) mod glimpse;
 pub(crate) mod hash;
 pub(crate) mod region;
 pub(crate) mod stacks;

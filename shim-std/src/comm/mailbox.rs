@@ -9,6 +9,7 @@
 
 use super::list::{List, Node};
 use super::{Part, Sealed};
+use crate::show::show;
 use dpor_scheduler::{
     AccessKind, Location, Operation, OperationKind, Word, access, access_of, location, note, perform, sub_location,
 };
@@ -136,7 +137,7 @@ impl<T> Mailbox<T> {
     #[track_caller]
     pub fn send(&self, message: T) -> Sending<'_> {
         let node = Node::alloc(message);
-        let index = self.add(OperationKind::AsyncSend, &self.sent, |queues| queues.send(node));
+        let index = self.add(OperationKind::AsyncSend, &self.sent, |queues| (queues.send(node), node));
         Sending {
             part: self.part(index, &self.received),
             lifetime: PhantomData,
@@ -150,7 +151,9 @@ impl<T> Mailbox<T> {
             message: ptr::null_mut(),
         });
         let index = self.add(OperationKind::AsyncReceive, &self.received, |queues| {
-            queues.receive(slot)
+            let met = queues.receive(slot);
+            // SAFETY: the slot is in a list, or in the one of those that have met their send.
+            (met, unsafe { (*slot).value.message })
         });
         Receiving {
             part: self.part(index, &self.sent),
@@ -160,9 +163,10 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Counts a communication of one side and lets it meet its counterpart; gives its number.
+    /// Counts a communication of one side and lets it meet its counterpart; gives its number. `meet` says whether it has met it, and
+    /// which message it is about, if there is one.
     #[track_caller]
-    fn add(&self, kind: OperationKind, count: &Word, meet: impl FnOnce(&mut Queues<T>) -> bool) -> i64 {
+    fn add(&self, kind: OperationKind, count: &Word, meet: impl FnOnce(&mut Queues<T>) -> (bool, *mut Node<T>)) -> i64 {
         let end = location(count);
         // Others may go first, and then it gets to another place than the next.
         let accesses = [
@@ -175,8 +179,15 @@ impl<T> Mailbox<T> {
             access(end, AccessKind::Write);
             access(self.place(index), AccessKind::Update);
             // SAFETY: inside of an operation.
-            let met = meet(unsafe { &mut *self.queues.get() });
-            note(|| format!("number {index}, {}", if met { "done" } else { "pending" }));
+            let (met, message) = meet(unsafe { &mut *self.queues.get() });
+            note(|| {
+                let state = if met { "done" } else { "pending" };
+                // SAFETY: null, or a message that was not taken out yet.
+                match unsafe { message.as_ref() }.and_then(|message| show(&message.value)) {
+                    Some(text) => format!("number {index}: {text}, {state}"),
+                    None => format!("number {index}, {state}"),
+                }
+            });
             index
         })
     }

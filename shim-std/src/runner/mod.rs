@@ -14,7 +14,7 @@ mod simplify;
 
 use body::Body;
 use dpor_explorer::{Context, Explorer, Limits, Report, Statistics, Strategy, System, Verdict};
-use dpor_protocol::{Config, Creation, Seed, SeedStep, test_hash};
+use dpor_protocol::{Config, Creation, Seed, SeedStep, ValueBytes, test_hash};
 use dpor_scheduler::label::Label;
 use dpor_scheduler::{OperationKind, Options, Program};
 use std::fmt;
@@ -193,7 +193,9 @@ impl Model {
         let body = Body::new(self.name.clone(), None, test);
         let mut steps = Vec::new();
         let ended = child::follow(&seed, body, &mut |event| {
-            if let child::Event::Step(step) = event {
+            if let child::Event::Step(mut step) = event {
+                // Nobody here can make words of bytes.
+                step.detail = step.detail.map(|detail| ValueBytes::replaced(&detail, |_| None));
                 steps.push(format!("  {:>3}  {step}", step.index));
             }
         });

@@ -91,7 +91,7 @@ impl Once {
         }
     }
 
-    fn location(&self) -> Location {
+    pub(super) fn location(&self) -> Location {
         location(&self.state)
     }
 

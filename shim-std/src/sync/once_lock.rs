@@ -1,6 +1,7 @@
 //! `std::sync::OnceLock`.
 
 use super::once::{Exclusive, Once};
+use crate::show::tell_value;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -66,6 +67,7 @@ impl<T> OnceLock<T> {
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         self.once.call_once_force(|_| self.put(value.take()));
+        self.tell();
         value.map_or(Ok(()), Err)
     }
 
@@ -77,6 +79,7 @@ impl<T> OnceLock<T> {
         F: FnOnce() -> T,
     {
         self.once.call_once_force(|_| self.put(Some(f())));
+        self.tell();
         self.present()
     }
 
@@ -98,8 +101,16 @@ impl<T> OnceLock<T> {
 
     /// Writes the value; to be called inside the run of `once` only.
     fn put(&self, value: Option<T>) {
+        self.tell();
         // SAFETY: `once` lets one thread run at a time and nobody look before it has completed.
         unsafe { *self.value.get() = value };
+        self.tell();
+    }
+
+    /// Tells of the value, for reports. To be called where it may be read.
+    fn tell(&self) {
+        // SAFETY: the caller is the one that `once` lets in, or `once` is completed.
+        tell_value(self.once.location(), unsafe { &*self.value.get() });
     }
 
     /// The value; to be called only when `once` is completed.

@@ -215,12 +215,14 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn read_guard(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        self.tell();
         // SAFETY: `UnsafeCell::get` never returns null.
         let data = unsafe { NonNull::new_unchecked(self.data.get()) };
         self.poison.judge(RwLockReadGuard { data, raw: &self.raw })
     }
 
     fn write_guard(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        self.tell();
         self.poison.judge(RwLockWriteGuard {
             lock: self,
             panicking: self.poison.enter(),

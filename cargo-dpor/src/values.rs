@@ -1,0 +1,80 @@
+//! Words for values of the user's own types: what a test process tells as bytes ([`ValueBytes`]), decoded by the debug information of
+//! its executable.
+//!
+//! Whatever cannot be decoded is `…`, or is not told at all if nothing can: there is no debug information, or it is damaged. Addresses
+//! are not shown, as they mean nothing to readers.
+
+mod debug_info;
+mod decode;
+mod library;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use debug_info::DebugInfo;
+use decode::Decoder;
+use dpor_protocol::{Message, StepReport, ValueBytes, ValueReport};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use words::Words;
+
+/// Of an executable, or none if it has no debug information. Read when the first value is to be decoded, and kept: many tests
+/// have one executable.
+type Known = Arc<Mutex<Option<DebugInfo>>>;
+
+static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
+
+/// Finds words for the values in what the process of an executable says.
+#[derive(Debug, Default)]
+pub struct Values {
+    executable: PathBuf,
+}
+
+impl Values {
+    pub fn of(executable: &Path) -> Values {
+        Values {
+            executable: executable.into(),
+        }
+    }
+
+    /// Puts words in the place of bytes.
+    pub fn tell(&self, message: &mut Message) {
+        match message {
+            Message::Step(step) => self.tell_step(step),
+            Message::Pair(pair) => {
+                let steps = pair.first.iter_mut().chain(&mut pair.second);
+                steps.for_each(|step| self.tell_step(step));
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_step(&self, step: &mut StepReport) {
+        if let Some(detail) = step.detail.take_if(|detail| ValueBytes::are_in(detail)) {
+            let told = ValueBytes::replaced(&detail, |bytes| Some(self.words(bytes)?.short()));
+            step.detail = Some(told).filter(|told| !told.is_empty());
+        }
+        step.values.retain_mut(|value| self.tell_value(value).is_some());
+    }
+
+    fn tell_value(&self, value: &mut ValueReport) -> Option<()> {
+        if ValueBytes::are_in(&value.before) || ValueBytes::are_in(&value.after) {
+            let [before, after] = [&value.before, &value.after].map(|text| self.words(&ValueBytes::of_text(text)?));
+            (value.before, value.after) = Words::short_pair(&before?, &after?);
+        }
+        Some(())
+    }
+
+    fn words(&self, bytes: &ValueBytes) -> Option<Words> {
+        let known = Arc::clone(
+            KNOWN
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(self.executable.clone())
+                .or_insert_with(|| Arc::new(Mutex::new(DebugInfo::open(&self.executable)))),
+        );
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        Decoder::new(known.as_mut()?, bytes).value()
+    }
+}

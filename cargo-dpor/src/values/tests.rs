@@ -1,0 +1,274 @@
+//! Types of this test binary, decoded by its own debug information.
+
+use super::*;
+use dpor_protocol::MemoryBytes;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::num::NonZeroU8;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// As in `shim-std`: debug information tells the type by this function's address.
+#[inline(never)]
+fn named<T>() -> &'static str {
+    std::any::type_name::<T>()
+}
+
+/// So much of what is before and behind an address is passed on, whatever it is.
+const FOLLOWED: usize = 128;
+
+/// Memory of this process, which the kernel reads: nothing is wrong with what other threads write meanwhile, or have given back.
+fn piece(address: u64, size: usize) -> Option<MemoryBytes> {
+    let mut bytes = vec![0; size];
+    let memory = std::fs::File::open("/proc/self/mem").unwrap();
+    memory.read_exact_at(&mut bytes, address).ok()?;
+    Some(MemoryBytes { address, bytes })
+}
+
+fn around(address: u64) -> Option<MemoryBytes> {
+    let start = address.checked_sub(FOLLOWED as u64)?;
+    piece(start, 2 * FOLLOWED).or_else(|| piece(address, FOLLOWED))
+}
+
+fn bytes_of<T>(value: &T) -> ValueBytes {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let executable = std::env::current_exe().unwrap();
+    let first = maps.lines().find(|line| line.ends_with(executable.to_str().unwrap()));
+    let bias = u64::from_str_radix(first.unwrap().split('-').next().unwrap(), 16).unwrap();
+    let value = piece(std::ptr::from_ref(value).addr() as u64, size_of::<T>()).unwrap();
+    let mut memory: Vec<MemoryBytes> = Vec::new();
+    let words_in = |piece: &MemoryBytes| -> Vec<u64> {
+        let words = piece.bytes.chunks_exact(8);
+        words.map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
+    };
+    let mut words = VecDeque::from(words_in(&value));
+    while let Some(word) = words.pop_front() {
+        if memory.len() < 100
+            && let Some(piece) = around(word)
+        {
+            words.extend(words_in(&piece));
+            memory.push(piece);
+        }
+    }
+    ValueBytes {
+        function: named::<T> as fn() -> &'static str as usize as u64 - bias,
+        value,
+        memory,
+    }
+}
+
+fn whole<T>(value: &T) -> Option<String> {
+    let values = Values::of(&std::env::current_exe().unwrap());
+    Some(values.words(&bytes_of(value))?.whole())
+}
+
+#[track_caller]
+fn shown<T>(value: &T, expected: &str) {
+    assert_eq!(whole(value).as_deref(), Some(expected));
+}
+
+#[track_caller]
+fn shown_as_debug<T: std::fmt::Debug>(value: &T) {
+    shown(value, &format!("{value:?}"));
+}
+
+#[derive(Debug, Clone, Default)]
+#[allow(dead_code)]
+struct Account {
+    owner: String,
+    balance: i64,
+    limits: Option<(u32, u8)>,
+    rate: f32,
+    open: bool,
+}
+
+#[derive(Debug, Clone)]
+#[allow(dead_code)]
+enum Command {
+    Start { id: u32, name: String },
+    Move(i16, f64),
+    Nested(Option<Option<bool>>),
+    Next(Box<Command>),
+    Stop,
+}
+
+#[derive(Debug, Clone, Copy)]
+#[allow(dead_code)]
+enum Sign {
+    Plus = 300,
+    Minus = -2,
+}
+
+#[derive(Debug)]
+#[allow(dead_code)]
+struct Pair<A, B>(A, B);
+
+#[derive(Debug)]
+struct Marker;
+
+#[test]
+fn structs_are_shown_as_by_debug() {
+    let account = Account {
+        owner: "Ann\n".into(),
+        balance: -3,
+        limits: Some((7, 1)),
+        rate: 0.5,
+        open: true,
+    };
+    shown_as_debug(&account);
+    shown_as_debug(&Account::default());
+    shown_as_debug(&Pair(account, Pair('x', Marker)));
+    shown_as_debug(&(1u8, (-1i128, u128::MAX), ()));
+    shown_as_debug(&[[1u16, 2], [3, 4]]);
+    assert_eq!(whole(&()), None);
+}
+
+#[test]
+fn enums_are_shown_by_their_variants() {
+    for command in [
+        Command::Start {
+            id: 3,
+            name: "x".into(),
+        },
+        Command::Move(-1, f64::MAX),
+        Command::Nested(Some(None)),
+        Command::Nested(Some(Some(true))),
+        Command::Nested(None),
+        Command::Next(Box::new(Command::Next(Box::new(Command::Stop)))),
+        Command::Stop,
+    ] {
+        shown_as_debug(&command);
+    }
+    shown_as_debug(&[Sign::Plus, Sign::Minus]);
+    shown_as_debug(&[Some(Sign::Minus), None]);
+    shown_as_debug(&Some(NonZeroU8::MIN));
+    shown_as_debug(&None::<NonZeroU8>);
+    shown_as_debug(&Ok::<Box<u8>, String>(Box::new(1)));
+    shown_as_debug(&Err::<Box<u8>, String>("no".into()));
+    shown_as_debug(&[Some("a"), None]);
+    shown_as_debug(&[std::cmp::Ordering::Less, std::cmp::Ordering::Greater]);
+}
+
+#[test]
+fn what_is_on_the_heap_is_shown_as_far_as_it_is_known() {
+    shown_as_debug(&vec![Some(Box::new(1u64)), None]);
+    shown_as_debug(&vec![vec!["a".to_owned()], vec![]]);
+    shown_as_debug(&Box::new([1u8, 2]));
+    shown_as_debug(&vec![1u8, 2].into_boxed_slice());
+    shown_as_debug(&Box::<str>::from("text"));
+    shown_as_debug(&Rc::new(Pair(1u8, "static")));
+    shown_as_debug(&std::sync::Arc::new(Command::Stop));
+    shown_as_debug(&Duration::from_millis(1500));
+    let mut queue: VecDeque<u32> = (0..4).collect();
+    queue.rotate_left(3);
+    queue.pop_front();
+    queue.push_back(9);
+    shown_as_debug(&queue);
+    shown_as_debug(&HashMap::<u32, u32>::new());
+    shown(&HashMap::from([(2u16, "two"), (1, "one")]), "{1: \"one\", 2: \"two\"}");
+    shown(&HashSet::from([2u16, 1]), "{1, 2}");
+    shown(&RefCell::new(5u8), "5");
+    shown(&&Pair(1u8, 2u8), "&Pair(1, 2)");
+    shown(&vec![Marker, Marker], "[Marker, Marker]");
+    // More than is followed.
+    let long = whole(&"x".repeat(100 * FOLLOWED)).unwrap();
+    assert!(long.starts_with("\"xxxx") && long.ends_with("x\"…"), "{long}");
+}
+
+#[test]
+fn addresses_and_what_is_not_known_are_not_shown() {
+    let number = 5u8;
+    shown(&Pair(&raw const number, std::ptr::null::<u8>()), "Pair(…, null)");
+    shown(&Some(Box::new(|| 1u8) as Box<dyn Fn() -> u8>), "Some(…)");
+    assert_eq!(whole(&(main as fn())), None);
+    let mut bytes = bytes_of(&Pair(vec![1u8], 2u8));
+    bytes.memory.clear();
+    let values = Values::of(&std::env::current_exe().unwrap());
+    assert_eq!(values.words(&bytes).unwrap().whole(), "Pair(…, 2)");
+}
+
+fn main() {}
+
+#[test]
+fn damaged_bytes_do_no_harm() {
+    let values = Values::of(&std::env::current_exe().unwrap());
+    let whole = bytes_of(&Some(Pair(vec![Some(String::from("abc"))], [true, false])));
+    for at in 0..whole.value.bytes.len() {
+        for byte in [0, 1, 2, 0x7F, 0x80, 0xFF] {
+            let mut bytes = whole.clone();
+            bytes.value.bytes[at] = byte;
+            assert!(values.words(&bytes).is_some());
+        }
+        let mut bytes = whole.clone();
+        bytes.value.bytes.truncate(at);
+        assert_eq!(values.words(&bytes), None);
+    }
+    for piece in 0..whole.memory.len() {
+        let mut bytes = whole.clone();
+        bytes.memory[piece].bytes.fill(0xFF);
+        assert!(values.words(&bytes).is_some());
+        bytes.memory[piece].address = u64::MAX - 3;
+        assert!(values.words(&bytes).is_some());
+    }
+    for function in [0, whole.function + 1, u64::MAX] {
+        assert_eq!(
+            values.words(&ValueBytes {
+                function,
+                ..whole.clone()
+            }),
+            None
+        );
+    }
+}
+
+#[test]
+fn without_debug_information_there_are_no_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let executable = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let bytes = bytes_of(&Command::Stop);
+    for (name, content) in [
+        ("missing", None),
+        ("empty", Some(&[][..])),
+        ("text", Some(b"#!/bin/sh\n")),
+        ("cut", Some(&executable[..executable.len() / 2])),
+    ] {
+        let path = folder.path().join(name);
+        if let Some(content) = content {
+            std::fs::write(&path, content).unwrap();
+        }
+        assert_eq!(Values::of(&path).words(&bytes), None, "{name}");
+    }
+}
+
+#[test]
+fn a_report_has_words_in_the_place_of_bytes() {
+    let values = Values::of(&std::env::current_exe().unwrap());
+    let text = |value: &Command| bytes_of(value).to_text();
+    let nowhere = ValueBytes {
+        function: 1,
+        ..bytes_of(&Command::Stop)
+    }
+    .to_text();
+    let value = |before: &str, after: &str| ValueReport {
+        object: "mutex#1".into(),
+        before: before.into(),
+        after: after.into(),
+    };
+    let stop = text(&Command::Stop);
+    let mut message = Message::Step(StepReport {
+        detail: Some(format!("message 1: {stop}, full")),
+        values: vec![
+            value(&text(&Command::Move(1, 1.0)), &stop),
+            value(&nowhere, &nowhere),
+            value("0", "1"),
+        ],
+        ..StepReport::default()
+    });
+    values.tell(&mut message);
+    let Message::Step(step) = message else {
+        unreachable!("it is a step")
+    };
+    assert_eq!(step.detail.as_deref(), Some("message 1: Stop, full"));
+    assert_eq!(step.values, [value("Move(1, 1.0)", "Stop"), value("0", "1")]);
+}
