@@ -164,8 +164,18 @@ fn words(text: &str) -> Option<Words> {
             None => break,
         }
     }
-    // What does not change which object it is.
-    const TRANSPARENT: &[&str] = &["clone()", "as_ref()", "unwrap()", "deref()", "borrow()"];
+    // What does not change which object it is, and what makes a handle of an operation on it.
+    const TRANSPARENT: &[&str] = &[
+        "clone()",
+        "as_ref()",
+        "unwrap()",
+        "deref()",
+        "borrow()",
+        "receive()",
+        "send()",
+        "send(…)",
+        "request()",
+    ];
     parts.retain(|part| !TRANSPARENT.contains(&part.as_str()));
     let field = parts.len() > 1;
     let last = parts.first()?.clone();
@@ -226,6 +236,8 @@ mod tests {
         assert_eq!(named("self.next_of(before)"), is("next_of(…)", true));
         assert_eq!(named("pair.1"), is("pair.1", true));
         assert_eq!(named("state.clone()"), is("state", false));
+        assert_eq!(named("inboxes[1].receive()"), is("inboxes[1]", false));
+        assert_eq!(named("self.inbox.send(Stop)"), is("inbox", true));
         assert_eq!(named("crate::GLOBAL"), is("GLOBAL", true));
         assert_eq!(named("self"), None);
         assert_eq!(named("x = "), None);
