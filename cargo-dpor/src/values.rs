@@ -7,6 +7,7 @@
 mod debug_info;
 mod decode;
 mod library;
+mod place;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -46,11 +47,27 @@ impl Values {
                 let steps = pair.first.iter_mut().chain(&mut pair.second);
                 steps.for_each(|step| self.tell_step(step));
             }
+            Message::Finished {
+                failure: Some(failure), ..
+            } => {
+                for thread in &mut failure.blocked {
+                    self.tell_name(&mut thread.object_name, thread.static_address.take());
+                }
+            }
             _ => {}
         }
     }
 
+    fn tell_name(&self, name: &mut Option<String>, address: Option<u64>) {
+        if let (Some(name), Some(address)) = (name, address)
+            && let Some(way) = self.with_types(|types| place::within_static(types, address))
+        {
+            name.push_str(&way);
+        }
+    }
+
     fn tell_step(&self, step: &mut StepReport) {
+        self.tell_name(&mut step.object_name, step.static_address.take());
         if let Some(detail) = step.detail.take_if(|detail| ValueBytes::are_in(detail)) {
             let told = ValueBytes::replaced(&detail, |bytes| Some(self.words(bytes)?.short()));
             step.detail = Some(told).filter(|told| !told.is_empty());
@@ -67,6 +84,10 @@ impl Values {
     }
 
     fn words(&self, bytes: &ValueBytes) -> Option<Words> {
+        self.with_types(|types| Decoder::new(types, bytes).value())
+    }
+
+    fn with_types<R>(&self, find: impl FnOnce(&mut DebugInfo) -> Option<R>) -> Option<R> {
         let known = Arc::clone(
             KNOWN
                 .lock()
@@ -74,7 +95,6 @@ impl Values {
                 .entry(self.executable.clone())
                 .or_insert_with(|| Arc::new(Mutex::new(DebugInfo::open(&self.executable)))),
         );
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        Decoder::new(known.as_mut()?, bytes).value()
+        find(known.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?)
     }
 }

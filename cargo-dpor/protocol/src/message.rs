@@ -199,6 +199,9 @@ pub struct StepReport {
     pub object: String,
     /// What people call the object: the path of a static, or what stands for it in the source.
     pub object_name: Option<String>,
+    /// Where the linker has put the object, if it is in a static. Only on the way to who knows what is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub static_address: Option<u64>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
     /// What it did, such as `0 → 1`.
@@ -405,6 +408,9 @@ pub struct BlockedThread {
     pub object: String,
     /// As in [`StepReport::object_name`].
     pub object_name: Option<String>,
+    /// As in [`StepReport::static_address`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub static_address: Option<u64>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
     /// Who has what it waits for.

@@ -114,6 +114,7 @@ pub fn failed_in_full() -> Outcome {
         operation: "lock".into(),
         object: "mutex#1".into(),
         object_name: Some("till".into()),
+        static_address: None,
         location: Some(place(9)),
         held_by: vec![],
     }];

@@ -98,6 +98,8 @@ struct ReadUnit {
     unit: Unit<Slice>,
     /// Of functions, by their addresses, their first type parameter.
     functions: HashMap<u64, AttributeValue<Slice>>,
+    /// Of statics, where they are, and their types.
+    statics: Vec<(u64, AttributeValue<Slice>)>,
     /// Modules: the one that each is in, and its name.
     modules: Vec<(usize, Slice)>,
     /// The modules and names of types.
@@ -142,6 +144,15 @@ impl DebugInfo {
         let own = unit.types.get(&id.1);
         let alike = unit.types.values().filter(|other| Some(*other) == own).count();
         (alike <= 1).then_some(id)
+    }
+
+    /// The type of the static that an address is in, and how far into it.
+    pub fn static_at(&mut self, address: u64) -> Option<(TypeId, usize)> {
+        let index = self.unit_of_address(address)?;
+        let before = self.unit(index)?.statics.iter().filter(|(start, _)| *start <= address);
+        let (start, ty) = *before.max_by_key(|(start, _)| *start)?;
+        let (id, offset) = (self.reference(index, ty)?, usize::try_from(address - start).ok()?);
+        (offset < self.get(id)?.size).then_some((id, offset))
     }
 
     /// A type, read when it is asked for first.
@@ -324,6 +335,19 @@ impl DebugInfo {
     }
 }
 
+/// Where a static is; none of what is in a register, on the stack, or different for each thread.
+fn address_of(entry: &Entry, encoding: gimli::Encoding) -> Option<u64> {
+    let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
+        return None;
+    };
+    let mut operations = expression.operations(encoding);
+    let first = operations.next().ok()??;
+    match (first, operations.next().ok()?) {
+        (gimli::Operation::Address { address }, None) => Some(address),
+        _ => None,
+    }
+}
+
 /// The children of an entry.
 struct Children<'a> {
     entries: gimli::EntriesCursor<'a, Slice>,
@@ -365,6 +389,7 @@ impl ReadUnit {
     fn read(unit: Unit<Slice>, dwarf: &Dwarf<Slice>) -> Option<ReadUnit> {
         let mut read = ReadUnit {
             functions: HashMap::new(),
+            statics: Vec::new(),
             modules: vec![(ROOT, EndianSlice::new(b"", LittleEndian))],
             types: HashMap::new(),
             unit,
@@ -391,6 +416,11 @@ impl ReadUnit {
                         let parameter = entry.attr_value(gimli::DW_AT_type);
                         read.functions.extend(parameter.map(|parameter| (address, parameter)));
                     }
+                }
+                gimli::DW_TAG_variable => {
+                    let address = address_of(entry, read.unit.encoding());
+                    let own = address.zip(entry.attr_value(gimli::DW_AT_type));
+                    read.statics.extend(own);
                 }
                 tag if tag == gimli::DW_TAG_namespace || is_type(tag) => {
                     if let Some(name) = name(entry, &read.unit, dwarf) {

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::num::NonZeroU8;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// As in `shim-std`: debug information tells the type by this function's address.
@@ -31,11 +32,15 @@ fn around(address: u64) -> Option<MemoryBytes> {
     piece(start, 2 * FOLLOWED).or_else(|| piece(address, FOLLOWED))
 }
 
-fn bytes_of<T>(value: &T) -> ValueBytes {
+/// What the loader has added to addresses in the file.
+fn bias() -> u64 {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let executable = std::env::current_exe().unwrap();
     let first = maps.lines().find(|line| line.ends_with(executable.to_str().unwrap()));
-    let bias = u64::from_str_radix(first.unwrap().split('-').next().unwrap(), 16).unwrap();
+    u64::from_str_radix(first.unwrap().split('-').next().unwrap(), 16).unwrap()
+}
+
+fn bytes_of<T>(value: &T) -> ValueBytes {
     let value = piece(std::ptr::from_ref(value).addr() as u64, size_of::<T>()).unwrap();
     let mut memory: Vec<MemoryBytes> = Vec::new();
     let words_in = |piece: &MemoryBytes| -> Vec<u64> {
@@ -52,7 +57,7 @@ fn bytes_of<T>(value: &T) -> ValueBytes {
         }
     }
     ValueBytes {
-        function: named::<T> as fn() -> &'static str as usize as u64 - bias,
+        function: named::<T> as fn() -> &'static str as usize as u64 - bias(),
         value,
         memory,
     }
@@ -271,4 +276,30 @@ fn a_report_has_words_in_the_place_of_bytes() {
     };
     assert_eq!(step.detail.as_deref(), Some("message 1: Stop, full"));
     assert_eq!(step.values, [value("Move(1, 1.0)", "Stop"), value("0", "1")]);
+}
+
+struct Pool {
+    #[allow(dead_code)]
+    name: u64,
+    queues: [(u8, AtomicU32); 3],
+    used: AtomicU32,
+}
+
+static POOL: Pool = Pool {
+    name: 1,
+    queues: [const { (0, AtomicU32::new(0)) }; 3],
+    used: AtomicU32::new(0),
+};
+
+#[test]
+fn a_part_of_a_static_is_called_by_the_way_to_it() {
+    let values = Values::of(&std::env::current_exe().unwrap());
+    let bias = bias();
+    let way =
+        |part: *const AtomicU32| values.with_types(|types| place::within_static(types, part.addr() as u64 - bias));
+    assert_eq!(way(&raw const POOL.used).as_deref(), Some(".used"));
+    assert_eq!(way(&raw const POOL.queues[2].1).as_deref(), Some(".queues[2].1"));
+    // It is no atomic.
+    assert_eq!(way((&raw const POOL.name).cast()), None);
+    assert_eq!(values.with_types(|types| place::within_static(types, u64::MAX)), None);
 }

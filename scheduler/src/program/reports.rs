@@ -2,6 +2,7 @@
 
 use super::Program;
 use crate::label::Label;
+use crate::memory::executable::Executable;
 use crate::operation::OperationKind;
 use crate::output::Output;
 use crate::panic::PanicRecord;
@@ -24,6 +25,13 @@ impl Program {
         runtime.statics.filter(|statics| statics.contains(address))?;
         let (name, _) = runtime.symbols.get_or_init(Symbols::of_executable).item(address)?;
         Some(name)
+    }
+
+    /// Where the linker has put what is at this location, if that is in a static.
+    pub fn static_address(&self, object: Location) -> Option<u64> {
+        let address = (object.0 & ((1 << 48) - 1)) as usize;
+        Self::runtime().statics.filter(|statics| statics.contains(address))?;
+        Some(address.wrapping_sub(Executable::running().bias) as u64)
     }
 
     /// In a traced execution that has ended because a block was freed wrongly: what happened to the block.

@@ -130,6 +130,7 @@ pub(crate) fn step(program: &Program, objects: &mut Objects, index: u64, switche
         thread_name: program.thread_name(step.thread),
         operation: step.kind.to_string(),
         object_name: program.static_name(step.object).filter(|_| !object.is_empty()),
+        static_address: program.static_address(step.object).filter(|_| !object.is_empty()),
         object,
         location: place_of_program(step.source),
         detail: Some(step.detail).filter(|detail| !detail.is_empty()),
@@ -210,6 +211,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
                 operation: thread.kind.to_string(),
                 object: objects.name(program, thread.object, thread.kind),
                 object_name: program.static_name(thread.object),
+                static_address: program.static_address(thread.object),
                 location: place(thread.source),
                 held_by: thread
                     .holders
