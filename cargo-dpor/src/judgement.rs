@@ -41,18 +41,10 @@ pub fn fault(outcome: &Outcome, settings: &Settings) -> Option<Fault> {
 
 /// Why a test that is complete may have tested nothing: there was nothing to interleave.
 pub fn vacuous(outcome: &Outcome) -> Option<String> {
-    let (counts, sharing) = (&outcome.counts, outcome.sharing.as_ref()?);
-    let threads = counts.threads;
-    // Orders that are only tried out for a comparison of states are orders as well.
-    let once = counts.executions() == 1 && counts.checks == 0 && counts.races == 0;
-    match threads {
-        _ if outcome.verdict != Verdict::Complete => None,
-        // Others may have met what this one has not.
-        _ if outcome.shard.is_some() => None,
-        0 | 1 => once.then(|| "one thread, and nothing to choose".into()),
-        _ if !sharing.conflict => Some(format!("its {threads} threads never touch the same thing")),
-        _ => once.then(|| format!("its {threads} threads take turns, so that there is one order only")),
-    }
+    // In another shard, they may have met what this one has not.
+    let whole = outcome.verdict == Verdict::Complete && outcome.shard.is_none();
+    let sharing = outcome.sharing.as_ref().filter(|_| whole)?;
+    sharing.vacuous(&outcome.counts)
 }
 
 /// Racing atomic operations that ask for less than was explored.

@@ -87,7 +87,7 @@ pub use dpor_explorer::{Check, Context, Statistics, Strategy};
 #[cfg(not(dpor))]
 pub use dpor_scheduler::outside;
 #[cfg(not(dpor))]
-pub use runner::{Model, Outcome, Reached, model};
+pub use runner::{Model, Outcome, Reached, WeakOrdering, model};
 
 #[cfg(not(dpor))]
 /// What the attributes of the facades expand to.

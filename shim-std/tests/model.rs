@@ -1,7 +1,7 @@
 //! In a model, each primitive shows exactly the outcomes that std allows.
 
 use shim_std::Model;
-use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use shim_std::sync::atomic::{AtomicUsize, Ordering, Ordering::SeqCst};
 use shim_std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError, channel, sync_channel};
 use shim_std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard};
 use shim_std::thread;
@@ -489,4 +489,44 @@ fn scopes_wait() {
     );
     let report = failure(|| thread::scope(|scope| drop(scope.spawn(|| panic!("inner")))));
     assert!(report.contains("a scoped thread panicked"), "{report}");
+}
+
+#[test]
+fn an_outcome_says_whether_there_was_anything_to_interleave() {
+    let vacuous = |test: fn()| Model::new().explore(test).vacuous;
+    assert_eq!(vacuous(|| {}).as_deref(), Some("one thread, and nothing to choose"));
+    let apart: fn() = || {
+        let child = thread::spawn(|| AtomicUsize::new(0).fetch_add(1, SeqCst));
+        child.join().unwrap();
+    };
+    assert_eq!(
+        vacuous(apart).as_deref(),
+        Some("its 2 threads never touch the same thing")
+    );
+    fn together(ordering: Ordering) {
+        let number = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&number);
+        let child = thread::spawn(move || other.fetch_add(1, ordering));
+        number.fetch_add(1, ordering);
+        child.join().unwrap();
+    }
+    assert_eq!(vacuous(|| together(SeqCst)), None);
+    // Who has failed has not been seen as a whole.
+    assert_eq!(vacuous(|| panic!("fails")), None);
+
+    let weak = |ordering| Model::new().explore(move || together(ordering));
+    assert_eq!(weak(SeqCst).weak_orderings, []);
+    let outcome = weak(Ordering::Relaxed);
+    assert_eq!(outcome.weak_orderings.len(), 2);
+    let all = outcome.weak_orderings.iter();
+    for one in all {
+        assert_eq!(
+            (one.operation.as_str(), one.orderings.as_str()),
+            ("read-modify-write", "Relaxed")
+        );
+        let place = one.place.as_deref().unwrap_or_default();
+        assert!(place.contains("tests/model.rs:"), "{place}");
+    }
+    let text = outcome.to_string();
+    assert!(text.contains("as if SeqCst: read-modify-write (Relaxed) at "), "{text}");
 }

@@ -361,6 +361,20 @@ pub struct SharingReport {
     pub weak: Vec<WeakReport>,
 }
 
+impl SharingReport {
+    /// Why a test that is complete may have tested nothing: there was nothing to interleave.
+    pub fn vacuous(&self, counts: &Counts) -> Option<String> {
+        let threads = counts.threads;
+        // Orders that are only tried out for a comparison of states are orders as well.
+        let once = counts.executions() == 1 && counts.checks == 0 && counts.races == 0;
+        match threads {
+            0 | 1 => once.then(|| "one thread, and nothing to choose".into()),
+            _ if !self.conflict => Some(format!("its {threads} threads never touch the same thing")),
+            _ => once.then(|| format!("its {threads} threads take turns, so that there is one order only")),
+        }
+    }
+}
+
 /// An atomic operation with an ordering weaker than `SeqCst`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeakReport {

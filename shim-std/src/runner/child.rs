@@ -128,7 +128,7 @@ impl Parent {
     }
 }
 
-fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
+pub(super) fn counts(statistics: &Statistics, threads: usize, time: Duration) -> Counts {
     Counts {
         complete: statistics.complete,
         blocked: statistics.blocked,

@@ -1,5 +1,6 @@
 //! Labels: what is said of them when an exploration has ended.
 
+use super::sharing::Sharing;
 use dpor_explorer::{End, Failure, Observer, Statistics, Trace, Verdict};
 use dpor_scheduler::Program;
 use dpor_scheduler::label::Label;
@@ -15,12 +16,16 @@ pub(crate) fn count(program: &mut Program, end: &End) {
     }
 }
 
-/// Counts labels.
-pub(crate) struct Counting;
+/// Counts labels, and sees what threads have to do with each other.
+#[derive(Default)]
+pub(crate) struct Watching {
+    pub sharing: Sharing,
+}
 
-impl Observer<Program> for Counting {
-    fn execution(&mut self, program: &mut Program, end: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Program> for Watching {
+    fn execution(&mut self, program: &mut Program, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         count(program, end);
+        self.sharing.look(program, trace);
         ControlFlow::Continue(())
     }
 }

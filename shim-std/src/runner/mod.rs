@@ -211,9 +211,12 @@ impl Model {
         program.exact_states(self.exact_states);
         program.find_leaks(self.leaks);
         let mut explorer = Explorer::new(program, self.strategy, self.limits).verify_states(self.exact_states);
-        let mut report = explorer.run(&mut coverage::Counting);
+        let mut watching = coverage::Watching::default();
+        let mut report = explorer.run(&mut watching);
         let program = explorer.system();
         let labels = program.labels();
+        let sharing = watching.sharing.report(program);
+        let counts = child::counts(&report.statistics, program.threads().len(), report.statistics.time);
         let seed = match &mut report.verdict {
             Verdict::Failed { failure, schedule } => {
                 let leak = self.leaks && failure.kind == "leak";
@@ -235,6 +238,13 @@ impl Model {
             coverage::note(&labels, &report.verdict),
         );
         let note = coverage::both(bound_note(&report), note);
+        let complete = report.verdict == Verdict::Complete;
+        let vacuous = sharing.vacuous(&counts).filter(|_| complete);
+        let weak_orderings = sharing.weak.into_iter().map(|weak| WeakOrdering {
+            operation: weak.operation,
+            orderings: weak.orderings,
+            place: weak.location.map(|place| place.to_string()),
+        });
         let output = program.output().iter().map(|piece| piece.text.as_str()).collect();
         if let Some(shortfall) = coverage::shortfall(&labels, &report.verdict) {
             report.verdict = Verdict::Failed {
@@ -247,6 +257,8 @@ impl Model {
             seed: seed.map(|seed| seed.encode()),
             output,
             note,
+            vacuous,
+            weak_orderings: weak_orderings.collect(),
             labels,
         })
     }
@@ -263,7 +275,33 @@ pub struct Outcome {
     pub output: String,
     /// What else is to be said, in a line: why states were not compared, if they should have been.
     pub note: Option<String>,
+    /// Why a complete exploration may have tested nothing: there was nothing to interleave.
+    pub vacuous: Option<String>,
+    /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`, which all have here: what hardware and
+    /// the compiler make of them may not have been explored.
+    pub weak_orderings: Vec<WeakOrdering>,
     labels: Vec<Label>,
+}
+
+/// An atomic operation with an ordering weaker than `SeqCst`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WeakOrdering {
+    /// The kind of operation, such as `load`.
+    pub operation: String,
+    /// What it asks for, such as `Relaxed`, or `AcqRel, Relaxed` if it can fail.
+    pub orderings: String,
+    /// File, line and column, if they are known.
+    pub place: Option<String>,
+}
+
+impl fmt::Display for WeakOrdering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.operation, self.orderings)?;
+        match &self.place {
+            Some(place) => write!(f, " at {place}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// In how many executions a label was reached.
@@ -308,6 +346,16 @@ impl fmt::Display for Outcome {
         write!(f, "{steps} steps")?;
         if let Some(note) = &self.note {
             write!(f, "\n{note}")?;
+        }
+        if let Some(why) = &self.vacuous {
+            write!(f, "\nvacuous? {why}")?;
+        }
+        if let Some(first) = self.weak_orderings.first() {
+            let count = self.weak_orderings.len();
+            write!(f, "\nexplored as if SeqCst: {first}")?;
+            if count > 1 {
+                write!(f, ", and {} more", count - 1)?;
+            }
         }
         if !self.output.is_empty() {
             write!(f, "\noutput of this execution:\n{}", self.output)?;
