@@ -152,7 +152,7 @@ impl<'a> Words<'a> {
             // Which message it is, and whether it has met its counterpart.
             "async-send" | "async-receive" => match detail.split_once(": ") {
                 Some((_, message)) if step.operation == "async-send" => format!("{name} ← {message}"),
-                Some((_, message)) => format!("receive ← {message}"),
+                Some((_, message)) => format!("receive {name}: {message}"),
                 None => and(format!("{} {name}", step.operation)),
             },
             // A thread that is joined has a name; all those of a scope are waited for by one step.
@@ -315,7 +315,7 @@ mod tests {
                 "join t1",
                 "end of the scope",
                 "inbox ← [1, 2], pending",
-                "receive ← [1, 2], done",
+                "receive inbox: [1, 2], done",
                 "async-receive inbox: number 2, pending"
             ]
         );
