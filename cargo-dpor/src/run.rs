@@ -117,7 +117,7 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
             )));
         }
     }
-    let earlier = Earlier::of(&build.folder, &build.binaries)?;
+    let earlier = Earlier::of(&build.folder, &tests)?;
     let plan: Vec<_> = plan
         .into_iter()
         .map(|(test, settings)| Planned::new(test, settings, &earlier, args))

@@ -16,6 +16,7 @@
 use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Refinements, Runtime, access, arrive, observe_each, of_model, on_model, on_model_thread, stop};
 use crate::spin::Registers;
+use crate::state;
 use dpor_explorer::{Access, Location, Stop, ThreadId};
 use smallvec::SmallVec;
 use std::panic::Location as Caller;
@@ -179,13 +180,8 @@ impl Shares {
             let threads = others.filter(|(_, clock)| after(clock)).map(|(other, _)| other);
             let locations = left.iter().filter(|(_, clock)| after(clock));
             let locations = locations.map(|(location, _)| location.0);
-            let mut list = |name, items: &mut dyn Iterator<Item = u64>| {
-                let items: SmallVec<[u64; 8]> = items.collect();
-                add(name, items.len() as u64);
-                items.iter().for_each(|&item| add(name, item));
-            };
-            list("threads that come after it", &mut { threads });
-            list("left after it", &mut { locations });
+            state::list("threads that come after it", threads, &mut add);
+            state::list("left after it", locations, &mut add);
         }
     }
 }

@@ -17,6 +17,7 @@
 use crate::memory::{arena, hash, region, stacks};
 use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
+use crate::state;
 use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location, ThreadId};
 use smallvec::SmallVec;
 use std::arch::asm;
@@ -228,11 +229,7 @@ impl Spin {
             awaiting,
             hint,
         } = self;
-        let mut list = |name: &'static str, items: &mut dyn Iterator<Item = u64>| {
-            let items: SmallVec<[u64; 8]> = items.collect();
-            add(name, items.len() as u64);
-            items.iter().for_each(|&item| add(name, item));
-        };
+        let mut list = |name, items: &mut dyn Iterator<Item = u64>| state::list(name, items, &mut add);
         // Of a thread that has just been created; others lose it when their step ends.
         list("place of a hint", &mut hint.iter().map(|&(place, _)| place));
         list("hints in a row", &mut hint.iter().map(|&(_, times)| u64::from(times)));

@@ -59,11 +59,11 @@ pub fn repository() -> &'static Path {
         .expect("the testsuite is in the repository")
 }
 
-/// The pages that have something to do.
+/// The pages that have something to do, by name.
 ///
 /// # Panics
 /// If the book cannot be read.
-pub fn pages() -> Vec<PathBuf> {
+pub fn pages() -> Vec<(String, PathBuf)> {
     let folder = repository().join("docs/src");
     let entries = fs::read_dir(folder).expect("the book is in the repository");
     let mut pages: Vec<PathBuf> = entries
@@ -73,7 +73,13 @@ pub fn pages() -> Vec<PathBuf> {
         page.extension().is_some_and(|extension| extension == "md") && !read(&page_text(page)).is_empty()
     });
     pages.sort();
-    pages
+    let name = |page: &PathBuf| {
+        page.file_stem()
+            .expect("a page has a name")
+            .to_string_lossy()
+            .into_owned()
+    };
+    pages.into_iter().map(|page| (name(&page), page)).collect()
 }
 
 fn page_text(page: &Path) -> String {

@@ -9,12 +9,7 @@ fn pages_show_what_is_printed() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book");
     let mut commands = 0;
     let mut differences = Vec::new();
-    for page in book::pages() {
-        let name = page
-            .file_stem()
-            .expect("a page has a name")
-            .to_string_lossy()
-            .into_owned();
+    for (name, page) in book::pages() {
         let outcome = book::follow(&page, &folder.join(&name), tool::path(), &folder.join("target"));
         commands += outcome.commands;
         differences.extend(

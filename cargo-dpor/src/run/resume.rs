@@ -4,7 +4,7 @@
 //! said takes the place of that. Both begin with a line that says what was explored, and how: whatever is not the same any more is
 //! explored from the start.
 
-use crate::build::{Binary, Test};
+use crate::build::Test;
 use crate::child::{self, Order, Outcome};
 use crate::error::Error;
 use dpor_protocol::{Save, Verdict};
@@ -55,19 +55,21 @@ pub enum Change {
 }
 
 impl Earlier {
-    /// What is left of runs in this folder of builds.
+    /// What is left of runs of these tests in this folder of builds.
     ///
     /// # Errors
     /// If a test binary cannot be read.
-    pub fn of(folder: &Path, binaries: &[Binary]) -> Result<Earlier, Error> {
-        let digest = |binary: &Binary| {
-            let content = fs::read(&binary.path);
-            let content = content.map_err(Error::io(format!("cannot read {}", binary.path.display())))?;
-            Ok((binary.path.clone(), xxh3_128(&content)))
-        };
+    pub fn of(folder: &Path, tests: &[Test]) -> Result<Earlier, Error> {
+        let mut digests = HashMap::new();
+        for path in tests.iter().map(|test| &test.binary.path) {
+            if !digests.contains_key(path) {
+                let content = fs::read(path).map_err(Error::io(format!("cannot read {}", path.display())))?;
+                digests.insert(path.clone(), xxh3_128(&content));
+            }
+        }
         Ok(Earlier {
             folder: folder.join(FOLDER),
-            digests: binaries.iter().map(digest).collect::<Result<_, Error>>()?,
+            digests,
         })
     }
 

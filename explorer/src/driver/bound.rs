@@ -1,8 +1,8 @@
 //! The bound on preemptions, which grows from 0 on.
 
-use super::Explorer;
 #[cfg(feature = "faults")]
 use super::Fault;
+use super::{Explorer, Report, Verdict};
 use crate::strategy::Rules;
 use crate::system::System;
 use crate::thread::{Status, ThreadId};
@@ -97,6 +97,20 @@ impl<S: System> Explorer<S> {
         Some(format!(
             "executions {explored} were explored, and there are others (--preemptions)"
         ))
+    }
+}
+
+impl Report {
+    /// What a search under a bound on preemptions says about its verdict.
+    pub fn about_preemptions(&self) -> Option<String> {
+        match (&self.verdict, self.preemptions?) {
+            (Verdict::Complete, 0) => Some("nothing needs a preemption".into()),
+            (Verdict::Complete, n) => Some(format!("nothing needs more than {}", preemptions(n))),
+            (Verdict::Failed { .. }, 0) => Some("this failure needs no preemption".into()),
+            (Verdict::Failed { .. }, _) if self.statistics.cut > 0 => None,
+            (Verdict::Failed { .. }, n) => Some(format!("no execution with fewer than {} fails", preemptions(n))),
+            (Verdict::Incomplete { .. }, _) => None,
+        }
     }
 }
 

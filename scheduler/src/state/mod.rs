@@ -24,6 +24,7 @@ use crate::runtime::Runtime;
 use crate::thread::Record;
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{Status, ThreadId};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Whose part of the state it is.
@@ -50,6 +51,13 @@ pub(crate) trait Visitor {
     /// # Safety
     /// The bytes can be read, and nobody writes them meanwhile.
     unsafe fn memory(&mut self, owner: Owner, memory: Memory, range: Range<usize>);
+}
+
+/// A list, as parts of a state: how long it is, and what is in it.
+pub(crate) fn list(name: &'static str, items: impl Iterator<Item = u64>, add: &mut impl FnMut(&'static str, u64)) {
+    let items: SmallVec<[u64; 8]> = items.collect();
+    add(name, items.len() as u64);
+    items.iter().for_each(|&item| add(name, item));
 }
 
 /// Shows the state between two steps. The thread-locals that are in place must have been saved, and the statuses be up to date.

@@ -7,7 +7,7 @@ use super::record::Record;
 use super::saving::Saving;
 use super::sharing::Sharing;
 use super::simplify::{self, Task};
-use super::{bound_note, coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
+use super::{coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Status, Step, Stop, Strategy, System,
     ThreadId, Trace, Verdict,
@@ -334,7 +334,7 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         false => {
             let note = coverage::both(note, coverage::note(&labels, &report.verdict));
             let shortfall = coverage::shortfall(&labels, &report.verdict);
-            (coverage::both(bound_note(&report), note), shortfall)
+            (coverage::both(report.about_preemptions(), note), shortfall)
         }
     };
     let note = coverage::both(note, resumed.map(went_on));

@@ -237,7 +237,7 @@ impl Model {
             out_of_sight(program, self.strategy),
             coverage::note(&labels, &report.verdict),
         );
-        let note = coverage::both(bound_note(&report), note);
+        let note = coverage::both(report.about_preemptions(), note);
         let complete = report.verdict == Verdict::Complete;
         let vacuous = sharing.vacuous(&counts).filter(|_| complete);
         let weak_orderings = sharing.weak.into_iter().map(|weak| WeakOrdering {
@@ -389,25 +389,6 @@ fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
             reason: format!("leaks were not looked for: {what}"),
         },
         _ => verdict,
-    }
-}
-
-/// What a search under a bound on preemptions says about its verdict.
-fn bound_note(report: &Report) -> Option<String> {
-    let preemptions = |n: u32| {
-        if n == 1 {
-            "1 preemption".into()
-        } else {
-            format!("{n} preemptions")
-        }
-    };
-    match (&report.verdict, report.preemptions?) {
-        (Verdict::Complete, 0) => Some("nothing needs a preemption".into()),
-        (Verdict::Complete, n) => Some(format!("nothing needs more than {}", preemptions(n))),
-        (Verdict::Failed { .. }, 0) => Some("this failure needs no preemption".into()),
-        (Verdict::Failed { .. }, _) if report.statistics.cut > 0 => None,
-        (Verdict::Failed { .. }, n) => Some(format!("no execution with fewer than {} fails", preemptions(n))),
-        (Verdict::Incomplete { .. }, _) => None,
     }
 }
 

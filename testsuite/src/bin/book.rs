@@ -6,12 +6,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let folder = tool::target_folder().join("tmp/book");
-    for page in book::pages() {
-        let name = page
-            .file_stem()
-            .expect("a page has a name")
-            .to_string_lossy()
-            .into_owned();
+    for (name, page) in book::pages() {
         if !wanted.is_empty() && !wanted.contains(&name) {
             continue;
         }
