@@ -62,7 +62,18 @@ impl<S: System + Clone> Observer<S> for Interrupter<'_, S> {
     }
 }
 
-impl<S: System + Clone> Interrupter<'_, S> {
+impl<'a, S: System + Clone> Interrupter<'a, S> {
+    fn new(seen: &'a mut Vec<Execution>, disk: &'a mut Disk, save_after: u64, end_after: u64) -> Self {
+        Interrupter {
+            seen,
+            disk,
+            system: None,
+            save_after,
+            end_after,
+            ended: 0,
+        }
+    }
+
     fn save(&mut self, explorer: &mut Explorer<S>) {
         let snapshot = explorer.save().expect("the exploration is at rest");
         if snapshot.anew {
@@ -95,14 +106,7 @@ fn explorer<S: System>(system: S, setup: &Setup) -> Explorer<S> {
 /// Explores without interruption.
 fn whole<S: System + Clone>(system: &S, setup: &Setup) -> (Report, Vec<Execution>) {
     let (mut seen, mut disk) = (Vec::new(), Disk::default());
-    let mut observer = Interrupter {
-        seen: &mut seen,
-        disk: &mut disk,
-        system: None,
-        save_after: u64::MAX,
-        end_after: u64::MAX,
-        ended: 0,
-    };
+    let mut observer = Interrupter::new(&mut seen, &mut disk, u64::MAX, u64::MAX);
     let report = explorer(system.clone(), setup).run(&mut observer);
     (report, seen)
 }
@@ -117,14 +121,7 @@ fn in_parts<S: System + Clone>(system: &S, setup: &Setup) -> (Report, Vec<Execut
             let resumed = explorer.resume(bytes, disk.keys.iter().copied());
             assert_eq!(resumed, Ok(()), "{setup:?}");
         }
-        let mut observer = Interrupter {
-            seen: &mut seen,
-            disk: &mut disk,
-            system: None,
-            save_after: setup.save_after,
-            end_after: setup.end_after,
-            ended: 0,
-        };
+        let mut observer = Interrupter::new(&mut seen, &mut disk, setup.save_after, setup.end_after);
         let report = explorer.run(&mut observer);
         let (ended, known) = (observer.ended, observer.system.take());
         if ended <= setup.end_after {
@@ -258,14 +255,7 @@ fn random_walks_go_on_as_they_would() {
             if let Some(bytes) = &disk.bytes {
                 assert_eq!(explorer.resume(bytes, []), Ok(()));
             }
-            let mut observer = Interrupter {
-                seen: &mut seen,
-                disk: &mut disk,
-                system: None,
-                save_after: setup.save_after,
-                end_after: setup.end_after,
-                ended: 0,
-            };
+            let mut observer = Interrupter::new(&mut seen, &mut disk, setup.save_after, setup.end_after);
             explorer.run(&mut observer);
         }
         assert!(seen.len() > 20 && executions.starts_with(&seen), "{strategy}");
@@ -281,14 +271,7 @@ fn snapshot(program: Program, strategy: Exploration) -> Vec<u8> {
         end_after: 3,
     };
     let (mut seen, mut disk) = (Vec::new(), Disk::default());
-    let mut observer = Interrupter {
-        seen: &mut seen,
-        disk: &mut disk,
-        system: None,
-        save_after: 3,
-        end_after: 3,
-        ended: 0,
-    };
+    let mut observer = Interrupter::new(&mut seen, &mut disk, 3, 3);
     explorer(Toy::new(program), &setup).run(&mut observer);
     disk.bytes.expect("there are more than three executions")
 }
@@ -384,14 +367,7 @@ fn lost_keys_are_noticed() {
         if let Some(bytes) = &disk.bytes {
             assert_eq!(explorer.resume(bytes, []), Ok(()));
         }
-        let mut observer = Interrupter {
-            seen: &mut seen,
-            disk: &mut disk,
-            system: None,
-            save_after: setup.save_after,
-            end_after: setup.end_after,
-            ended: 0,
-        };
+        let mut observer = Interrupter::new(&mut seen, &mut disk, setup.save_after, setup.end_after);
         let report = explorer.run(&mut observer);
         if observer.ended <= setup.end_after {
             break report;
