@@ -373,11 +373,11 @@ impl Trace {
         history.events.last().copied().or(history.spawned_by)
     }
 
-    /// When the thread's next operation became pending: a larger value is later. What one step makes pending is in the order of
-    /// the thread's own next operation and those of the threads that it has created.
-    pub(crate) fn pending_since(&self, thread: ThreadId) -> (usize, usize) {
+    /// When the thread's operation at `at`, or its next one, became pending: a larger value is later. What one step makes
+    /// pending is in the order of the thread's own next operation and those of the threads that it has created.
+    pub(crate) fn pending_since(&self, thread: ThreadId, at: EventIndex) -> (usize, usize) {
         let history = self.threads.get(thread.index());
-        let own = history.and_then(|history| history.events.last());
+        let own = history.and_then(|history| history.events[..self.steps_before(thread, at) as usize].last());
         match (own, history.and_then(|history| history.spawned_by)) {
             (Some(event), _) => (event + 1, 0),
             (None, Some(event)) => {

@@ -39,7 +39,7 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
     ("registry", "registry", "ECA", [Some((27, 80)), Some((12, 36))]),
     ("registry", "registry", "LCA", [Some((6, 17)), Some((6, 17))]),
     ("transdpor1", "fib5", "FIFO", [Some((40, 203)), Some((40, 203))]),
-    ("transdpor1", "fib5", "ECA", [Some((327, 1650)), Some((327, 1650))]),
+    ("transdpor1", "fib5", "ECA", [Some((327, 1650)), Some((203, 1051))]),
     ("transdpor1", "fib5", "LCA", [Some((16, 91)), Some((16, 91))]),
     (
         "transdpor1",
@@ -51,7 +51,7 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor1",
         "quicksort6",
         "ECA",
-        [Some((3822, 16766)), Some((3822, 16766))],
+        [Some((3822, 16766)), Some((1519, 6992))],
     ),
     ("transdpor1", "quicksort6", "LCA", [Some((32, 156)), Some((32, 156))]),
     ("transdpor1", "pi5", "FIFO", [Some((120, 931)), Some((120, 931))]),
@@ -61,15 +61,15 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor1",
         "pipesort4",
         "FIFO",
-        [Some((288, 1289)), Some((288, 1289))],
+        [Some((1791, 8562)), Some((755, 3541))],
     ),
+    ("transdpor1", "pipesort4", "ECA", [Some((288, 1293)), Some((288, 1293))]),
     (
         "transdpor1",
         "pipesort4",
-        "ECA",
-        [Some((1152, 5045)), Some((912, 3989))],
+        "LCA",
+        [Some((5970, 32385)), Some((2221, 11999))],
     ),
-    ("transdpor1", "pipesort4", "LCA", [Some((288, 1289)), Some((288, 1289))]),
     (
         "transdpor1",
         "chameneos2",
@@ -92,46 +92,51 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor1",
         "leader4",
         "FIFO",
-        [Some((11136, 40890)), Some((5261, 19116))],
+        [Some((18098, 107780)), Some((14984, 86889))],
     ),
     (
         "transdpor1",
         "leader4",
         "ECA",
-        [Some((6388, 25675)), Some((2652, 10529))],
+        [Some((11957, 68373)), Some((11909, 68125))],
     ),
     (
         "transdpor1",
         "leader4",
         "LCA",
-        [Some((8004, 29524)), Some((5831, 21498))],
+        [Some((39238, 236330)), Some((27287, 163030))],
+    ),
+    ("transdpor1", "shortpath4", "FIFO", [Some((238, 910)), Some((238, 910))]),
+    (
+        "transdpor1",
+        "shortpath4",
+        "ECA",
+        [Some((392, 1464)), Some((392, 1464))],
     ),
     (
         "transdpor1",
         "shortpath4",
+        "LCA",
+        [Some((640, 2158)), Some((370, 1337))],
+    ),
+    (
+        "transdpor1",
+        "shortpath5",
         "FIFO",
-        [Some((5301, 26388)), Some((1799, 8676))],
+        [Some((528, 2443)), Some((528, 2443))],
     ),
-    (
-        "transdpor1",
-        "shortpath4",
-        "ECA",
-        [Some((10056, 39900)), Some((3916, 15470))],
-    ),
-    (
-        "transdpor1",
-        "shortpath4",
-        "LCA",
-        [Some((2116, 6119)), Some((1924, 5565))],
-    ),
-    ("transdpor1", "shortpath5", "FIFO", [Some((172, 868)), Some((172, 868))]),
     (
         "transdpor1",
         "shortpath5",
         "ECA",
-        [Some((493, 2371)), Some((453, 2169))],
+        [Some((2658, 8476)), Some((1170, 3737))],
     ),
-    ("transdpor1", "shortpath5", "LCA", [Some((238, 884)), Some((238, 884))]),
+    (
+        "transdpor1",
+        "shortpath5",
+        "LCA",
+        [Some((1865, 7076)), Some((1272, 4704))],
+    ),
     ("transdpor1", "regsim", "FIFO", [None, Some((1320, 3607))]),
     ("transdpor1", "regsim", "ECA", [None, Some((1950, 5434))]),
     ("transdpor1", "regsim", "LCA", [Some((720, 1962)), Some((720, 1962))]),
@@ -148,10 +153,10 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor2",
         "pipesort4",
         "FIFO",
-        [Some((288, 1289)), Some((288, 1289))],
+        [Some((288, 1448)), Some((288, 1422))],
     ),
-    ("transdpor2", "pipesort4", "ECA", [Some((288, 1589)), Some((288, 1589))]),
-    ("transdpor2", "pipesort4", "LCA", [Some((288, 1289)), Some((288, 1289))]),
+    ("transdpor2", "pipesort4", "ECA", [Some((288, 1293)), Some((288, 1293))]),
+    ("transdpor2", "pipesort4", "LCA", [Some((288, 1944)), Some((288, 1935))]),
     (
         "transdpor2",
         "chameneos2",
@@ -162,7 +167,7 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor2",
         "chameneos2",
         "ECA",
-        [Some((216, 1826)), Some((216, 1532))],
+        [Some((216, 1826)), Some((216, 1530))],
     ),
     (
         "transdpor2",
@@ -170,30 +175,25 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "LCA",
         [Some((216, 1231)), Some((216, 1231))],
     ),
-    ("transdpor2", "leader4", "FIFO", [Some((320, 1721)), Some((320, 1678))]),
-    ("transdpor2", "leader4", "ECA", [Some((320, 1718)), Some((320, 1574))]),
-    ("transdpor2", "leader4", "LCA", [Some((320, 1656)), Some((320, 1630))]),
+    ("transdpor2", "leader4", "FIFO", [Some((492, 3125)), Some((492, 3112))]),
+    ("transdpor2", "leader4", "ECA", [Some((492, 3267)), Some((492, 3261))]),
+    ("transdpor2", "leader4", "LCA", [Some((492, 3311)), Some((492, 3311))]),
+    ("transdpor2", "shortpath4", "FIFO", [Some((126, 473)), Some((126, 473))]),
+    ("transdpor2", "shortpath4", "ECA", [Some((126, 489)), Some((126, 489))]),
+    ("transdpor2", "shortpath4", "LCA", [Some((126, 522)), Some((126, 502))]),
     (
         "transdpor2",
-        "shortpath4",
+        "shortpath5",
         "FIFO",
-        [Some((412, 2312)), Some((412, 2174))],
+        [Some((296, 1408)), Some((296, 1408))],
     ),
+    ("transdpor2", "shortpath5", "ECA", [Some((296, 1031)), Some((296, 997))]),
     (
         "transdpor2",
-        "shortpath4",
-        "ECA",
-        [Some((412, 2025)), Some((412, 2040))],
-    ),
-    (
-        "transdpor2",
-        "shortpath4",
+        "shortpath5",
         "LCA",
-        [Some((412, 1208)), Some((412, 1208))],
+        [Some((296, 1228)), Some((296, 1218))],
     ),
-    ("transdpor2", "shortpath5", "FIFO", [Some((66, 388)), Some((66, 388))]),
-    ("transdpor2", "shortpath5", "ECA", [Some((66, 398)), Some((66, 393))]),
-    ("transdpor2", "shortpath5", "LCA", [Some((66, 250)), Some((66, 250))]),
     ("transdpor2", "regsim", "FIFO", [Some((720, 3453)), Some((720, 2019))]),
     ("transdpor2", "regsim", "ECA", [Some((720, 4054)), Some((720, 2152))]),
     ("transdpor2", "regsim", "LCA", [Some((720, 1962)), Some((720, 1962))]),
@@ -201,13 +201,13 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor2",
         "regsim-2-level",
         "FIFO",
-        [Some((1296, 5751)), Some((1296, 4562))],
+        [Some((1296, 5751)), Some((1296, 4566))],
     ),
     (
         "transdpor2",
         "regsim-2-level",
         "ECA",
-        [Some((1296, 8416)), Some((1296, 6737))],
+        [Some((1296, 7996)), Some((1296, 6737))],
     ),
     (
         "transdpor2",
@@ -215,8 +215,8 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "LCA",
         [Some((1296, 3972)), Some((1296, 3972))],
     ),
-    ("transdpor2", "diningphil", "FIFO", [Some((31, 825)), Some((31, 826))]),
-    ("transdpor2", "diningphil", "ECA", [Some((31, 935)), Some((31, 713))]),
+    ("transdpor2", "diningphil", "FIFO", [Some((31, 826)), Some((31, 826))]),
+    ("transdpor2", "diningphil", "ECA", [Some((31, 899)), Some((31, 713))]),
     ("transdpor2", "diningphil", "LCA", [Some((31, 651)), Some((31, 651))]),
     ("transdpor2-bugs", "diningphil", "FIFO", [Some((1, 15)), Some((1, 15))]),
     (
@@ -238,25 +238,25 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
         "transdpor2-bugs",
         "le-erlang3-failure",
         "FIFO",
-        [Some((23207, 97293)), Some((23144, 90351))],
+        [Some((23207, 98162)), Some((23207, 90273))],
     ),
     (
         "transdpor2-bugs",
         "le-erlang3-failure",
         "ECA",
-        [Some((554, 2664)), Some((232, 1150))],
+        [Some((554, 2664)), Some((554, 2664))],
     ),
     (
         "transdpor2-bugs",
         "le-erlang3-failure",
         "LCA",
-        [Some((23930, 70526)), Some((23684, 69307))],
+        [Some((23930, 70510)), Some((23930, 70485))],
     ),
     (
         "transdpor2-bugs",
         "le-erlang4",
         "ECA",
-        [Some((4477, 20659)), Some((2173, 10109))],
+        [Some((4477, 18589)), Some((2953, 10554))],
     ),
 ];
 
@@ -284,6 +284,41 @@ fn tables() {
         }
     }
     assert_eq!(checked, EXPECTED.iter().flat_map(|row| row.3).flatten().count());
+}
+
+/// The programs that come with the authors' tool have the published figures, but for two of TransDPOR with sleep sets.
+#[test]
+fn published_figures() {
+    let (mut agree, mut differ) = (0, Vec::new());
+    for table in actor_tables().iter().filter(|table| !table.first_failure) {
+        for row in &table.rows {
+            if ["regsim-2-level", "diningphil"].contains(&row.name) {
+                continue;
+            }
+            for ((name, _), published) in ORDERS.iter().zip(row.published) {
+                let found = EXPECTED
+                    .iter()
+                    .find(|expected| (expected.0, expected.1, expected.2) == (table.id, row.name, *name));
+                let (.., expected) = found.expect("the program is measured");
+                for ((strategy, published), expected) in ["dpor", "trans"].into_iter().zip(published).zip(expected) {
+                    let expected = expected.unwrap_or_default();
+                    for (published, met) in [(published.0, expected.0), (published.1, expected.1)] {
+                        // 0 was not published or cannot be read.
+                        match published {
+                            0 => {}
+                            _ if met == published => agree += 1,
+                            _ => differ.push((row.name, *name, strategy, published, met)),
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let expected = [
+        ("leader4", "FIFO", "trans", 3097, 3112),
+        ("leader4", "ECA", "trans", 3218, 3261),
+    ];
+    assert_eq!((agree, differ.as_slice()), (209, &expected[..]));
 }
 
 /// Two reads are independent, and both are in a race with the write.
@@ -343,10 +378,6 @@ fn always(actions: Vec<Action>) -> Handler {
 /// has explored needlessly sleeps in the states that are explored after it.
 #[test]
 fn trans_with_sleep_sets_can_run_more_than_dpor() {
-    let expected = EXPECTED
-        .iter()
-        .find(|row| (row.0, row.1, row.2) == ("transdpor2", "shortpath4", "ECA"));
-    assert_eq!(expected.map(|row| row.3), Some([Some((412, 2025)), Some((412, 2040))]));
     // No program with fewer messages to three actors that do the same in each state has such a difference.
     let send = |to, handler| vec![Action::Send(Target::First(to), handler)];
     let handlers = [vec![], vec![], send(2, 4), send(0, 5), vec![], vec![]];
@@ -359,7 +390,7 @@ fn trans_with_sleep_sets_can_run_more_than_dpor() {
         let met = verdict(Actors::new(smallest.clone()), strategy);
         assert_eq!(met, (Verdict::Complete, (9, transitions)), "{strategy}");
     }
-    for (table, name, order, figures) in EXPECTED.iter().filter(|row| row.0 != "transdpor2") {
+    for (table, name, order, figures) in EXPECTED {
         let [Some(dpor), Some(trans)] = figures else { continue };
         assert!(trans.1 <= dpor.1, "{table}, {name}, {order}");
     }

@@ -22,7 +22,7 @@ use crate::unfolding::Unfolding;
 use save::Unsaved;
 pub use save::{CannotResume, Snapshot};
 pub(crate) use save::{from_bytes, to_bytes};
-pub(crate) use state::{Sleeping, State};
+pub(crate) use state::{Added, Sleeping, State};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -577,6 +577,8 @@ impl<S: System> Explorer<S> {
         }
         if let Some(order) = self.search.order {
             order.sort(&mut state.enabled, |&(thread, _)| thread, &self.trace, &self.system);
+            let threads = state.enabled.iter().map(|&(thread, _)| thread);
+            state.created.extend(threads.map(|thread| self.system.created(thread)));
         }
         #[cfg(feature = "faults")]
         if self.fault == Some(Fault::IgnoreAlternatives) {
@@ -648,7 +650,7 @@ impl<S: System> Explorer<S> {
                 if self.fault == Some(Fault::KeepFrozen) {
                     return true;
                 }
-                state.frozen = false;
+                state.frozen = None;
                 return true;
             }
             self.store(at);

@@ -6,7 +6,7 @@ use super::Fault;
 use crate::strategy::{Race, RaceReports};
 use crate::system::{Pending, System};
 use crate::thread::{Status, ThreadId};
-use crate::trace::Races;
+use crate::trace::{EventIndex, Races};
 
 /// Counts the race and says whether it is one that the fault drops.
 #[cfg(feature = "faults")]
@@ -69,6 +69,7 @@ impl<S: System> Explorer<S> {
                 thread,
                 footprint,
                 at: self.trace.len(),
+                new: true,
             };
             self.rules
                 .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
@@ -76,26 +77,35 @@ impl<S: System> Explorer<S> {
         races
     }
 
-    /// Hands the strategy the races of the steps that have run since the search went back, latest first.
+    /// Hands the strategy the races of the steps that have run since the search went back, in its order.
     pub(super) fn follow_up(&mut self) {
-        for (at, races) in std::mem::take(&mut self.deferred).into_iter().rev() {
-            for (event, removed) in &races {
-                #[cfg(feature = "faults")]
-                if drops_race(self.fault, &mut self.occasions) {
-                    continue;
-                }
-                self.statistics.races += 1;
-                let later = &self.trace.events()[at];
-                let race = Race {
-                    event: *event,
-                    removed,
-                    thread: later.thread(),
-                    footprint: &later.step().footprint,
-                    at,
-                };
-                self.rules
-                    .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
+        let deferred = std::mem::take(&mut self.deferred);
+        let Some(&(back, _)) = deferred.first() else {
+            return;
+        };
+        let mut races: Vec<_> = deferred
+            .iter()
+            .flat_map(|(at, races)| races.iter().map(|(event, removed)| (*at, *event, removed)))
+            .collect();
+        let since = |at: EventIndex| self.trace.pending_since(self.trace.events()[at].thread(), at);
+        races.sort_by_cached_key(|&(at, event, _)| self.rules.rank(event, at, since(at)));
+        for (at, event, removed) in races {
+            #[cfg(feature = "faults")]
+            if drops_race(self.fault, &mut self.occasions) {
+                continue;
             }
+            self.statistics.races += 1;
+            let later = &self.trace.events()[at];
+            let race = Race {
+                event,
+                removed,
+                thread: later.thread(),
+                footprint: &later.step().footprint,
+                at,
+                new: self.trace.pending_since(later.thread(), at).0 > back,
+            };
+            self.rules
+                .reverse(&mut self.states, &self.trace, race, &mut self.statistics);
         }
     }
 

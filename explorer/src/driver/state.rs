@@ -16,17 +16,31 @@ pub(crate) struct Sleeping {
     pub by_context: bool,
 }
 
+/// What has frozen a backtrack set.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Added {
+    pub thread: ThreadId,
+    /// It is the race's own thread, and not one that has to move before.
+    pub direct: bool,
+    /// How many steps had been run then, in all executions: the same number for all that is added after one of them.
+    pub steps: u64,
+}
+
 /// A state of the current execution: what can be and what must be explored from it.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
+    /// Under an order: the time at which each enabled thread, or the actor that its message is for, was created.
+    pub created: Vec<u64>,
     pub backtrack: BitSet,
+    /// Under `dpor`: the backtrack set in the order in which it grew.
+    pub queue: Vec<ThreadId>,
     /// Under a bound on preemptions: the thread that moved last, if it can go on and is not about to give way.
     pub holding: Option<ThreadId>,
     /// Under a bound on preemptions: how many there were on the way to here.
     pub preemptions: u32,
-    /// Races add nothing to the backtrack set until another transition is chosen from here.
-    pub frozen: bool,
+    /// Set when a race has added a thread to the backtrack set, until another transition is chosen from here.
+    pub frozen: Option<Added>,
     /// Transitions explored from here, and those inherited from the state before.
     pub sleep: Vec<Sleeping>,
     /// So many of them are inherited.
@@ -46,8 +60,10 @@ impl State {
     /// Forgets everything, but for the storage.
     pub fn clear(&mut self) {
         self.enabled.clear();
+        self.created.clear();
         self.backtrack.clear();
-        self.frozen = false;
+        self.queue.clear();
+        self.frozen = None;
         self.sleep.clear();
         self.inherited = 0;
         self.sequences.clear();

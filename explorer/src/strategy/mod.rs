@@ -313,6 +313,8 @@ pub(crate) struct Race<'a> {
     pub footprint: &'a Footprint,
     /// The operation's place in the execution, after all others if it has not run or has only just.
     pub at: EventIndex,
+    /// It became pending in the part of the execution that has run since the search went back.
+    pub new: bool,
 }
 
 /// A step, for reports.
@@ -337,7 +339,7 @@ pub(crate) enum RaceReports {
     None,
     /// Each step's races when it has run.
     AtOnce,
-    /// The races of steps when the execution has ended, those of the last step first, and each time with
+    /// The races of steps when the execution has ended, in the order of [`Rules::rank`], and each time with
     /// all events that may be co-enabled with the step, not only with those that no other comes between.
     Deferred,
 }
@@ -395,6 +397,13 @@ pub(crate) trait Rules {
             .backtrack
             .iter()
             .find_map(|t| state.awake_transitions(ThreadId(t)).next())
+    }
+
+    /// The place of a race among those that are [deferred](RaceReports::Deferred): the smallest comes first. It is that of an event with
+    /// the operation at `at`, which became pending when [`Trace::pending_since`] says: what was so first comes first, by default.
+    fn rank(&self, event: EventIndex, _at: EventIndex, pending_since: (usize, usize)) -> (usize, usize, usize) {
+        let (step, number) = pending_since;
+        (step, number, event)
     }
 
     /// Notes in the states of the current execution what must be explored because of a race.

@@ -93,7 +93,7 @@ impl Order {
         trace: &Trace,
         system: &(impl System + ?Sized),
     ) {
-        let pending_since = |thread: &T| trace.pending_since(id(thread));
+        let pending_since = |thread: &T| trace.pending_since(id(thread), trace.len());
         let created = |thread: &T| system.created(id(thread));
         match self {
             Order::Fifo => {

@@ -9,8 +9,13 @@
 //!
 //! * Messages are threads with one step. Nothing else is special about actors.
 //! * Figure 2, read literally, looks at each pending message in each state, so that in state 8 of the paper's example `r1` would
-//!   be added before `w2`, and 13 paths be explored. With races looked for from the end of an execution back it is
-//!   as the text says, 10; so do the numbers of the paper's regsim come out.
+//!   be added before `w2`, and 13 paths be explored. The text says that `w2` comes first. Whichever comes first is right, and the
+//!   paper's figures come out with the order of the authors' tool, Basset, whose sources are public: a
+//!   message that was sent after the race's event, for which one must be processed that *leads to* it, comes before one that was
+//!   there, and was added itself, *directly*. Without sleep sets, the message that was sent last has what leads to it added, and
+//!   takes the place of what an earlier execution has added, as long as that is not explored. With sleep sets it is the
+//!   one that was sent first, and it takes the place only of a message that was added directly. (Basset's public version does there as
+//!   without sleep sets, and does not have the paper's figures.)
 //! * What is asleep is not added and does not freeze. The paper does not say how its sleep sets work together with the
 //!   flag; if a sleeping message froze the set, the flag would not be reset (nothing new is explored from there), and
 //!   traces would be lost.
@@ -24,11 +29,11 @@
 //!   is transitive in orders that were not explored; `complete` does not depend on it, because the last thread
 //!   explored from a state had all its races followed up, and so the backtrack set is a source set.
 
-use super::dpor::{first_in_order, leading_to};
+use super::dpor::leading_to;
 use super::order::Dpor;
 use super::source::open_awake;
 use super::{Race, Refusal, Rules, Search, StepName, all_enabled};
-use crate::driver::{State, from_bytes, to_bytes};
+use crate::driver::{Added, State, from_bytes, to_bytes};
 use crate::footprint::{AccessKind, Footprint};
 use crate::keys::KeyMap;
 use crate::statistics::Statistics;
@@ -52,6 +57,12 @@ impl TransDpor {
             refusal: None,
         }
     }
+
+    /// Says whether another thread may be put in the place of what has frozen a backtrack set.
+    fn gives_way(&self, added: Added, race: &Race<'_>, statistics: &Statistics) -> bool {
+        let earlier = added.steps < statistics.steps;
+        earlier && race.new && (added.direct || !self.options.sleep)
+    }
 }
 
 impl Rules for TransDpor {
@@ -64,7 +75,21 @@ impl Rules for TransDpor {
     }
 
     fn pick(&mut self, state: &State) -> Option<Transition> {
-        first_in_order(state)
+        let threads = state.enabled.iter().map(|&(thread, _)| thread);
+        threads
+            .filter(|thread| state.backtrack.contains(thread.0))
+            .find_map(|thread| state.awake_transitions(thread).next())
+    }
+
+    fn rank(&self, event: EventIndex, at: EventIndex, pending_since: (usize, usize)) -> (usize, usize, usize) {
+        let (step, number) = pending_since;
+        if step <= event {
+            return (1, at, 0);
+        }
+        match self.options.sleep {
+            true => (0, step, number),
+            false => (0, usize::MAX - step, usize::MAX - number),
+        }
     }
 
     fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
@@ -72,20 +97,34 @@ impl Rules for TransDpor {
             self.refusal = self.relation.add(trace, &race);
         }
         let state = &mut states[race.event];
-        if state.frozen {
+        let frozen = state.frozen;
+        if frozen.is_some_and(|added| !self.gives_way(added, &race, statistics)) {
             return;
         }
-        let Some((thread, event)) = leading_to(state, trace, &race) else {
-            if !writes_all(&trace.events()[race.event].step().footprint, race.footprint) {
-                statistics.fallbacks += 1;
-                state.backtrack = all_enabled(state);
+        match leading_to(state, trace, &race) {
+            Some((_, None)) if frozen.is_some() => {}
+            Some((thread, event)) => {
+                if state.backtrack.contains(thread.0) || is_asleep(state, trace, thread, event) {
+                    return;
+                }
+                if let Some(added) = frozen {
+                    state.backtrack.remove(added.thread.0);
+                }
+                statistics.backtracks += 1;
+                state.backtrack.insert(thread.0);
+                state.frozen = Some(Added {
+                    thread,
+                    direct: event.is_none(),
+                    steps: statistics.steps,
+                });
             }
-            return;
-        };
-        if !state.backtrack.contains(thread.0) && !is_asleep(state, trace, thread, event) {
-            statistics.backtracks += 1;
-            state.backtrack.insert(thread.0);
-            state.frozen = true;
+            None if frozen.is_some() => {}
+            None => {
+                if !writes_all(&trace.events()[race.event].step().footprint, race.footprint) {
+                    statistics.fallbacks += 1;
+                    state.backtrack = all_enabled(state);
+                }
+            }
         }
     }
 

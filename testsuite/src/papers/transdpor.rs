@@ -89,25 +89,26 @@ fn pipesort4() -> Pipesort {
 
 fn leader4() -> Leader {
     Leader {
-        numbers: vec![1, 2, 4, 3],
+        numbers: vec![0, 1, 2, 3],
     }
 }
 
-/// A graph whose edges lead both ways.
-fn graph(nodes: usize, edges: &[(usize, usize, u64)]) -> ShortestPath {
-    let both = |&(from, to, length)| [(from, to, length), (to, from, length)];
+/// Edges of the same length.
+fn graph(nodes: usize, source: usize, edges: &[(usize, usize)]) -> ShortestPath {
     ShortestPath {
         nodes,
-        edges: edges.iter().flat_map(both).collect(),
+        edges: edges.iter().map(|&(from, to)| (from, to, 10)).collect(),
+        source,
     }
 }
 
 fn shortpath4() -> ShortestPath {
-    graph(4, &[(0, 1, 1), (0, 2, 4), (1, 2, 1), (2, 3, 1)])
+    graph(4, 0, &[(0, 1), (0, 2), (0, 3), (1, 3), (3, 1), (2, 3), (3, 2)])
 }
 
 fn shortpath5() -> ShortestPath {
-    graph(5, &[(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 4, 1), (4, 0, 1)])
+    let both = [(0, 1), (0, 2), (1, 3), (4, 0), (4, 1)].map(|(a, b)| [(a, b), (b, a)]);
+    graph(5, 4, both.as_flattened())
 }
 
 const CHAMENEOS2: Chameneos = Chameneos {

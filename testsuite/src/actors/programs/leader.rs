@@ -1,7 +1,10 @@
-//! leader: processes in a ring send their numbers round; a number is stopped by a larger one, and whose number comes back is
-//! the leader (Chang and Roberts 1979), who tells the others.
+//! leader: election in a ring in which messages go one way (Dolev, Klawe and Rodeh 1982; Peterson 1982). An active process
+//! learns the numbers of the two active ones before it, and stays active, with the first one's number, if that is the
+//! largest of the three. Processes that are passive hand on what comes.
+//!
+//! The algorithm takes for granted that messages arrive in the order in which they are sent. Actors' messages do not.
 
-use crate::actors::protocol::{Actor, Constraint, Outbox, Protocol};
+use crate::actors::protocol::{Actor, Outbox, Protocol};
 
 /// Leader election in a ring.
 #[derive(Clone, Debug)]
@@ -12,84 +15,69 @@ pub struct Leader {
 
 /// An actor of [`Leader`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum LeaderActor {
-    /// The entry.
-    Main,
-    /// Not in the ring yet.
-    New,
-    /// Its number, the next process, and the leader if it knows it.
-    Process(u64, Actor, Option<u64>),
+pub struct Process {
+    right: Actor,
+    active: bool,
+    /// The number that it stands for.
+    largest: u64,
+    /// The number of the active process before it.
+    neighbour: u64,
 }
 
 /// A message of [`Leader`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum LeaderMessage {
-    /// To the main actor.
-    Begin,
-    /// To a process: this is its number and that the next one.
-    Join(u64, Actor),
-    /// A number that goes round.
-    Elect(u64),
-    /// The leader's number.
-    Elected(u64),
+    /// The sender's number.
+    First(u64),
+    /// The number of the active process before the sender.
+    Second(u64),
 }
 
 impl Protocol for Leader {
-    type State = LeaderActor;
+    type State = Process;
     type Content = LeaderMessage;
 
     fn start(&self, out: &mut Outbox<'_, Self>) {
-        let main = out.create(LeaderActor::Main);
-        out.send(main, LeaderMessage::Begin);
+        let ring = self.numbers.len() as u32;
+        let process = |(at, &number): (usize, &u64)| Process {
+            right: Actor((at as u32 + 1) % ring),
+            active: true,
+            largest: number,
+            neighbour: 0,
+        };
+        let processes: Vec<_> = self.numbers.iter().enumerate().map(process).collect();
+        for process in processes {
+            out.create(process);
+        }
+        for (at, &number) in self.numbers.iter().enumerate() {
+            out.send(Actor((at as u32 + 1) % ring), LeaderMessage::First(number));
+        }
     }
 
     fn process(
         &self,
         _me: Actor,
-        state: &mut LeaderActor,
+        state: &mut Process,
         message: &LeaderMessage,
         out: &mut Outbox<'_, Self>,
     ) -> Result<(), String> {
-        match (&mut *state, message) {
-            (LeaderActor::Main, LeaderMessage::Begin) => {
-                let processes: Vec<_> = self.numbers.iter().map(|_| out.create(LeaderActor::New)).collect();
-                let next = processes.iter().cycle().skip(1);
-                for ((&process, &next), &number) in processes.iter().zip(next).zip(&self.numbers) {
-                    out.send(process, LeaderMessage::Join(number, next));
+        match *message {
+            LeaderMessage::First(number) if state.active => {
+                if number != state.largest {
+                    out.send(state.right, LeaderMessage::Second(number));
+                    state.neighbour = number;
                 }
             }
-            (LeaderActor::New, &LeaderMessage::Join(number, next)) => {
-                *state = LeaderActor::Process(number, next, None);
-                out.send(next, LeaderMessage::Elect(number));
-            }
-            (LeaderActor::Process(number, next, leader), &LeaderMessage::Elect(other)) => {
-                if other == *number {
-                    *leader = Some(other);
-                    out.send(*next, LeaderMessage::Elected(other));
-                } else if other > *number {
-                    out.send(*next, LeaderMessage::Elect(other));
+            LeaderMessage::Second(number) if state.active => {
+                if state.neighbour > number && state.neighbour > state.largest {
+                    state.largest = state.neighbour;
+                    out.send(state.right, LeaderMessage::First(state.neighbour));
+                } else {
+                    state.active = false;
                 }
             }
-            (LeaderActor::Process(number, next, leader), &LeaderMessage::Elected(other)) => {
-                if other != *number {
-                    *leader = Some(other);
-                    out.send(*next, LeaderMessage::Elected(other));
-                }
-            }
-            (state, message) => return Err(super::misdirected::<Self>(state, message)),
+            _ => out.send(state.right, message.clone()),
         }
         Ok(())
-    }
-
-    fn mode(&self, state: &LeaderActor) -> i64 {
-        i64::from(*state != LeaderActor::New)
-    }
-
-    /// Who is not in the ring yet takes no numbers.
-    fn constraint(&self, message: &LeaderMessage) -> Constraint {
-        match message {
-            LeaderMessage::Elect(_) | LeaderMessage::Elected(_) => Constraint::Equals(1),
-            LeaderMessage::Begin | LeaderMessage::Join(..) => Constraint::Always,
-        }
     }
 }

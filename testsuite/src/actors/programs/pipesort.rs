@@ -1,4 +1,5 @@
-//! pipesort: each stage of a pipeline keeps the smallest number that it has met and hands on the others.
+//! pipesort: each stage of a pipeline keeps the smallest number that it has met and hands on the others. The first
+//! actor sends the numbers, one after each message to itself.
 
 use crate::actors::protocol::{Actor, Outbox, Protocol};
 
@@ -12,18 +13,18 @@ pub struct Pipesort {
 /// An actor of [`Pipesort`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum PipeActor {
-    /// The entry.
-    Main,
-    /// What it keeps, and the next stage.
+    /// Sends the numbers: how many are sent, and to whom.
+    Source(usize, Option<Actor>),
+    /// What it keeps, and the next stage, if it has one yet.
     Stage(Option<u64>, Option<Actor>),
 }
 
 /// A message of [`Pipesort`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum PipeMessage {
-    /// To the main actor.
-    Begin,
-    /// To a stage: this is the next one.
+    /// To the source: send the next number, if there is one.
+    Feed,
+    /// To a stage.
     Number(u64),
 }
 
@@ -32,32 +33,32 @@ impl Protocol for Pipesort {
     type Content = PipeMessage;
 
     fn start(&self, out: &mut Outbox<'_, Self>) {
-        let main = out.create(PipeActor::Main);
-        out.send(main, PipeMessage::Begin);
+        let source = out.create(PipeActor::Source(0, None));
+        out.send(source, PipeMessage::Feed);
     }
 
     fn process(
         &self,
-        _me: Actor,
+        me: Actor,
         state: &mut PipeActor,
         message: &PipeMessage,
         out: &mut Outbox<'_, Self>,
     ) -> Result<(), String> {
         match (state, message) {
-            (PipeActor::Main, PipeMessage::Begin) => {
-                let mut next = None;
-                for _ in &self.numbers {
-                    next = Some(out.create(PipeActor::Stage(None, next)));
-                }
-                for &number in &self.numbers {
-                    out.send(next.expect("there are numbers"), PipeMessage::Number(number));
-                }
+            (PipeActor::Source(sent, first), PipeMessage::Feed) => {
+                let Some(&number) = self.numbers.get(*sent) else {
+                    return Ok(());
+                };
+                *sent += 1;
+                let first = *first.get_or_insert_with(|| out.create(PipeActor::Stage(None, None)));
+                out.send(first, PipeMessage::Number(number));
+                out.send(me, PipeMessage::Feed);
             }
             (PipeActor::Stage(kept @ None, _), PipeMessage::Number(number)) => *kept = Some(*number),
-            (PipeActor::Stage(Some(kept), Some(next)), PipeMessage::Number(number)) => {
-                let larger = (*kept).max(*number);
+            (PipeActor::Stage(Some(kept), next), PipeMessage::Number(number)) => {
+                let next = *next.get_or_insert_with(|| out.create(PipeActor::Stage(None, None)));
+                out.send(next, PipeMessage::Number((*kept).max(*number)));
                 *kept = (*kept).min(*number);
-                out.send(*next, PipeMessage::Number(larger));
             }
             (state, message) => return Err(super::misdirected::<Self>(state, message)),
         }

@@ -10,6 +10,8 @@ pub struct ShortestPath {
     pub edges: Vec<(usize, usize, u64)>,
     /// How many nodes there are.
     pub nodes: usize,
+    /// Where the ways begin.
+    pub source: usize,
 }
 
 /// An actor of [`ShortestPath`]: the number of the node, and the length of the shortest way to it that is known.
@@ -26,7 +28,7 @@ impl Protocol for ShortestPath {
 
     fn start(&self, out: &mut Outbox<'_, Self>) {
         let nodes: Vec<_> = (0..self.nodes).map(|n| out.create(Node(n, None))).collect();
-        out.send(nodes[0], Way(0));
+        out.send(nodes[self.source], Way(0));
     }
 
     fn process(&self, me: Actor, state: &mut Node, message: &Way, out: &mut Outbox<'_, Self>) -> Result<(), String> {
