@@ -260,6 +260,14 @@ const EXPECTED: &[(&str, &str, &str, [Option<Figures>; 2])] = &[
     ),
 ];
 
+/// The figures of a row.
+fn expected(table: &str, program: &str, order: &str) -> Option<[Option<Figures>; 2]> {
+    let found = EXPECTED
+        .iter()
+        .find(|row| (row.0, row.1, row.2) == (table, program, order));
+    found.map(|row| row.3)
+}
+
 /// Where the published figures come out, and where others do, as the book says.
 #[test]
 fn tables() {
@@ -267,15 +275,14 @@ fn tables() {
     for table in actor_tables() {
         for row in &table.rows {
             for (name, order) in ORDERS {
-                let found = EXPECTED
-                    .iter()
-                    .find(|row_of| (row_of.0, row_of.1, row_of.2) == (table.id, row.name, name));
-                let Some((.., expected)) = found else { continue };
+                let Some(expected) = expected(table.id, row.name, name) else {
+                    continue;
+                };
                 let measured = row.measure(&table, order, Limit(Duration::from_secs(60)));
                 for (measured, expected) in measured.into_iter().zip(expected) {
                     let Some(expected) = expected else { continue };
                     let figures = (measured.complete, measured.states.unwrap_or(0) - 1);
-                    assert_eq!(figures, *expected, "{} of {}, {name}", row.name, table.id);
+                    assert_eq!(figures, expected, "{} of {}, {name}", row.name, table.id);
                     let fails = ["diningphil", "minesweeper"].contains(&row.name) || row.name.starts_with("le-erlang");
                     assert_eq!(measured.failed, fails, "{}", row.name);
                     checked += 1;
@@ -296,10 +303,7 @@ fn published_figures() {
                 continue;
             }
             for ((name, _), published) in ORDERS.iter().zip(row.published) {
-                let found = EXPECTED
-                    .iter()
-                    .find(|expected| (expected.0, expected.1, expected.2) == (table.id, row.name, *name));
-                let (.., expected) = found.expect("the program is measured");
+                let expected = expected(table.id, row.name, name).expect("the program is measured");
                 for ((strategy, published), expected) in ["dpor", "trans"].into_iter().zip(published).zip(expected) {
                     let expected = expected.unwrap_or_default();
                     for (published, met) in [(published.0, expected.0), (published.1, expected.1)] {
