@@ -72,6 +72,8 @@ pub struct Outcome {
     pub executions: Vec<ExecutionReport>,
     /// The part that was explored; none for the whole.
     pub shard: Option<Shard>,
+    /// What all shards of the test have in common; none for the whole, or if the process died before it could say so.
+    pub fingerprint: Option<u64>,
     /// From start to end of the process.
     pub time: Duration,
     /// What the process has said that tells of the outcome, for [`recorded`].
@@ -196,6 +198,7 @@ struct State {
     labels: Vec<LabelReport>,
     simplified: Option<Simplified>,
     sharing: Option<SharingReport>,
+    fingerprint: Option<u64>,
     executions: Vec<ExecutionReport>,
     record: String,
     cannot_resume: Option<String>,
@@ -422,6 +425,7 @@ impl State {
         outcome.labels = self.labels;
         outcome.simplified = self.simplified;
         outcome.sharing = self.sharing;
+        outcome.fingerprint = self.fingerprint;
         outcome.executions = self.executions;
         outcome.record = self.record;
     }
@@ -448,6 +452,7 @@ impl State {
             Message::Labels { labels } => self.labels = labels,
             Message::Simplified(simplified) => self.simplified = Some(simplified),
             Message::Sharing(sharing) => self.sharing = Some(sharing),
+            Message::Shard { fingerprint } => self.fingerprint = Some(fingerprint),
             Message::Execution(execution) => {
                 if execution.anew {
                     self.executions.clear();
@@ -479,6 +484,7 @@ impl State {
                     sharing: None,
                     executions: Vec::new(),
                     shard: None,
+                    fingerprint: None,
                     time: Duration::ZERO,
                     record: String::new(),
                 });

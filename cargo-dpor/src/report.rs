@@ -39,9 +39,11 @@ use crate::config::{Config, RunSettings, Settings};
 use crate::error::{Error, Exit};
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use dpor_explorer::Shard;
+use dpor_explorer::keys::KeyHasher;
 use dpor_protocol::{Counts, Verdict};
 use serde::Serialize;
 pub use source::SourceTree;
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -190,6 +192,11 @@ impl TestResult {
     }
 }
 
+/// A fingerprint of shards as it is shown. JSON has no numbers of that length.
+fn digits(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
+}
+
 /// The results of a run of tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -210,12 +217,14 @@ pub struct Summary {
     pub left_out: usize,
     /// The part of each test that was explored; none for the whole.
     pub shard: Option<Shard>,
+    /// What all shards of these tests have in common, in whatever order tests have ended.
+    pub fingerprint: u64,
     pub time: Duration,
 }
 
 impl Summary {
     /// Counts one more test.
-    pub fn add(&mut self, result: &TestResult) {
+    pub fn add(&mut self, test: &Test, result: &TestResult) {
         let outcome = &result.outcome;
         match outcome.verdict {
             Verdict::Complete => self.complete += 1,
@@ -226,6 +235,9 @@ impl Summary {
         self.weak_orderings += usize::from(!weak_orderings(outcome).is_empty());
         self.threaded += usize::from(outcome.counts.threads > 1 || outcome.sharing.is_none());
         self.fault = self.fault.max(result.fault);
+        let mut hasher = KeyHasher::default();
+        (test.id(), outcome.fingerprint).hash(&mut hasher);
+        self.fingerprint = self.fingerprint.wrapping_add(hasher.finish());
     }
 
     /// The number of tests that were run.

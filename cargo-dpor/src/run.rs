@@ -470,7 +470,7 @@ fn explore_all(
                         if let Some(replay) = &mut result.replay {
                             objects::name(replay, &sources);
                         }
-                        summary.add(&result);
+                        summary.add(plan[index].test, &result);
                         if result.outcome.verdict == Verdict::Failed && run.fail_fast.value {
                             stop();
                         }

@@ -22,6 +22,9 @@
 //! executions in which no thread goes round once more than it has to, whatever part has noticed the loop. They end in all the
 //! ways in which the program can end, each is one of a part, and none of them is held back there.
 //!
+//! Parts of different programs are not all of either. The first walks are those of the whole, and the same for all shards, so
+//! that a digest of them tells most mistakes ([`Sharded::walks`]).
+//!
 //! # Ends that are none
 //!
 //! Where no thread can go on, but one could if it did not wait for its pair, the program has not ended: that is no failure and no
@@ -195,6 +198,8 @@ pub struct Sharded<S> {
     statuses: OnceCell<Vec<Status>>,
     /// The places of the operations of the execution, while pairs are looked for.
     places: Option<Vec<Option<u64>>>,
+    /// A digest of the first random walks in which pairs were looked for.
+    walks: Option<u64>,
     #[cfg(feature = "faults")]
     fault: Option<ShardFault>,
 }
@@ -221,9 +226,16 @@ impl<S: System> Sharded<S> {
             orders: Vec::new(),
             statuses: OnceCell::new(),
             places: None,
+            walks: None,
             #[cfg(feature = "faults")]
             fault: None,
         }
+    }
+
+    /// A number by which shards can be compared after [`Sharded::narrow`]: those of one program and one count have the same. Where it is
+    /// another, they have been made from different programs, and need not be all of either. `None` if there is one shard only.
+    pub fn walks(&self) -> Option<u64> {
+        self.walks
     }
 
     /// Makes the part faulty.

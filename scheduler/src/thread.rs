@@ -119,13 +119,16 @@ impl Record {
     }
 
     /// The place in the source, and the kind, of a pending operation that is a scheduling point in every exploration. Made of
-    /// names and not of addresses, which are others where the same program is built elsewhere.
+    /// names and not of addresses, which are others where the same program is built elsewhere; and of a file's name and that of its
+    /// folder only, because Cargo's home is elsewhere on another machine.
     pub fn named_site(&self) -> Option<u64> {
         let kind = self.operation().kind;
         let mut hasher = KeyHasher::default();
         (kind as u8).hash(&mut hasher);
         if let Some(caller) = self.caller {
-            (caller.file(), caller.line(), caller.column()).hash(&mut hasher);
+            let file = caller.file().rsplit('/').take(2);
+            file.for_each(|name| name.hash(&mut hasher));
+            (caller.line(), caller.column()).hash(&mut hasher);
         }
         kind.is_always_point().then(|| hasher.finish())
     }

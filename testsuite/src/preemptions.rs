@@ -271,7 +271,7 @@ pub fn compare_shards(
         };
         let (mut together, mut complete) = (Found::default(), true);
         for shard in (1..=count).filter_map(|number| Shard::new(number, count)) {
-            let (system, part) = Sharded::whole(system.clone()).narrow(shard, 0);
+            let (system, part) = Sharded::whole(system.clone()).narrow(shard, 0, None);
             if part == Part::Elsewhere {
                 continue;
             }

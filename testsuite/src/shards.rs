@@ -116,11 +116,18 @@ pub fn compare(
         fails: all.fails(),
         ..Covered::default()
     };
+    let mut walks = None;
     for number in 1..=count {
         let shard = Shard::new(number, count).expect("there is such a shard");
         let whole = Sharded::whole(Toy::new(program.clone()).opaque(opaque)).fault(fault);
-        let (system, part) = whole.narrow(shard, limit + all.traces.len() as u64);
+        let (system, part) = whole.narrow(shard, limit + all.traces.len() as u64, None);
+        if *walks.get_or_insert(system.walks()) != system.walks() {
+            return Err(format!(
+                "{strategy}, shard {shard}: other walks than those of the shards before"
+            ));
+        }
         match part {
+            Part::TimeUp => unreachable!("there is no limit"),
             Part::One { pairs } => covered.pairs += pairs as u64,
             Part::Elsewhere => {
                 covered.parts[1] += 1;

@@ -5,6 +5,7 @@
 
 use dpor_testsuite::project::Project;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -490,17 +491,23 @@ fn shards_prove_together_what_one_run_proves() {
     for strategy in ["context", "source", "unfolding"] {
         let arguments = ["test", "--strategy", strategy, "--message-format", "json"];
         let whole = project.run(&arguments).ends(FAILED).events("test-finished");
+        let mut fingerprints = BTreeSet::new();
         let parts = ["1/3", "2/3", "3/3"].map(|shard| {
             let run = project.run(&[&arguments[..], &["--shard", shard]].concat());
-            assert_eq!(run.events("run-finished")[0]["shard"], shard);
+            let summary = &run.events("run-finished")[0];
+            assert_eq!(summary["shard"], shard);
+            fingerprints.insert(summary["fingerprint"].as_str().expect("there is one").to_owned());
             let tests = run.events("test-finished");
             assert!(tests.iter().all(|test| test["shard"] == shard));
             tests
         });
+        assert_eq!(fingerprints.len(), 1, "{fingerprints:?}");
         for (at, test) in whole.iter().enumerate() {
             let name = test["test"]["name"].as_str().expect("tests have names");
             let parts: Vec<&Value> = parts.iter().map(|tests| &tests[at]).collect();
             assert!(parts.iter().all(|part| part["test"] == test["test"]));
+            assert!(parts.iter().all(|part| part["fingerprint"] == parts[0]["fingerprint"]));
+            assert!(test["fingerprint"].is_null() && parts[0]["fingerprint"].is_string());
             let count = |test: &Value| test["counts"]["complete"].as_u64().expect("a number");
             let (all, each): (u64, Vec<u64>) = (count(test), parts.iter().map(|part| count(part)).collect());
             println!("{strategy} {name}: {all} executions as a whole, {each:?} in parts");
@@ -527,4 +534,69 @@ fn shards_prove_together_what_one_run_proves() {
     let part = project.run(&["test", "--shard", "2/3", "pushes"]).ends(COMPLETE);
     assert!(part.stdout.contains("complete 2/3 made"), "{part:?}");
     assert!(part.stdout.contains("summary of shard 2/3: 1 test"), "{part:?}");
+}
+
+/// What must not differ between shards shows in their fingerprints; where they are built, and for how long they run, does not.
+#[test]
+fn shards_of_different_tests_have_different_fingerprints() {
+    let fingerprint = |project: &Project, more: &[&str]| {
+        let arguments = ["test", "--shard", "1/2", "pushes", "--message-format", "json"];
+        let run = project.run(&[&arguments[..], more].concat()).ends(COMPLETE);
+        let summary = &run.events("run-finished")[0];
+        summary["fingerprint"].as_str().expect("there is one").to_owned()
+    };
+    let project = Project::new("fingerprints", PARTED);
+    let first = fingerprint(&project, &[]);
+    assert_eq!(
+        fingerprint(&project, &["--max-time", "1h", "--max-executions", "none"]),
+        first
+    );
+    let printed = project.run(&["test", "--shard", "2/2", "pushes"]).ends(COMPLETE);
+    let told = format!("a test is complete if all shards say so, and all have the fingerprint {first}\n");
+    assert!(printed.stdout.contains(&told), "{printed:?}");
+    for different in [
+        &["--spurious-cas"][..],
+        &["--leaks"],
+        &["--preemptions", "1"],
+        &["waits"],
+    ] {
+        assert_ne!(fingerprint(&project, different), first, "{different:?}");
+    }
+    let elsewhere = Project::new("fingerprints-elsewhere", &PARTED.replace("0..3", "0..2 + 1"));
+    assert_eq!(fingerprint(&elsewhere, &[]), first);
+    elsewhere.write(
+        "src/lib.rs",
+        &PARTED.replace(
+            "order.lock().unwrap().push(id)",
+            "{ drop(order.lock()); order.lock().unwrap().push(id) }",
+        ),
+    );
+    assert_ne!(fingerprint(&elsewhere, &[]), first);
+}
+
+/// Parting a test counts as exploring it: time limits hold for it, too.
+#[test]
+fn parting_a_test_ends_when_its_time_is_up() {
+    let slow = r#"
+#[test]
+fn slow() {
+    let number = std::sync::Mutex::new(0_u64);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let mut number = number.lock().unwrap();
+                    for _ in 0..3_000_000 {
+                        *number = std::hint::black_box(*number + 1);
+                    }
+                }
+            });
+        }
+    });
+}
+"#;
+    let run = Project::new("slow", slow).run(&["test", "--shard", "1/2", "--max-time", "300ms"]);
+    let run = run.ends(INCOMPLETE);
+    let reason = "the time limit was reached while the test was parted";
+    assert!(run.stdout.contains(reason), "{run:?}");
 }

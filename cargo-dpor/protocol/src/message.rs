@@ -50,6 +50,11 @@ pub enum Message {
     Simplified(Simplified),
     /// What the threads had to do with each other. Not in a replay; `Finished` follows.
     Sharing(SharingReport),
+    /// The test has been parted. Only if that is what was asked for; before it is explored.
+    Shard {
+        /// The same for all shards of the test, if they were made of the same code with the same settings.
+        fingerprint: u64,
+    },
     /// The exploration cannot go on from what was saved. The last message: nothing was explored.
     CannotResume {
         /// Why.

@@ -24,6 +24,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         executions: vec![],
         record: String::new(),
         shard: None,
+        fingerprint: None,
         time: Duration::ZERO,
     };
     // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died has

@@ -9,7 +9,7 @@ use crate::report::pair::Pair;
 use crate::report::source::short;
 use crate::report::steps::plural;
 use crate::report::weak::sequential;
-use crate::report::{Event, NO_THREADS, Reporter, Resumed, SourceTree, Summary, TestResult, WIDTH, settings};
+use crate::report::{Event, NO_THREADS, Reporter, Resumed, SourceTree, Summary, TestResult, WIDTH, digits, settings};
 use dpor_protocol::{Counts, LabelReport, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
@@ -220,7 +220,10 @@ impl<W: Write> Human<W> {
             .map_or_else(String::new, |shard| format!(" of shard {shard}"));
         let mut text = format!("summary{shard}: {} in {}\n", parts.join(", "), time(summary.time));
         if summary.shard.is_some() && summary.complete > 0 {
-            text.push_str("a test is complete if all shards say so\n");
+            text.push_str(&format!(
+                "a test is complete if all shards say so, and all have the fingerprint {}\n",
+                digits(summary.fingerprint)
+            ));
         }
         let text = match (summary.fault, summary.incomplete) {
             (Some(Fault::Failed), _) => text.red().to_string(),

@@ -7,7 +7,7 @@ use crate::build::Test;
 use crate::child::Outcome;
 use crate::config::Row;
 use crate::judgement::{Fault, vacuous, weak_orderings};
-use crate::report::{Configuration, Event, Reporter, Resumed, Summary, TestResult};
+use crate::report::{Configuration, Event, Reporter, Resumed, Summary, TestResult, digits};
 use dpor_protocol::{
     Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport, ThreadReport,
     WeakReport,
@@ -139,6 +139,7 @@ struct Finished<'a> {
     verdict: String,
     /// Of which part that is the verdict.
     shard: Option<String>,
+    fingerprint: Option<String>,
     reason: Option<&'a str>,
     note: Option<&'a str>,
     location: Option<&'a SourceLocation>,
@@ -215,6 +216,7 @@ impl<'a> Finished<'a> {
         Finished {
             verdict: outcome.verdict.to_string(),
             shard: outcome.shard.map(|shard| shard.to_string()),
+            fingerprint: outcome.fingerprint.map(digits),
             reason: outcome.reason.as_deref(),
             note: outcome.note.as_deref(),
             location: outcome.account.location.as_ref(),
@@ -258,6 +260,7 @@ struct Totals {
     not_run: usize,
     left_out: usize,
     shard: Option<String>,
+    fingerprint: Option<String>,
     seconds: f64,
 }
 
@@ -274,6 +277,7 @@ impl From<&Summary> for Totals {
             not_run: summary.not_run,
             left_out: summary.left_out,
             shard: summary.shard.map(|shard| shard.to_string()),
+            fingerprint: summary.shard.map(|_| digits(summary.fingerprint)),
             seconds: summary.time.as_secs_f64(),
         }
     }

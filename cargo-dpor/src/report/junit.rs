@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use crate::report::source::{SourceTree, short};
 use crate::report::weak::sequential;
-use crate::report::{Event, Reporter, TestResult, WIDTH};
+use crate::report::{Event, Reporter, TestResult, WIDTH, digits};
 use dpor_protocol::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -107,6 +107,9 @@ impl<W: Write> Junit<W> {
         }
         if let Some(shard) = outcome.shard {
             case.add_property(("shard", shard.to_string().as_str()));
+        }
+        if let Some(fingerprint) = outcome.fingerprint {
+            case.add_property(("fingerprint", digits(fingerprint).as_str()));
         }
         if let Some(reason) = vacuous(outcome) {
             case.add_property(("vacuous", reason.as_str()));

@@ -54,6 +54,7 @@ pub fn outcome(verdict: Verdict) -> Outcome {
         executions: vec![],
         record: String::new(),
         shard: None,
+        fingerprint: None,
         time: Duration::from_millis(70),
     }
 }
@@ -231,6 +232,7 @@ pub fn run(reporter: &mut dyn Reporter, failed: Outcome) {
         not_run: 1,
         left_out: 7,
         shard: None,
+        fingerprint: 0,
         time: Duration::from_millis(2345),
     };
     reporter.event(&Event::RunFinished {

@@ -54,6 +54,7 @@ mod tests {
                 executions: vec![],
                 record: String::new(),
                 shard: None,
+                fingerprint: None,
                 seed: Some(seed.clone()),
                 account: Account::default(),
                 pair: None,

@@ -59,6 +59,7 @@ fn exit_codes_of_replays() {
         executions: vec![],
         record: String::new(),
         shard: None,
+        fingerprint: None,
         time: Duration::ZERO,
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
@@ -92,6 +93,7 @@ fn exit_codes_of_diff_states() {
         executions: vec![],
         record: String::new(),
         shard: None,
+        fingerprint: None,
         time: Duration::ZERO,
     };
     for (verdict, compared, equal, found, exit) in [

@@ -192,6 +192,8 @@ pub struct Explorer<S> {
     /// So many executions were cut because it is unclear whether they could go on.
     unclear: u64,
     started: Instant,
+    /// Before the run that comes.
+    spent: Duration,
     /// What was counted before the exploration was interrupted.
     earlier: Statistics,
     /// Between two executions, of which the second is known.
@@ -234,6 +236,7 @@ impl<S: System> Explorer<S> {
             first_failure: None,
             unclear: 0,
             started: Instant::now(),
+            spent: Duration::ZERO,
             earlier: Statistics::default(),
             at_rest: false,
             unsaved: None,
@@ -265,6 +268,13 @@ impl<S: System> Explorer<S> {
         self
     }
 
+    /// Counts time that has been spent on the program before, for the limit and in the statistics.
+    #[must_use]
+    pub fn spent(mut self, time: Duration) -> Self {
+        self.spent = time;
+        self
+    }
+
     /// Makes the exploration faulty.
     #[cfg(feature = "faults")]
     #[must_use]
@@ -290,7 +300,8 @@ impl<S: System> Explorer<S> {
 
     /// Explores until the tree is exhausted, a failure is found or a limit is reached.
     pub fn run(&mut self, observer: &mut dyn Observer<S>) -> Report {
-        self.started = Instant::now();
+        let now = Instant::now();
+        self.started = now.checked_sub(std::mem::take(&mut self.spent)).unwrap_or(now);
         if !self.at_rest {
             self.start_over();
         }

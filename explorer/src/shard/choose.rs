@@ -5,13 +5,17 @@ use super::ShardFault;
 use super::{Mark, Order, Shard, Sharded};
 use crate::driver::{End, Explorer, Limits, Observer};
 use crate::guard::Variable;
+use crate::keys::KeyHasher;
 use crate::statistics::Statistics;
 use crate::strategy::Strategy;
 use crate::system::System;
 use crate::thread::ThreadId;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 /// So many random walks are made for each pair.
 const WALKS: u64 = 32;
@@ -32,6 +36,8 @@ pub enum Part {
     },
     /// Nothing: there are more shards than parts, and another one explores the part in question.
     Elsewhere,
+    /// Unknown: the time was up while pairs were looked for.
+    TimeUp,
 }
 
 impl<S: System> Sharded<S> {
@@ -39,15 +45,24 @@ impl<S: System> Sharded<S> {
     /// part, and must be the same for all of them.
     ///
     /// The program is run some times, until it has ended so often or has done what the system cannot model. That depends on
-    /// nothing but the program and the shard, so that all who explore a part of the program agree on what the parts are.
+    /// nothing but the program and the shard, so that all who explore a part of the program agree on what the parts are. It is
+    /// given up when it takes longer than `time`, if there is such a limit.
     #[must_use]
-    pub fn narrow(mut self, shard: Shard, salt: u64) -> (Self, Part) {
+    pub fn narrow(mut self, shard: Shard, salt: u64, time: Option<Duration>) -> (Self, Part) {
+        let started = Instant::now();
         let Shard { mut index, mut count } = shard;
         while count > 1 {
             // The larger half of the shards takes the order that is met more often.
             let (most, least) = (count.div_ceil(2), count / 2);
-            let (narrowed, pair) = self.find_pair(most, least);
+            let left = time.map(|time| time.saturating_sub(started.elapsed()));
+            let (narrowed, pairs) = self.find_pairs(left);
             self = narrowed;
+            // What was cut short elsewhere or not at all would give other pairs.
+            if time.is_some_and(|time| started.elapsed() >= time) {
+                return (self, Part::TimeUp);
+            }
+            self.walks.get_or_insert(pairs.walks);
+            let pair = pairs.best(most, least);
             let mut marks = match pair {
                 Some(marks) => marks,
                 None if salt % u64::from(count) == u64::from(index) => break,
@@ -76,13 +91,13 @@ impl<S: System> Sharded<S> {
         (self, Part::One { pairs })
     }
 
-    /// The pair of operations that parts the system best, in the order that is met more often.
-    fn find_pair(mut self, most: u32, least: u32) -> (Self, Option<[Mark; 2]>) {
+    /// The pairs of operations that are met in the walks; not all of them if the time was up.
+    fn find_pairs(mut self, time: Option<Duration>) -> (Self, Pairs) {
         self.places = Some(Vec::new());
-        // Not for a limited time: how fast this machine is must not matter.
         let limits = Limits {
             executions: Some(WALKS),
             steps: Some(STEPS),
+            time,
             depth: LONGEST,
             ..Limits::default()
         };
@@ -92,7 +107,7 @@ impl<S: System> Sharded<S> {
         explorer.run(&mut pairs);
         self = explorer.into_system();
         self.places = None;
-        (self, pairs.best(most, least))
+        (self, pairs)
     }
 }
 
@@ -103,6 +118,8 @@ struct Pairs {
     known: BTreeMap<[Mark; 2], usize>,
     /// In the order in which they were met, so that ties are broken in the same way everywhere.
     met: Vec<Met>,
+    /// A digest of what was done in the walks.
+    walks: u64,
 }
 
 struct Met {
@@ -143,12 +160,18 @@ impl Pairs {
 
 impl<S: System> Observer<Sharded<S>> for Pairs {
     fn execution(&mut self, system: &mut Sharded<S>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
-        if !matches!(end, End::Complete | End::Failed(_)) {
-            return ControlFlow::Continue(());
-        }
         let Some(places) = &system.places else {
             unreachable!("places are noted while pairs are looked for")
         };
+        let mut hasher = KeyHasher::default();
+        let done = trace.events().iter().zip(places);
+        let done = done.map(|(event, place)| (event.thread(), place));
+        (self.walks, discriminant(end)).hash(&mut hasher);
+        done.for_each(|operation| operation.hash(&mut hasher));
+        self.walks = hasher.finish();
+        if !matches!(end, End::Complete | End::Failed(_)) {
+            return ControlFlow::Continue(());
+        }
         let mut times: BTreeMap<(ThreadId, u64), u32> = BTreeMap::new();
         let mut operations = Vec::new();
         for (event, place) in trace.events().iter().zip(places) {

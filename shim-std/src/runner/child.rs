@@ -8,6 +8,7 @@ use super::saving::Saving;
 use super::sharing::Sharing;
 use super::simplify::{self, Task};
 use super::{coverage, difference, needs_states, out_of_sight, seed_of, unless_unseen};
+use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Status, Step, Stop, Strategy, System,
     ThreadId, Trace, Verdict,
@@ -18,6 +19,7 @@ use dpor_protocol::{
 };
 use dpor_scheduler::{Crash, OperationKind, Options, Program, program};
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::fd::FromRawFd;
@@ -274,14 +276,24 @@ fn explorer(
     program.exact_states(config.exact_states);
     program.find_leaks(config.leaks);
     let whole = Sharded::whole(Journaled::new(program, map));
+    let (limits, started) = (limits(config), Instant::now());
     let (system, part) = match shard {
-        Some(shard) => whole.narrow(shard, test_hash(&config.test).into()),
+        Some(shard) => whole.narrow(shard, test_hash(&config.test).into(), limits.time),
         None => (whole, Part::One { pairs: 0 }),
     };
-    let explorer = Explorer::new(system, strategy, limits(config))
+    let explorer = Explorer::new(system, strategy, limits)
+        .spent(started.elapsed())
         .verify_states(config.exact_states)
         .resumable(config.save.is_some());
     Ok((explorer, part, strategy, options))
+}
+
+/// What all shards of a test have in common: what the test does, and what the settings add to that.
+fn shard_fingerprint(config: &Config, walks: u64) -> u64 {
+    let mut hasher = KeyHasher::default();
+    let rules = (config.spurious_wakeups, config.spurious_cas, config.leaks);
+    (walks, rules, config.limits.preemptions).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
@@ -290,7 +302,16 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         Err(error) => return incomplete(error),
     };
     let sharded = config.shard.is_some();
+    if let Some(walks) = explorer.system().walks() {
+        parent.send(&Message::Shard {
+            fingerprint: shard_fingerprint(config, walks),
+        });
+    }
     let note = match part {
+        Part::TimeUp => {
+            let reason = "the time limit was reached while the test was parted: it needs more, or no `--shard`";
+            return incomplete(reason.to_owned());
+        }
         Part::Elsewhere => return nothing_to_explore(),
         Part::One { pairs: 0 } if sharded => Some("no other shard has anything to explore of this test".to_owned()),
         Part::One { .. } => None,

@@ -166,7 +166,7 @@ pub fn explore_part(
         ..Limits::default()
     };
     let (model, part) = match shard {
-        Some(shard) => Sharded::whole(model).narrow(shard, 0),
+        Some(shard) => Sharded::whole(model).narrow(shard, 0, None),
         None => (Sharded::whole(model), Part::One { pairs: 0 }),
     };
     if part == Part::Elsewhere {

@@ -83,6 +83,7 @@ fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
         executions: vec![],
         record: String::new(),
         shard: None,
+        fingerprint: None,
         time: Duration::from_millis(1500),
     }
 }
