@@ -25,6 +25,7 @@ pub mod panic;
 mod platform;
 pub mod program;
 mod queue;
+mod recall;
 pub mod report;
 mod runtime;
 pub mod spin;

@@ -16,8 +16,9 @@ use crate::options::Options;
 use crate::ordering::{Orderings, WeakOrderings};
 use crate::output::Output;
 use crate::ownership::{self, Shares};
+use crate::recall::Recall;
 use crate::report::{BlockUse, Mark, Source, StepTrace};
-use crate::spin::{Registers, Surroundings};
+use crate::spin::{Before, Registers, Surroundings};
 use crate::state::{ExactStates, Symbols};
 use crate::thread::Record;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
@@ -102,10 +103,12 @@ pub(crate) struct Runtime {
     pub refinements: Refinements,
     /// Threads with an entry in the spin detector's tables.
     pub watched: bool,
-    /// What was there at the start of the step, if the thread that makes it is watched.
-    pub before: Option<Surroundings>,
-    /// The hash of the heap and the statics after the last step, if that is known.
-    pub memory: Option<u128>,
+    /// Between start and end of a step, if the thread that makes it is watched.
+    pub before: Option<Before>,
+    /// What was around the thread that made the last step, after it, if that is known.
+    pub surroundings: Option<(ThreadId, Surroundings)>,
+    /// What is known of the steps of this execution from earlier ones.
+    pub recall: Recall,
     /// The thread that makes the step is watched, and has more than one alternative.
     pub choosing: bool,
     pub output: Vec<Output>,

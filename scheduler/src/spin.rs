@@ -18,7 +18,7 @@ use crate::memory::{arena, hash, region, stacks};
 use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
 use crate::state;
-use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location, ThreadId};
+use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location, ThreadId, Transition};
 use smallvec::SmallVec;
 use std::arch::asm;
 use std::mem::{MaybeUninit, offset_of};
@@ -117,10 +117,37 @@ struct Anchor {
     chose: bool,
 }
 
-/// What is not a watched thread's own, at the start of its step.
+/// What is not a thread's own.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Surroundings {
+    /// The stacks of all others.
     others: u128,
+    /// The heap and the statics.
     memory: u128,
+}
+
+/// What a step of a watched thread has changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Around {
+    /// Other threads' stacks.
+    pub meddled: bool,
+    /// The heap or the statics.
+    pub stirred: bool,
+    pub after: Surroundings,
+}
+
+/// What a thread finds at a place where it is watched.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    pub own: u128,
+    pub around: Surroundings,
+}
+
+/// What is known of a watched thread's step at its start.
+pub(crate) enum Before {
+    /// What it will have changed.
+    Recalled(Around),
+    Hashed(Surroundings),
 }
 
 /// What a thread looked at in its round.
@@ -290,24 +317,36 @@ fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'static>>) {
 }
 
 /// Tells the detector that a thread begins a step.
-pub(crate) fn begins(runtime: &mut Runtime, thread: ThreadId) {
+pub(crate) fn begins(runtime: &mut Runtime, transition: Transition) {
+    let thread = transition.thread;
     let watched = !runtime.threads[thread.index()].spin.anchors.is_empty();
-    // Nothing has changed since the last step.
-    let memory = runtime.memory.take();
-    runtime.before = watched.then(|| Surroundings {
-        others: others_hash(runtime, thread),
-        memory: memory.unwrap_or_else(|| memory_hash(runtime)),
+    runtime.recall.begin(runtime.steps as usize - 1, transition);
+    runtime.before = watched.then(|| match runtime.recall.around().filter(|_| runtime.exact.is_none()) {
+        Some(around) => Before::Recalled(around),
+        None => Before::Hashed(surroundings(runtime, thread)),
     });
+    // It is about to change.
+    runtime.surroundings = None;
     runtime.choosing = watched && runtime.threads[thread.index()].has_choice();
 }
 
 /// Tells the detector of a step: whose, and what it touched.
 pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
-    let (meddled, stirred) = runtime.before.take().map_or((false, false), |before| {
-        let memory = memory_hash(runtime);
-        runtime.memory = Some(memory);
-        (before.others != others_hash(runtime, thread), before.memory != memory)
+    let around = runtime.before.take().map(|before| match before {
+        Before::Recalled(around) => around,
+        Before::Hashed(before) => {
+            let after = surroundings(runtime, thread);
+            let around = Around {
+                meddled: before.others != after.others,
+                stirred: before.memory != after.memory,
+                after,
+            };
+            runtime.recall.note_around(around);
+            around
+        }
     });
+    runtime.surroundings = around.map(|around| (thread, around.after));
+    let (meddled, stirred) = around.map_or((false, false), |around| (around.meddled, around.stirred));
     let footprint = &runtime.step.footprint;
     let changes = |footprint: &Footprint| footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
     let wrote = changes(footprint);
@@ -404,9 +443,18 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         runtime.refinements.hashing = true;
         return true;
     }
-    let own = own_hash(runtime, thread);
-    let memory = runtime.memory.unwrap_or_else(|| memory_hash(runtime));
-    let others = others_hash(runtime, thread);
+    let recalled = runtime.recall.arrival(thread).filter(|_| runtime.exact.is_none());
+    let arrival = recalled.unwrap_or_else(|| {
+        let own = own_hash(runtime, thread);
+        let around = surroundings(runtime, thread);
+        let arrival = Arrival { own, around };
+        runtime.recall.note_arrival(thread, arrival);
+        arrival
+    });
+    let Arrival {
+        own,
+        around: Surroundings { others, memory },
+    } = arrival;
     let steps = runtime.steps;
     let spin = &mut runtime.threads[thread.index()].spin;
     let mut taken = BitSet::new();
@@ -469,6 +517,18 @@ fn own_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     let (hash, _, memory) = hasher.finish();
     runtime.scratch.set(memory);
     hash
+}
+
+/// What is not the thread's own now.
+fn surroundings(runtime: &Runtime, thread: ThreadId) -> Surroundings {
+    let (whose, known) = runtime.surroundings.unzip();
+    Surroundings {
+        others: match known.filter(|_| whose == Some(thread)) {
+            Some(known) => known.others,
+            None => others_hash(runtime, thread),
+        },
+        memory: known.map_or_else(|| memory_hash(runtime), |known| known.memory),
+    }
 }
 
 /// The hash of the heap and the statics.

@@ -207,10 +207,11 @@ impl Program {
 
     /// Takes releases of these locations as scheduling points from the start.
     pub fn observe(&mut self, locations: &[Location]) {
-        let refinements = &mut Self::runtime().refinements;
+        let runtime = Self::runtime();
         for &location in locations {
-            refinements.observe(location);
+            runtime.refinements.observe(location);
         }
+        runtime.recall.forget();
     }
 
     /// What exploration has taught about the program.
@@ -343,7 +344,11 @@ impl System for Program {
         }
         self.initialised = true;
         let runtime = Self::runtime();
-        runtime.clean = runtime.comparing || runtime.refinements.hashing;
+        let clean = runtime.comparing || runtime.refinements.hashing;
+        if clean != runtime.clean {
+            runtime.recall.forget();
+        }
+        runtime.clean = clean;
         runtime.allocations.clear();
         runtime.frees.clear();
         runtime.freed_wrongly = None;
@@ -357,7 +362,9 @@ impl System for Program {
         runtime.clock_started = false;
         runtime.steps = 0;
         runtime.watched = false;
-        runtime.memory = None;
+        runtime.surroundings = None;
+        // What is out of sight may be elsewhere each time, and there may be references to it in what can be seen.
+        runtime.recall.restart(runtime.out_of_sight.is_none());
         runtime.main_result = None;
         runtime.request = None;
         runtime.step.clear();

@@ -7,7 +7,7 @@ use crate::report::{Source, StepReport};
 use crate::runtime::{Request, Runtime};
 use crate::spin;
 use corosensei::CoroutineResult;
-use dpor_explorer::{AccessKind, Location, Stop, ThreadId, Transition};
+use dpor_explorer::{AccessKind, Failure, Location, Stop, ThreadId, Transition};
 use smallvec::SmallVec;
 
 impl Program {
@@ -41,16 +41,26 @@ impl Program {
         runtime.chosen = transition.alternative;
         runtime.steps += 1;
         let main_ran_before = runtime.main_result.is_some();
-        spin::begins(runtime, thread);
+        spin::begins(runtime, transition);
         let result = Self::run(thread);
         let runtime = Self::runtime();
         if runtime.trace.is_some() {
             report_step(runtime, thread, kind, object, source);
         }
-        if matches!(result, Err(Stop::Refine)) && !runtime.trying_out {
-            runtime.labels.start_again();
+        if matches!(result, Err(Stop::Refine)) {
+            runtime.recall.forget();
+            if !runtime.trying_out {
+                runtime.labels.start_again();
+            }
         }
         result?;
+        // Where states are compared exactly; otherwise it is relied upon.
+        if runtime.recall.is_contradicted() {
+            return Err(Stop::Failed(Failure {
+                kind: "nondeterminism",
+                message: "memory is not as it was after the same steps before".to_owned(),
+            }));
+        }
         match &runtime.main_result {
             Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
             _ => Ok(()),

@@ -87,7 +87,9 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         before: _,
         choosing: _,
         // A hash of what is hashed anyway.
-        memory: _,
+        surroundings: _,
+        // Of the steps that led here, and of others.
+        recall: _,
         // Nothing that the program reads.
         output: _,
         labels: _,

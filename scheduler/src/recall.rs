@@ -1,0 +1,195 @@
+//! What hashing memory has told the spin detector, for when the same steps are run again.
+//!
+//! To go back to a state, the explorer runs the steps that lead there once more. What memory holds after them is the same each
+//! time, so that the answers to what the detector asks are the same as well. Most steps are such, and hashing all of
+//! memory takes much longer than a step.
+
+use crate::spin::{Around, Arrival};
+use dpor_explorer::{ThreadId, Transition};
+use smallvec::SmallVec;
+
+/// A step, and what was asked about it.
+#[derive(Debug)]
+struct Recorded {
+    transition: Transition,
+    around: Option<Around>,
+    /// Of each thread that arrived somewhere in the step: the one that moved, and those that it created.
+    arrivals: SmallVec<[(ThreadId, Arrival); 1]>,
+}
+
+/// The steps of an execution, and behind them those with which an earlier one went on from there.
+///
+/// What is on record of a step holds as long as the steps before it are the same, and end in the same places of the program.
+#[derive(Default, Debug)]
+pub(crate) struct Recall {
+    steps: Vec<Recorded>,
+    /// Somebody has asked.
+    wanted: bool,
+    /// Steps are recorded in this execution, all of them.
+    on: bool,
+    /// Which step is being run, if it is recorded.
+    current: Option<usize>,
+    contradicted: bool,
+}
+
+impl Recall {
+    /// A new execution begins. If it is not `allowed`, nothing is recalled.
+    pub fn restart(&mut self, allowed: bool) {
+        self.on = self.wanted && allowed;
+        self.current = None;
+        self.contradicted = false;
+    }
+
+    /// Nothing holds any more: steps end elsewhere, or begin with other stacks.
+    pub fn forget(&mut self) {
+        self.steps.clear();
+        self.on = false;
+        self.current = None;
+    }
+
+    /// The step of this number begins.
+    pub fn begin(&mut self, number: usize, transition: Transition) {
+        self.current = None;
+        if !self.on {
+            return;
+        }
+        let known = self.steps.get(number).map(|recorded| recorded.transition);
+        if known != Some(transition) {
+            self.steps.truncate(number);
+            self.steps.push(Recorded {
+                transition,
+                around: None,
+                arrivals: SmallVec::new(),
+            });
+        }
+        self.current = Some(number);
+    }
+
+    fn current(&mut self) -> Option<&mut Recorded> {
+        self.steps.get_mut(self.current?)
+    }
+
+    /// What the step has changed, if that is known.
+    pub fn around(&mut self) -> Option<Around> {
+        self.current()?.around
+    }
+
+    /// Takes note of it.
+    pub fn note_around(&mut self, around: Around) {
+        let Some(step) = self.current() else { return };
+        let known = *step.around.get_or_insert(around);
+        self.contradicted |= known != around;
+    }
+
+    /// Where the thread has arrived in the step, if that is known.
+    pub fn arrival(&mut self, thread: ThreadId) -> Option<Arrival> {
+        let arrivals = &self.current()?.arrivals;
+        let found = arrivals.iter().find(|&&(arrived, _)| arrived == thread);
+        found.map(|&(_, arrival)| arrival)
+    }
+
+    /// Takes note of it.
+    pub fn note_arrival(&mut self, thread: ThreadId, arrival: Arrival) {
+        self.wanted = true;
+        let known = self.arrival(thread);
+        self.contradicted |= known.is_some_and(|known| known != arrival);
+        if let (Some(step), None) = (self.current(), known) {
+            step.arrivals.push((thread, arrival));
+        }
+    }
+
+    /// Something other than what is on record was noted in this execution, so that recalling would have been wrong.
+    pub fn is_contradicted(&self) -> bool {
+        self.contradicted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spin::Surroundings;
+
+    const MAIN: Transition = Transition {
+        thread: ThreadId(0),
+        alternative: 0,
+    };
+    const OTHER: Transition = Transition {
+        thread: ThreadId(1),
+        alternative: 0,
+    };
+
+    fn arrival(own: u128) -> Arrival {
+        Arrival {
+            own,
+            ..Arrival::default()
+        }
+    }
+
+    /// Runs the steps, each of which notes its number and some other if nothing is known of it; returns what was known.
+    fn run(recall: &mut Recall, transitions: &[Transition], noted: u128) -> Vec<Option<u128>> {
+        recall.restart(true);
+        let step = |(number, &transition): (usize, &Transition)| {
+            recall.begin(number, transition);
+            let known = recall.arrival(transition.thread).map(|arrival| arrival.own);
+            if known.is_none() {
+                recall.note_arrival(transition.thread, arrival(noted + number as u128));
+            }
+            known
+        };
+        transitions.iter().enumerate().map(step).collect()
+    }
+
+    #[test]
+    fn what_holds_is_recalled() {
+        let mut recall = Recall::default();
+        // From the first question on, but only in executions that are recorded as a whole.
+        assert_eq!(run(&mut recall, &[MAIN, MAIN], 10), [None, None]);
+        assert_eq!(run(&mut recall, &[MAIN, MAIN, OTHER], 20), [None, None, None]);
+        assert_eq!(run(&mut recall, &[MAIN, MAIN], 30), [Some(20), Some(21)]);
+        // What came behind is still there, until a step is another one.
+        assert_eq!(
+            run(&mut recall, &[MAIN, MAIN, OTHER], 40),
+            [Some(20), Some(21), Some(22)]
+        );
+        assert_eq!(run(&mut recall, &[MAIN, OTHER, OTHER], 50), [Some(20), None, None]);
+        assert_eq!(run(&mut recall, &[MAIN, MAIN, OTHER], 60), [Some(20), None, None]);
+        // Of a child that was created in the step nothing was noted.
+        recall.restart(true);
+        recall.begin(0, MAIN);
+        assert!(recall.arrival(ThreadId(1)).is_none() && recall.around().is_none());
+        recall.forget();
+        assert_eq!(recall.arrival(ThreadId(0)).map(|arrival| arrival.own), None);
+        assert_eq!(run(&mut recall, &[MAIN], 70), [None]);
+    }
+
+    #[test]
+    fn contradictions_are_noticed() {
+        let mut recall = Recall::default();
+        recall.note_arrival(ThreadId(0), arrival(0));
+        for (own, stirred, contradicted) in [(1, true, false), (1, true, false), (2, true, true), (1, false, true)] {
+            recall.restart(true);
+            recall.begin(0, MAIN);
+            assert!(!recall.is_contradicted());
+            let after = Surroundings::default();
+            recall.note_around(Around {
+                meddled: false,
+                stirred,
+                after,
+            });
+            recall.note_arrival(ThreadId(0), arrival(own));
+            assert_eq!(recall.is_contradicted(), contradicted, "{own} {stirred}");
+        }
+    }
+
+    #[test]
+    fn an_execution_is_recorded_from_its_start_or_not_at_all() {
+        let mut recall = Recall::default();
+        run(&mut recall, &[MAIN], 0);
+        recall.restart(true);
+        recall.begin(0, MAIN);
+        recall.forget();
+        recall.begin(1, MAIN);
+        recall.note_arrival(ThreadId(0), arrival(1));
+        assert_eq!(recall.arrival(ThreadId(0)).map(|arrival| arrival.own), None);
+    }
+}
