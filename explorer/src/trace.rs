@@ -437,8 +437,14 @@ impl Trace {
     }
 
     /// What must be left out of `notdep(e, E)`, so that one of the guards holds after `pre(E, e)` and the rest
-    /// of it: mostly nothing. `None` if the guards do not hold then either.
-    fn reversal(&self, guards: &[Guard], e: EventIndex, current: &impl Fn(Variable) -> i64) -> Option<Removed> {
+    /// of it: mostly nothing. `None` if the guards do not hold then either. What happens before `kept` is not left out.
+    fn reversal(
+        &self,
+        guards: &[Guard],
+        e: EventIndex,
+        current: &impl Fn(Variable) -> i64,
+        kept: &VectorClock,
+    ) -> Option<Removed> {
         let mut removed = Removed::new();
         if guards.is_empty() || self.enabled_without(guards, e, &removed, current) {
             return Some(removed);
@@ -447,6 +453,9 @@ impl Trace {
         let first = disabling.iter().map(|&(_, since)| since).min()?;
         for f in self.notdep(e).filter(|&f| f >= first) {
             let event = &self.events[f];
+            if kept.get(event.thread()) >= event.index {
+                continue;
+            }
             let disables = |&(thread, since): &(ThreadId, EventIndex)| thread == event.thread() && since <= f;
             if removed.iter().any(|&g| event.happens_after(&self.events[g])) || disabling.iter().any(disables) {
                 removed.push(f);
@@ -525,6 +534,24 @@ impl Trace {
     ) -> bool {
         let survives =
             |f: EventIndex| f < e || (!self.events[f].happens_after(&self.events[e]) && !removed.contains(&f));
+        self.hold_where(guards, e, survives, current)
+    }
+
+    /// Whether an operation that is blocked was so without what happens after the event: whether no guard holds after `pre(E, e).e` and
+    /// `notdep(e, E)`.
+    pub(crate) fn is_blocked_by(&self, guards: &[Guard], e: EventIndex, current: impl Fn(Variable) -> i64) -> bool {
+        let survives = |f: EventIndex| f <= e || !self.events[f].happens_after(&self.events[e]);
+        !self.hold_where(guards, e, survives, &current)
+    }
+
+    /// Evaluates guards where of the events from `e` on only those survive.
+    fn hold_where(
+        &self,
+        guards: &[Guard],
+        e: EventIndex,
+        survives: impl Fn(EventIndex) -> bool,
+        current: &impl Fn(Variable) -> i64,
+    ) -> bool {
         let value = |variable| {
             let current = current(variable);
             let (first, changes) = self.lifetime(variable, current);
@@ -536,7 +563,7 @@ impl Trace {
         let changed = |location, steps: u32| {
             let changes = self.conflicts(location, AccessKind::Read).map(|change| change.event);
             let mut since = changes.take_while(|&f| f >= steps as usize);
-            since.any(survives)
+            since.any(&survives)
         };
         guards.iter().any(|guard| {
             guard.holds(|condition| match condition {
@@ -575,7 +602,9 @@ impl Trace {
             let event = &self.events[e];
             let covered = before.get(event.thread()) >= event.index;
             let possible = !covered && event.thread() != thread;
-            let reversal = possible.then(|| self.reversal(guards, e, &current)).flatten();
+            let reversal = possible
+                .then(|| self.reversal(guards, e, &current, &VectorClock::new()))
+                .flatten();
             let race = reversal.is_some();
             if let Some(removed) = reversal {
                 before.join(&event.clock);
@@ -594,13 +623,14 @@ impl Trace {
     }
 
     /// All events that an operation is dependent with and may be co-enabled, latest first, be they ordered before it by others
-    /// of them or not, with what must be left out of each reversal. See [`Trace::races`].
+    /// of them or not, with what must be left out of each reversal, but for what happens before `kept`. See [`Trace::races`].
     pub(crate) fn dependent_pairs(
         &self,
         thread: ThreadId,
         footprint: &Footprint,
         guards: &[Guard],
         current: impl Fn(Variable) -> i64,
+        kept: &VectorClock,
     ) -> Races {
         let before = self.thread_clock(thread);
         let mut events = Vec::new();
@@ -619,7 +649,7 @@ impl Trace {
         }
         events.sort_unstable_by(|a, b| b.cmp(a));
         events.dedup();
-        let reversible = |e| Some((e, self.reversal(guards, e, &current)?));
+        let reversible = |e| Some((e, self.reversal(guards, e, &current, kept)?));
         events.into_iter().filter_map(reversible).collect()
     }
 

@@ -105,7 +105,7 @@ fn a_sleeping_entry_that_is_kept() {
 
 #[test]
 fn blocked_threads_that_are_forgotten() {
-    source_caught_within(Fault::SkipBlockedAtEnd, 100);
+    source_caught_within(Fault::SkipBlocked, 100);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn events_that_are_avoided_for_too_long() {
 /// What Theorem 1 of FORTE 2019 leaves out, since it is about persistent programs.
 #[test]
 fn histories_of_blocked_operations_that_are_forgotten() {
-    unfolding_caught_within(Fault::SkipBlockedAtEnd, 100);
+    unfolding_caught_within(Fault::SkipBlocked, 100);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn races_of_actors_that_are_dropped_or_forgotten() {
     for (fault, budget) in [
         (Fault::DropRace(2), 50),
         (Fault::DropRace(10), 200),
-        (Fault::SkipBlockedAtEnd, 500),
+        (Fault::SkipBlocked, 500),
     ] {
         for sleep in [false, true] {
             actors_caught_within(fault, sleep, budget);

@@ -127,7 +127,7 @@ fn points_where_threads_take_control_are_needed() {
 
 #[test]
 fn races_and_blocked_threads_are_needed() {
-    for fault in [Fault::DropRace(3), Fault::SkipBlockedAtEnd] {
+    for fault in [Fault::DropRace(3), Fault::SkipBlocked] {
         let mut runner = TestRunner::deterministic();
         let caught = (0..500).any(|_| sample(&mut runner, Exploration::Source, Some(fault)).2.is_err());
         assert!(caught, "{fault:?}");

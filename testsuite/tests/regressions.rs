@@ -421,3 +421,42 @@ fn a_thread_that_is_created_after_a_join() {
         }
     }
 }
+
+/// `trans` explores one reversal of a race at a time. Whoever is blocked in the last subtree can come before what runs meanwhile, or
+/// after it, and both are to be explored.
+#[test]
+fn blocked_while_another_thread_stores() {
+    let add = FetchAdd {
+        variable: 0,
+        value: Operand::Constant(1),
+        into: None,
+    };
+    let bodies = [
+        vec![Acquire(0)],
+        vec![Atomic(2), Acquire(0), add],
+        vec![Acquire(0), add],
+        vec![store(0, 1)],
+    ];
+    for bodies in orders(&bodies) {
+        agree(Program::of(bodies));
+    }
+}
+
+/// While the mutex is held, a wait with a timeout is blocked, and depends on who waits; notified, it does not any more.
+#[test]
+fn blocked_before_it_is_notified() {
+    let wait = |mutex| Wait {
+        condvar: 0,
+        mutex,
+        timeout: Some(2),
+    };
+    let waits = |mutex| vec![Lock(mutex), wait(mutex)];
+    let notifies = vec![Lock(0), NotifyAll(0), Unlock(0)];
+    agree(Program::new(
+        vec![[vec![Spawn(2)], waits(0)].concat(), notifies.clone(), waits(1)],
+        2,
+    ));
+    for bodies in orders(&[waits(0), notifies, waits(1)]) {
+        agree(Program::of(bodies));
+    }
+}

@@ -14,7 +14,7 @@ use crate::context::Rarity;
 use crate::keys::KeySet;
 use crate::learned::Learned;
 use crate::statistics::Statistics;
-use crate::strategy::{Check, Context, Rules, Search, Strategy};
+use crate::strategy::{Check, Context, Lead, Rules, Search, Strategy};
 use crate::system::{Failure, Step, Stop, System, Transition};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{Event, EventIndex, Races, Trace};
@@ -144,8 +144,8 @@ pub enum Fault {
     DropRace(u64),
     /// Every n-th entry of a sleep set stays although a dependent step ran.
     KeepSleeping(u64),
-    /// Blocked threads' operations are forgotten at the end of an execution.
-    SkipBlockedAtEnd,
+    /// Blocked threads' operations are forgotten.
+    SkipBlocked,
     /// An operation that can block races like one that cannot: with the last dependent event.
     IgnoreGuards,
     /// Alternatives of an operation but the first are not explored.
@@ -206,6 +206,8 @@ pub struct Explorer<S> {
     pub(crate) raced: bool,
     /// The races of steps that have run and that the strategy is told of when the execution has ended.
     deferred: Vec<(EventIndex, Races)>,
+    /// Of what the strategy is told then besides: what comes first where a race of a blocked operation is reversed.
+    leads: Vec<Lead>,
     /// The states of nodes that are explored completely.
     pub(crate) stored: KeySet<u128>,
     /// The state of the search, if it goes through configurations of the unfolding.
@@ -244,6 +246,7 @@ impl<S: System> Explorer<S> {
             rarity: Rarity::default(),
             raced: false,
             deferred: Vec::new(),
+            leads: Vec::new(),
             stored: KeySet::default(),
             unfolding: None,
             #[cfg(feature = "faults")]
@@ -377,6 +380,7 @@ impl<S: System> Explorer<S> {
         self.trace.truncate(0);
         self.depth = 0;
         self.deferred.clear();
+        self.leads.clear();
         self.first_failure = None;
         self.unclear = 0;
         self.learned = Learned::default();
@@ -522,6 +526,9 @@ impl<S: System> Explorer<S> {
             self.trace.commit(transition);
             if self.context().is_some() {
                 self.learn();
+            }
+            if self.search.watches_blocked {
+                self.follow_blocked();
             }
             match result {
                 Ok(()) => {

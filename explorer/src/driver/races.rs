@@ -3,7 +3,8 @@
 use super::Explorer;
 #[cfg(feature = "faults")]
 use super::Fault;
-use crate::strategy::{Race, RaceReports};
+use crate::clock::VectorClock;
+use crate::strategy::{Lead, Race, RaceReports};
 use crate::system::{Pending, System};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{EventIndex, Races};
@@ -49,7 +50,8 @@ impl<S: System> Explorer<S> {
         };
         let defers = self.search.races == RaceReports::Deferred;
         let races = if defers {
-            self.trace.dependent_pairs(thread, footprint, guards, value)
+            self.trace
+                .dependent_pairs(thread, footprint, guards, value, &VectorClock::new())
         } else {
             self.trace.races(thread, footprint, guards, value)
         };
@@ -77,8 +79,58 @@ impl<S: System> Explorer<S> {
         races
     }
 
-    /// Hands the strategy the races of the steps that have run since the search went back, in its order.
+    /// Takes down what can come first where a race of an operation is reversed that is blocked after the newest step. When it runs, or
+    /// at the end, it may be another operation, and what has come in between may seem to have to come first.
+    pub(super) fn follow_blocked(&mut self) {
+        #[cfg(feature = "faults")]
+        if self.fault == Some(Fault::SkipBlocked) {
+            return;
+        }
+        for i in 0..self.system.threads().len() {
+            if self.system.threads()[i] != Status::Blocked {
+                continue;
+            }
+            let thread = ThreadId(i as u32);
+            let Pending {
+                footprint,
+                guards,
+                values,
+            } = self.system.pending(thread);
+            let value = |variable| {
+                values
+                    .iter()
+                    .find(|(v, _)| *v == variable)
+                    .map_or(0, |&(_, value)| value)
+            };
+            // Without what it has done itself, it would not be blocked there.
+            let own = self.trace.thread_clock(thread);
+            for (event, removed) in self.trace.dependent_pairs(thread, &footprint, &guards, value, &own) {
+                // If it could run after the event, it has done so in another execution.
+                if !self.trace.is_blocked_by(&guards, event, value) {
+                    continue;
+                }
+                let at = self.trace.len();
+                let first = self.trace.first_of_reversal(event, &removed, thread, &footprint, at);
+                let thread = first.map_or(thread, |first| self.trace.events()[first].thread());
+                let lead = Lead { event, thread, first };
+                if !self.leads.contains(&lead) {
+                    self.leads.push(lead);
+                }
+            }
+        }
+    }
+
+    /// Hands the strategy the races of the steps that have run since the search went back, in its order, and then those of
+    /// operations that were blocked meanwhile.
     pub(super) fn follow_up(&mut self) {
+        self.follow_up_deferred();
+        for lead in std::mem::take(&mut self.leads) {
+            self.rules
+                .lead(&mut self.states[lead.event], &self.trace, lead, &mut self.statistics);
+        }
+    }
+
+    fn follow_up_deferred(&mut self) {
         let deferred = std::mem::take(&mut self.deferred);
         let Some(&(back, _)) = deferred.first() else {
             return;
@@ -113,7 +165,7 @@ impl<S: System> Explorer<S> {
     /// becomes an event.
     pub(super) fn detect_pending(&mut self, which: impl Fn(&Status) -> bool) {
         #[cfg(feature = "faults")]
-        if self.fault == Some(Fault::SkipBlockedAtEnd) {
+        if self.fault == Some(Fault::SkipBlocked) {
             return;
         }
         if self.search.races == RaceReports::None {

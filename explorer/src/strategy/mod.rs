@@ -317,6 +317,15 @@ pub(crate) struct Race<'a> {
     pub new: bool,
 }
 
+/// What comes first where the race of an event with an operation is reversed that was blocked at some time after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lead {
+    pub event: EventIndex,
+    pub thread: ThreadId,
+    /// The event in which the thread makes its step in this execution; none for the racing operation itself.
+    pub first: Option<EventIndex>,
+}
+
 /// A step, for reports.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct StepName {
@@ -352,6 +361,8 @@ pub(crate) struct Search {
     /// Whether explored transitions sleep in the states below their siblings.
     pub sleeps: bool,
     pub races: RaceReports,
+    /// Whether operations are looked at after each step by which, or after which, they are blocked, for [`Rules::lead`].
+    pub watches_blocked: bool,
     /// The order in which [`State::enabled`] holds threads; that of their ids unless one is given.
     pub order: Option<Order>,
     /// What is compared, if states are.
@@ -364,6 +375,7 @@ impl Search {
         backtracks: true,
         sleeps: false,
         races: RaceReports::None,
+        watches_blocked: false,
         order: None,
         context: None,
     };
@@ -408,6 +420,10 @@ pub(crate) trait Rules {
 
     /// Notes in the states of the current execution what must be explored because of a race.
     fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
+
+    /// Hears of the races of blocked operations, when the execution has ended and all other races are known. `state` is the one before the
+    /// event.
+    fn lead(&mut self, _state: &mut State, _trace: &Trace, _lead: Lead, _statistics: &mut Statistics) {}
 
     /// Hears of each operation that can wait, when it is next in the execution, when it has to wait, and when it is pending at the end.
     fn may_wait(&mut self, _: &mut [State], _: &Trace, _: ThreadId, _: &Footprint, _: &mut Statistics) {}

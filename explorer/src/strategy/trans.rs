@@ -19,6 +19,11 @@
 //! * What is asleep is not added and does not freeze. The paper does not say how its sleep sets work together with the
 //!   flag; if a sleeping message froze the set, the flag would not be reset (nothing new is explored from there), and
 //!   traces would be lost.
+//! * Figure 2 looks in each state at each thread's next operation, be it blocked or not. For DPOR it is enough to look at what has run, and
+//!   at what is blocked in the end. Where races are left out it is not: of the race of what is explored last with an operation that it blocks,
+//!   all reversals count, and not only those that still show when that operation has run, has become another one (a wait that was
+//!   notified), or when others have run that it depends on and that could as well come later. So what is blocked is looked at after each
+//!   step. What is found so is taken up after all races, so that it does not change what is added first.
 //! * Line 7 adds nothing if E is empty, since what enables a message belongs to the same actor as the race's event.
 //!   Here that is not taken for granted: unless the event writes all that the blocked operation touches (so that
 //!   whatever enables it depends on the event), all that is enabled is added, as DPOR does.
@@ -32,7 +37,7 @@
 use super::dpor::leading_to;
 use super::order::Dpor;
 use super::source::open_awake;
-use super::{Race, Refusal, Rules, Search, StepName, all_enabled};
+use super::{Lead, Race, Refusal, Rules, Search, StepName, all_enabled};
 use crate::driver::{Added, State, from_bytes, to_bytes};
 use crate::footprint::{AccessKind, Footprint};
 use crate::keys::KeyMap;
@@ -67,7 +72,10 @@ impl TransDpor {
 
 impl Rules for TransDpor {
     fn search(&self) -> Search {
-        self.options.search()
+        Search {
+            watches_blocked: true,
+            ..self.options.search()
+        }
     }
 
     fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
@@ -110,13 +118,7 @@ impl Rules for TransDpor {
                 if let Some(added) = frozen {
                     state.backtrack.remove(added.thread.0);
                 }
-                statistics.backtracks += 1;
-                state.backtrack.insert(thread.0);
-                state.frozen = Some(Added {
-                    thread,
-                    direct: event.is_none(),
-                    steps: statistics.steps,
-                });
+                freeze_with(state, thread, event, statistics);
             }
             None if frozen.is_some() => {}
             None => {
@@ -125,6 +127,14 @@ impl Rules for TransDpor {
                     state.backtrack = all_enabled(state);
                 }
             }
+        }
+    }
+
+    fn lead(&mut self, state: &mut State, trace: &Trace, lead: Lead, statistics: &mut Statistics) {
+        let Lead { thread, first, .. } = lead;
+        let wanted = state.frozen.is_none() && state.alternatives(thread).is_some();
+        if wanted && !state.backtrack.contains(thread.0) && !is_asleep(state, trace, thread, first) {
+            freeze_with(state, thread, first, statistics);
         }
     }
 
@@ -140,6 +150,17 @@ impl Rules for TransDpor {
         self.relation = from_bytes(saved)?;
         Some(())
     }
+}
+
+/// Adds the thread, which makes its step in the event if there is one, and nothing else until it has been explored.
+fn freeze_with(state: &mut State, thread: ThreadId, event: Option<EventIndex>, statistics: &mut Statistics) {
+    statistics.backtracks += 1;
+    state.backtrack.insert(thread.0);
+    state.frozen = Some(Added {
+        thread,
+        direct: event.is_none(),
+        steps: statistics.steps,
+    });
 }
 
 /// Says whether the transition that the thread takes in the event is asleep; without an event, whether all are.

@@ -237,7 +237,7 @@ impl<S: System> Explorer<S> {
             }
         }
         #[cfg(feature = "faults")]
-        if alternatives.is_empty() && self.fault == Some(Fault::SkipBlockedAtEnd) {
+        if alternatives.is_empty() && self.fault == Some(Fault::SkipBlocked) {
             footprint.clear();
         }
         let history = History {
