@@ -534,24 +534,6 @@ impl Trace {
     ) -> bool {
         let survives =
             |f: EventIndex| f < e || (!self.events[f].happens_after(&self.events[e]) && !removed.contains(&f));
-        self.hold_where(guards, e, survives, current)
-    }
-
-    /// Whether an operation that is blocked was so without what happens after the event: whether no guard holds after `pre(E, e).e` and
-    /// `notdep(e, E)`.
-    pub(crate) fn is_blocked_by(&self, guards: &[Guard], e: EventIndex, current: impl Fn(Variable) -> i64) -> bool {
-        let survives = |f: EventIndex| f <= e || !self.events[f].happens_after(&self.events[e]);
-        !self.hold_where(guards, e, survives, &current)
-    }
-
-    /// Evaluates guards where of the events from `e` on only those survive.
-    fn hold_where(
-        &self,
-        guards: &[Guard],
-        e: EventIndex,
-        survives: impl Fn(EventIndex) -> bool,
-        current: &impl Fn(Variable) -> i64,
-    ) -> bool {
         let value = |variable| {
             let current = current(variable);
             let (first, changes) = self.lifetime(variable, current);
@@ -563,7 +545,7 @@ impl Trace {
         let changed = |location, steps: u32| {
             let changes = self.conflicts(location, AccessKind::Read).map(|change| change.event);
             let mut since = changes.take_while(|&f| f >= steps as usize);
-            since.any(&survives)
+            since.any(survives)
         };
         guards.iter().any(|guard| {
             guard.holds(|condition| match condition {
@@ -677,6 +659,29 @@ impl Trace {
             }
         }
         between().find(|&f| before.get(self.events[f].thread()) >= self.events[f].index)
+    }
+
+    /// All events that come first in `notdep(e, E)` without the removed events, and happen before the next operation of `thread` with the
+    /// given footprint: whatever part of `notdep(e, E)` comes before it, one of them comes first, or the operation itself.
+    pub(crate) fn firsts_of_reversal(
+        &self,
+        e: EventIndex,
+        removed: &Removed,
+        thread: ThreadId,
+        footprint: &Footprint,
+    ) -> SmallVec<[EventIndex; 2]> {
+        let mut before = self.thread_clock(thread);
+        for f in self.notdep(e).filter(|f| !removed.contains(f)) {
+            let event = &self.events[f];
+            if event.step.footprint.conflicts_with(footprint) {
+                before.join(&event.clock);
+            }
+        }
+        let initials = self.initials(e, removed, thread, footprint);
+        let initials = initials.filter_map(|(_, first)| first);
+        initials
+            .filter(|&f| before.get(self.events[f].thread()) >= self.events[f].index)
+            .collect()
     }
 
     /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is the next operation of `thread` with the given

@@ -442,6 +442,42 @@ fn blocked_while_another_thread_stores() {
     }
 }
 
+/// Whoever is blocked at last can come first, or after another step of its thread, or after what another one does meanwhile that it
+/// conflicts with: without sleep sets, what has been explored tells nothing of the others.
+#[test]
+fn blocked_after_another_step() {
+    let add = |variable, value| FetchAdd {
+        variable,
+        value: Operand::Constant(value),
+        into: None,
+    };
+    let section = |semaphore, instruction| [Atomic(2), Acquire(semaphore), instruction];
+    let after = |step, section: [Instruction; 3]| [&[step], &section[..]].concat();
+    let programs = [
+        [
+            vec![store(0, 2)],
+            after(load(0, 1), section(0, store(1, 1))),
+            vec![Acquire(0), store(0, 1)],
+            vec![load(1, 1)],
+        ],
+        [
+            vec![load(2, 1)],
+            vec![Acquire(0), add(1, 1)],
+            after(store(1, 2), section(0, store(2, 2))),
+            vec![load(1, 1)],
+        ],
+        [
+            section(1, store(0, 1)).to_vec(),
+            after(store(5, 1), section(0, store(0, 2))),
+            vec![Acquire(0), Acquire(1)],
+            vec![add(0, 2)],
+        ],
+    ];
+    for bodies in programs.iter().flat_map(|bodies| orders(bodies)) {
+        agree(Program::of(bodies));
+    }
+}
+
 /// While the mutex is held, a wait with a timeout is blocked, and depends on who waits; notified, it does not any more.
 #[test]
 fn blocked_before_it_is_notified() {

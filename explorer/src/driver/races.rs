@@ -4,6 +4,7 @@ use super::Explorer;
 #[cfg(feature = "faults")]
 use super::Fault;
 use crate::clock::VectorClock;
+use crate::footprint::Footprint;
 use crate::strategy::{Lead, Race, RaceReports};
 use crate::system::{Pending, System};
 use crate::thread::{Status, ThreadId};
@@ -56,6 +57,11 @@ impl<S: System> Explorer<S> {
             self.trace.races(thread, footprint, guards, value)
         };
         if defers && pending.is_none() {
+            // What it waits for may have come in another way than where the race is reversed.
+            if self.search.watches_blocked && !self.search.sleeps && !guards.is_empty() {
+                let footprint = footprint.clone();
+                self.lead(&races, thread, &footprint);
+            }
             self.deferred.push((self.trace.len(), races));
             return Races::new();
         }
@@ -104,14 +110,21 @@ impl<S: System> Explorer<S> {
             };
             // Without what it has done itself, it would not be blocked there.
             let own = self.trace.thread_clock(thread);
-            for (event, removed) in self.trace.dependent_pairs(thread, &footprint, &guards, value, &own) {
-                // If it could run after the event, it has done so in another execution.
-                if !self.trace.is_blocked_by(&guards, event, value) {
-                    continue;
-                }
-                let at = self.trace.len();
-                let first = self.trace.first_of_reversal(event, &removed, thread, &footprint, at);
-                let thread = first.map_or(thread, |first| self.trace.events()[first].thread());
+            let races = self.trace.dependent_pairs(thread, &footprint, &guards, value, &own);
+            self.lead(&races, thread, &footprint);
+        }
+    }
+
+    /// Takes down what can come first where one of the races of an operation is reversed: with sleep sets only what does in this
+    /// execution, since nothing that is asleep does.
+    fn lead(&mut self, races: &Races, thread: ThreadId, footprint: &Footprint) {
+        let most = if self.search.sleeps { 1 } else { usize::MAX };
+        for &(event, ref removed) in races {
+            let firsts = self.trace.firsts_of_reversal(event, removed, thread, footprint);
+            let firsts = firsts
+                .into_iter()
+                .map(|first| (self.trace.events()[first].thread(), Some(first)));
+            for (thread, first) in firsts.chain([(thread, None)]).take(most) {
                 let lead = Lead { event, thread, first };
                 if !self.leads.contains(&lead) {
                     self.leads.push(lead);

@@ -24,6 +24,9 @@
 //!   all reversals count, and not only those that still show when that operation has run, has become another one (a wait that was
 //!   notified), or when others have run that it depends on and that could as well come later. So what is blocked is looked at after each
 //!   step. What is found so is taken up after all races, so that it does not change what is added first.
+//!   With sleep sets it is enough to add what comes first in this execution, since nothing that is asleep comes first in it. Without, this
+//!   may have been explored, and so all that can come first is added, one at a time: in programs with locks that
+//!   can be more than DPOR explores.
 //! * Line 7 adds nothing if E is empty, since what enables a message belongs to the same actor as the race's event.
 //!   Here that is not taken for granted: unless the event writes all that the blocked operation touches (so that
 //!   whatever enables it depends on the event), all that is enabled is added, as DPOR does.
