@@ -171,8 +171,26 @@ fn spinning_on_two() {
         set_a.store(1);
         set_b.store(1);
     });
-    while a.load() + b.load() < 2 {}
+    loop {
+        scrub();
+        if both_set(&a, &b) {
+            break;
+        }
+    }
     other.join();
+}
+
+/// One look at each. That is not inlined, or the loop may keep what it has loaded in a register while it loads anew: a round
+/// that comes after other values would begin differently.
+#[inline(never)]
+fn both_set(a: &Register, b: &Register) -> bool {
+    a.load() + b.load() == 2
+}
+
+/// Writes over what calls have left on the stack, for the same reason.
+#[inline(never)]
+fn scrub() {
+    std::hint::black_box([0_u8; 4096]);
 }
 
 #[test]
