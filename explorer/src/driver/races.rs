@@ -5,8 +5,9 @@ use super::Explorer;
 use super::Fault;
 use crate::clock::VectorClock;
 use crate::footprint::Footprint;
+use crate::guard::Variable;
 use crate::strategy::{Lead, Race, RaceReports};
-use crate::system::{Pending, System};
+use crate::system::{Pending, System, Values};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{EventIndex, Races};
 
@@ -15,6 +16,14 @@ use crate::trace::{EventIndex, Races};
 fn drops_race(fault: Option<Fault>, occasions: &mut u64) -> bool {
     *occasions += 1;
     matches!(fault, Some(Fault::DropRace(n)) if occasions.is_multiple_of(n))
+}
+
+/// What variables hold; 0 if it is not given.
+fn look_up(values: &Values) -> impl Fn(Variable) -> i64 + Copy {
+    |variable| {
+        let mut values = values.iter();
+        values.find(|&&(v, _)| v == variable).map_or(0, |&(_, value)| value)
+    }
 }
 
 impl<S: System> Explorer<S> {
@@ -43,12 +52,7 @@ impl<S: System> Explorer<S> {
             self.rules
                 .may_wait(&mut self.states, &self.trace, thread, footprint, &mut self.statistics);
         }
-        let value = |variable| {
-            values
-                .iter()
-                .find(|(v, _)| *v == variable)
-                .map_or(0, |&(_, value)| value)
-        };
+        let value = look_up(values);
         let defers = self.search.races == RaceReports::Deferred;
         let races = if defers {
             self.trace
@@ -102,12 +106,7 @@ impl<S: System> Explorer<S> {
                 guards,
                 values,
             } = self.system.pending(thread);
-            let value = |variable| {
-                values
-                    .iter()
-                    .find(|(v, _)| *v == variable)
-                    .map_or(0, |&(_, value)| value)
-            };
+            let value = look_up(&values);
             // Without what it has done itself, it would not be blocked there.
             let own = self.trace.thread_clock(thread);
             let races = self.trace.dependent_pairs(thread, &footprint, &guards, value, &own);
