@@ -57,6 +57,16 @@ impl Condition {
         }
     }
 
+    /// In which direction a change moves the variable away from what holds, from the given value on: 1, -1, or 0 where either does.
+    pub(crate) fn away(self, value: i64) -> i64 {
+        match self {
+            Condition::Equals(_, n) => (value - n).signum(),
+            Condition::AtLeast(..) => -1,
+            Condition::LessThan(..) => 1,
+            Condition::ChangedSince { .. } => 0,
+        }
+    }
+
     /// Decides a condition on a variable from the variable's value.
     ///
     /// `None` for [`Condition::ChangedSince`], which is not about a variable.

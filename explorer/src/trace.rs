@@ -445,12 +445,31 @@ impl Trace {
         current: &impl Fn(Variable) -> i64,
         kept: &VectorClock,
     ) -> Option<Removed> {
-        let mut removed = Removed::new();
-        if guards.is_empty() || self.enabled_without(guards, e, &removed, current) {
+        let none = Removed::new();
+        if guards.is_empty() || self.enabled_without(guards, e, &none, current) {
+            return Some(none);
+        }
+        let mut disabling = self.disabling_like(e);
+        let reversal = |guards: &[Guard], disabling: &[(ThreadId, EventIndex)]| {
+            let removed = self.removed(e, disabling, kept)?;
+            self.enabled_without(guards, e, &removed, current).then_some(removed)
+        };
+        if let Some(removed) = reversal(guards, &disabling) {
             return Some(removed);
         }
-        let disabling = self.disabling_like(e);
+        // Of a guard with several clauses, events that are independent of this one may have made others false.
+        let like = disabling.len();
+        guards.iter().find_map(|guard| {
+            disabling.truncate(like);
+            disabling.extend(self.disabling_besides(guard, e, current));
+            (disabling.len() > like).then(|| reversal(std::slice::from_ref(guard), &disabling))?
+        })
+    }
+
+    /// What is left out of `notdep(e, E)` if threads make no step from the given events on, but for what happens before `kept`.
+    fn removed(&self, e: EventIndex, disabling: &[(ThreadId, EventIndex)], kept: &VectorClock) -> Option<Removed> {
         let first = disabling.iter().map(|&(_, since)| since).min()?;
+        let mut removed = Removed::new();
         for f in self.notdep(e).filter(|&f| f >= first) {
             let event = &self.events[f];
             if kept.get(event.thread()) >= event.index {
@@ -461,41 +480,78 @@ impl Trace {
                 removed.push(f);
             }
         }
-        self.enabled_without(guards, e, &removed, current).then_some(removed)
+        Some(removed)
     }
 
     /// The threads that change a variable in `notdep(e, E)` in the direction in which `e` does and do not take that back
     /// there, and the event from which on each of them does not.
     fn disabling_like(&self, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
-        let mut disabling = SmallVec::new();
-        for effect in &self.events[e].step.effects {
-            let Some(changes) = self.changes.get(&effect.variable) else {
-                continue;
-            };
-            let changes = &changes[changes.partition_point(|change| change.event < e)..];
-            let mut deltas = changes.chunk_by(|one, other| one.event == other.event).map(|changes| {
-                let delta: i64 = changes.iter().map(|change| change.after - change.before).sum();
-                (changes[0].event, delta)
-            });
-            let direction = deltas.next().map_or(0, |(_, delta)| delta.signum());
-            if direction == 0 {
-                continue;
-            }
-            let mut moves: SmallVec<[Moves; 4]> = SmallVec::new();
-            for (f, delta) in deltas.filter(|&(f, _)| !self.events[f].happens_after(&self.events[e])) {
-                let thread = self.events[f].thread();
-                match moves.iter_mut().find(|moves| moves.thread == thread) {
-                    Some(moves) => moves.add(f, direction * delta),
-                    None => {
-                        let mut first = Moves::of(thread);
-                        first.add(f, direction * delta);
-                        moves.push(first);
-                    }
+        let effects = self.events[e].step.effects.iter();
+        let disabling = effects.flat_map(|effect| self.moving(effect.variable, self.direction(e, effect.variable), e));
+        disabling.collect()
+    }
+
+    /// In which direction the event changes the variable: 1, -1, or 0.
+    fn direction(&self, e: EventIndex, variable: Variable) -> i64 {
+        let effects = self.events[e].step.effects.iter();
+        let deltas = effects.filter(|effect| effect.variable == variable);
+        deltas.map(|effect| effect.after - effect.before).sum::<i64>().signum()
+    }
+
+    /// If `e` moves away from what the guard demands of a variable: the threads that do so in `notdep(e, E)` with other variables
+    /// of the guard and do not take that back there, and the event from which on each of them does not.
+    fn disabling_besides(
+        &self,
+        guard: &Guard,
+        e: EventIndex,
+        current: &impl Fn(Variable) -> i64,
+    ) -> SmallVec<[(ThreadId, EventIndex); 4]> {
+        let effects = &self.events[e].step.effects;
+        let changed = |variable| effects.iter().rev().find(|effect| effect.variable == variable);
+        let conditions = || guard.clauses().flatten().filter_map(|c| Some((c, c.variable()?)));
+        let disables = |(condition, variable): (&Condition, Variable)| {
+            let direction = self.direction(e, variable);
+            direction != 0 && changed(variable).is_some_and(|effect| condition.away(effect.after) == direction)
+        };
+        if !conditions().any(disables) {
+            return SmallVec::new();
+        }
+        let none = Removed::new();
+        let others = conditions().filter(|&(_, variable)| changed(variable).is_none());
+        let moving = others.filter_map(|(condition, variable)| {
+            let value = self.value_without(e, &none, variable, current(variable));
+            let holds = condition.holds_for(|_| value)?;
+            (!holds).then(|| self.moving(variable, condition.away(value), e))
+        });
+        moving.flatten().collect()
+    }
+
+    /// The threads that move a variable in the direction in `notdep(e, E)` and not back there, and the event from which on each of
+    /// them does not.
+    fn moving(&self, variable: Variable, direction: i64, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
+        let mut moves: SmallVec<[Moves; 4]> = SmallVec::new();
+        let Some(changes) = self.changes.get(&variable).filter(|_| direction != 0) else {
+            return SmallVec::new();
+        };
+        let changes = &changes[changes.partition_point(|change| change.event <= e)..];
+        let changes = changes.chunk_by(|one, other| one.event == other.event);
+        for changes in changes.filter(|changes| !self.events[changes[0].event].happens_after(&self.events[e])) {
+            let f = changes[0].event;
+            let delta: i64 = changes.iter().map(|change| change.after - change.before).sum();
+            let thread = self.events[f].thread();
+            match moves.iter_mut().find(|moves| moves.thread == thread) {
+                Some(moves) => moves.add(f, direction * delta),
+                None => {
+                    let mut first = Moves::of(thread);
+                    first.add(f, direction * delta);
+                    moves.push(first);
                 }
             }
-            disabling.extend(moves.iter().filter_map(|moves| Some((moves.thread, moves.away_since?))));
         }
-        disabling
+        let moves = moves.iter();
+        moves
+            .filter_map(|moves| Some((moves.thread, moves.away_since?)))
+            .collect()
     }
 
     /// The changes of a variable whose present value is `current`, and the value before the first of them.
@@ -523,6 +579,20 @@ impl Trace {
         same.then(|| condition.holds_for(|_| value)).flatten()
     }
 
+    /// Says whether the event is one of `pre(E, e).notdep(e, E)` without the removed events.
+    fn survives(&self, f: EventIndex, e: EventIndex, removed: &Removed) -> bool {
+        f < e || (!self.events[f].happens_after(&self.events[e]) && !removed.contains(&f))
+    }
+
+    /// The value of a variable after `pre(E, e).notdep(e, E)` without the removed events, if it is `current` after `E`.
+    fn value_without(&self, e: EventIndex, removed: &Removed, variable: Variable, current: i64) -> i64 {
+        let (first, changes) = self.lifetime(variable, current);
+        let (before, rest) = changes.split_at(changes.partition_point(|change| change.event < e));
+        let survivors = rest.iter().filter(|change| self.survives(change.event, e, removed));
+        before.last().map_or(first, |last| last.after)
+            + survivors.map(|change| change.after - change.before).sum::<i64>()
+    }
+
     /// Evaluates guards after `pre(E, e).notdep(e, E)` without the removed events; `current` gives the values
     /// of the guards' variables in the state before the operation.
     fn enabled_without(
@@ -532,20 +602,11 @@ impl Trace {
         removed: &Removed,
         current: &impl Fn(Variable) -> i64,
     ) -> bool {
-        let survives =
-            |f: EventIndex| f < e || (!self.events[f].happens_after(&self.events[e]) && !removed.contains(&f));
-        let value = |variable| {
-            let current = current(variable);
-            let (first, changes) = self.lifetime(variable, current);
-            let (before, rest) = changes.split_at(changes.partition_point(|change| change.event < e));
-            let survivors = rest.iter().filter(|change| survives(change.event));
-            before.last().map_or(first, |last| last.after)
-                + survivors.map(|change| change.after - change.before).sum::<i64>()
-        };
+        let value = |variable| self.value_without(e, removed, variable, current(variable));
         let changed = |location, steps: u32| {
             let changes = self.conflicts(location, AccessKind::Read).map(|change| change.event);
             let mut since = changes.take_while(|&f| f >= steps as usize);
-            since.any(survives)
+            since.any(|f| self.survives(f, e, removed))
         };
         guards.iter().any(|guard| {
             guard.holds(|condition| match condition {

@@ -577,8 +577,14 @@ fn lines(program: &mut Program) -> Vec<String> {
 fn remember(shared: &Shared, value: i64) {
     let values = [value; 20];
     black_box(&values);
-    shared.y.load();
+    look(shared);
     black_box(&values);
+}
+
+/// Not inlined, so that of the frame of its caller there is only what that keeps itself.
+#[inline(never)]
+fn look(shared: &Shared) {
+    shared.y.load();
 }
 
 #[test]

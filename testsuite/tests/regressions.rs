@@ -496,3 +496,34 @@ fn blocked_before_it_is_notified() {
         agree(Program::of(bodies));
     }
 }
+
+/// Two threads, independent of each other, each take a permit without which the third one is blocked: no single reversal lets it in.
+#[test]
+fn two_semaphores_at_once() {
+    let both = vec![AcquireBoth(0, 1)];
+    let programs = [
+        vec![vec![Acquire(0)], vec![Acquire(1)], both.clone()],
+        vec![
+            vec![store(0, 1), Acquire(0)],
+            vec![store(0, 2), Acquire(1)],
+            both.clone(),
+        ],
+        vec![vec![Acquire(0), Release(0)], vec![Acquire(1)], both.clone()],
+        vec![vec![Acquire(0)], vec![Acquire(1)], both.clone(), vec![Acquire(0)]],
+        vec![
+            vec![Acquire(0)],
+            vec![Acquire(1)],
+            both.clone(),
+            vec![Release(0), Release(1)],
+        ],
+        vec![
+            vec![Acquire(0)],
+            vec![Acquire(1)],
+            vec![store(0, 1), AcquireBoth(0, 1), Release(1)],
+            vec![load(0, 1)],
+        ],
+    ];
+    for bodies in programs.iter().flat_map(|bodies| orders(bodies)) {
+        agree(Program::of(bodies));
+    }
+}

@@ -413,10 +413,11 @@ impl Chains {
                     code.push(Unlock(0));
                 }
             }
-            16 => match b % 4 {
-                0 => code.push(Release(1)),
+            16 => match b % 8 {
+                0 | 4 => code.push(Release(1)),
                 1 => code.push(Acquire(1)),
-                2 => code.extend([Acquire(1), Release(1)]),
+                5 => code.push(AcquireBoth(0, 1)),
+                2 | 6 => code.extend([Acquire(1), Release(1)]),
                 _ => section(&[Acquire(1), add], code),
             },
             17 => {
@@ -611,11 +612,19 @@ impl Builder {
             }
             PERMIT => {
                 if c & 3 != 3 {
-                    code.push(Acquire(0));
+                    code.push(match c & 12 {
+                        12 => AcquireBoth(0, 1),
+                        8 => Acquire(1),
+                        _ => Acquire(0),
+                    });
                 }
                 inner(code);
                 if c & 3 != 2 {
-                    code.push(Release(0));
+                    match c & 12 {
+                        12 => code.extend([Release(0), Release(1)]),
+                        8 => code.push(Release(1)),
+                        _ => code.push(Release(0)),
+                    }
                 }
             }
             CHANNEL => {

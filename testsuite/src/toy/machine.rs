@@ -296,6 +296,9 @@ impl Toy {
             Instruction::ReadLock(lock) => self.lock_rwlock(id, lock, false, step),
             Instruction::WriteLock(lock) => self.lock_rwlock(id, lock, true, step),
             Instruction::Acquire(semaphore) => self.take(semaphore, 1, step),
+            Instruction::AcquireBoth(one, other) => [one, other]
+                .into_iter()
+                .for_each(|semaphore| self.take(semaphore, 1, step)),
             Instruction::Release(semaphore) => self.take(semaphore, -1, step),
             Instruction::Send { channel, value } => {
                 let value = self.operand(id, value);

@@ -73,11 +73,14 @@ impl Toy {
             }
             Instruction::Acquire(semaphore) => {
                 footprint.add(names::semaphore(semaphore), Write);
-                let permits = self.program.semaphores[semaphore];
-                *guards = smallvec![Guard::when(Condition::LessThan(
-                    guarded(names::semaphore(semaphore)),
-                    permits
-                ))];
+                *guards = smallvec![Guard::when(self.has_permit(semaphore))];
+            }
+            Instruction::AcquireBoth(one, other) => {
+                let both = [one, other];
+                both.iter()
+                    .for_each(|&semaphore| footprint.add(names::semaphore(semaphore), Write));
+                let free = both.map(|semaphore| [self.has_permit(semaphore)]);
+                *guards = smallvec![free.into_iter().fold(Guard::always(), Guard::and)];
             }
             Instruction::Release(semaphore) => footprint.add(names::semaphore(semaphore), Update),
             Instruction::Send { channel, .. } => {
@@ -146,11 +149,17 @@ impl Toy {
         }
     }
 
+    /// Holds while not all permits of the semaphore are taken.
+    fn has_permit(&self, semaphore: usize) -> Condition {
+        Condition::LessThan(guarded(names::semaphore(semaphore)), self.program.semaphores[semaphore])
+    }
+
     /// The enabled alternatives of a thread's next operation, from the state of the objects and not from
     /// guards.
     pub(super) fn enabled(&self, id: ThreadId) -> BitSet {
         let state = &self.state;
         let thread = state.thread(id);
+        let available = |semaphore: usize| state.taken[semaphore] < self.program.semaphores[semaphore];
         let only = |enabled: bool| if enabled { BitSet::of(0) } else { BitSet::new() };
         if thread.ended() {
             return BitSet::new();
@@ -167,7 +176,8 @@ impl Toy {
             Instruction::Lock(mutex) => only(state.mutexes[mutex].is_none()),
             Instruction::ReadLock(lock) => only(!state.rwlocks[lock].writer),
             Instruction::WriteLock(lock) => only(!state.rwlocks[lock].writer && state.rwlocks[lock].readers == 0),
-            Instruction::Acquire(semaphore) => only(state.taken[semaphore] < self.program.semaphores[semaphore]),
+            Instruction::Acquire(semaphore) => only(available(semaphore)),
+            Instruction::AcquireBoth(one, other) => only(available(one) && available(other)),
             Instruction::Send { channel, .. } => {
                 only(self.program.channels[channel].is_none_or(|n| state.channels[channel].queue.len() < n))
             }

@@ -116,6 +116,8 @@ pub enum Instruction {
     ReadWriteUnlock(usize),
     /// Takes a permit of a semaphore; blocks while there is none.
     Acquire(usize),
+    /// Takes a permit of each of two different semaphores at once; blocks while one of them has none.
+    AcquireBoth(usize, usize),
     /// Gives a permit to a semaphore.
     Release(usize),
     /// Sends to a channel; blocks while it is full.
@@ -258,6 +260,7 @@ impl Program {
                 Lock(m) | Unlock(m) | TryLock { mutex: m, .. } => need(&mut program.mutexes, m),
                 ReadLock(l) | WriteLock(l) | ReadWriteUnlock(l) => need(&mut program.rwlocks, l),
                 Acquire(s) | Release(s) => need(&mut semaphores, s),
+                AcquireBoth(s, t) => [s, t].into_iter().for_each(|s| need(&mut semaphores, s)),
                 Send { channel, .. } | Receive { channel, .. } | TryReceive { channel, .. } => {
                     need(&mut channels, channel);
                 }
@@ -296,7 +299,7 @@ impl Program {
             TryLock { .. } | Unlock(_) | ReadWriteUnlock(_) | Release(_) | TryReceive { .. } | NotifyAll(_) => true,
             SkipUnless { .. } | Assert { .. } | Compute { .. } => true,
             Send { channel, .. } => first || self.channels[channel].is_none(),
-            Lock(_) | ReadLock(_) | WriteLock(_) | Acquire(_) | Receive { .. } => first,
+            Lock(_) | ReadLock(_) | WriteLock(_) | Acquire(_) | AcquireBoth(..) | Receive { .. } => first,
             CompareExchange { .. } | SpinUntil { .. } | Wait { .. } | NotifyOne(_) => false,
             Spawn(_) | Join(_) | Choose { .. } | Atomic(_) => false,
         }
@@ -386,6 +389,7 @@ impl fmt::Display for Instruction {
             WriteLock(l) => write!(f, "write w{l}"),
             ReadWriteUnlock(l) => write!(f, "unlock w{l}"),
             Acquire(s) => write!(f, "acquire s{s}"),
+            AcquireBoth(s, t) => write!(f, "acquire s{s} and s{t}"),
             Release(s) => write!(f, "release s{s}"),
             Send { channel, value } => write!(f, "c{channel}.send({value})"),
             Receive { channel, into } => write!(f, "r{into} = c{channel}.recv()"),
