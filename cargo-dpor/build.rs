@@ -1,5 +1,8 @@
 //! Packs the sources of what runs inside a test process into the binary, so that an installed `cargo dpor` needs
 //! nothing else of this repository.
+//!
+//! They come from the folder `sources`. In the repository it has links to them, and in the package the files. Manifests have other names
+//! there, since `cargo package` leaves out whatever folder has a `Cargo.toml`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,28 +20,38 @@ const MEMBERS: [&str; 8] = [
     "cargo-dpor/protocol",
 ];
 
+/// The folder of those that take the place of a crate of the sysroot, each with its name.
+const FACADES: &str = "shim-std/facades/";
+
 /// Sections of a manifest that need files or packages which are not packed.
 const DROPPED: [&str; 4] = ["[dev-dependencies", "[[bench]]", "[[test]]", "[[example]]"];
 
 fn main() {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by Cargo")).join("..");
+    // The protocol is a module of this package. Here, and not in test processes, its reports can be shown as JSON.
+    println!("cargo::rustc-cfg=dpor_json");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by Cargo")).join("sources");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by Cargo"));
+    assert!(
+        root.join("explorer/src").is_dir(),
+        "{} has files with paths in them where the repository has symbolic links: \
+         run `git config core.symlinks true`, delete the folder, and check it out again",
+        root.display()
+    );
     let mut pack = Pack {
         out: out.clone(),
         table: String::from("&[\n"),
     };
 
-    pack.text("Cargo.toml", &workspace_manifest(&read(&root.join("Cargo.toml"))));
-    pack.text("Cargo.lock", &read(&root.join("Cargo.lock")));
+    pack.text("Cargo.toml", &workspace_manifest(&read(&root.join("workspace.toml"))));
+    pack.text("Cargo.lock", &read(&root.join("workspace.lock")));
     for member in MEMBERS {
         let folder = root.join(member);
-        pack.text(
-            &format!("{member}/Cargo.toml"),
-            &package_manifest(&read(&folder.join("Cargo.toml"))),
-        );
-        if folder.join("build.rs").is_file() {
-            pack.file(&format!("{member}/build.rs"), &folder.join("build.rs"));
+        let mut manifest = package_manifest(&read(&folder.join("package.toml")));
+        if let Some(name) = member.strip_prefix(FACADES) {
+            // What they are called where they are used. In the repository, a crate called `std` would confuse tools.
+            write!(manifest, "\n[lib]\nname = {name:?}\n").expect("a String takes anything");
         }
+        pack.text(&format!("{member}/Cargo.toml"), &manifest);
         pack.folder(&format!("{member}/src"), &folder.join("src"));
     }
     pack.table.push_str("]\n");

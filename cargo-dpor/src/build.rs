@@ -2,8 +2,14 @@
 
 mod flags;
 mod list;
+mod names;
+mod select;
+mod wishes;
 
-pub use list::{Test, list, named, of_seed, select};
+pub use list::{Listing, Test, list, named, of_seed};
+pub use names::check_names;
+pub use select::{Selection, select};
+pub use wishes::Wishes;
 
 use crate::cli::CargoArgs;
 use crate::error::Error;
@@ -26,6 +32,8 @@ pub struct Binary {
     pub name: String,
     /// The package's folder, in which its tests run.
     pub folder: PathBuf,
+    /// It is a procedural macro's: made for the compiler to load, with the real standard library.
+    pub is_proc_macro: bool,
     /// Environment that Cargo would set.
     pub environment: Vec<(String, String)>,
 }
@@ -54,12 +62,14 @@ impl Build {
 ///
 /// # Errors
 /// [`Error::Build`] after Cargo has said what is wrong.
-pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades, metadata: Metadata) -> Result<Build, Error> {
-    let base = args
-        .target_dir
-        .clone()
-        .unwrap_or_else(|| metadata.target_directory.clone().into_std_path_buf());
-    let folder = base.join("dpor");
+pub fn build(
+    args: &CargoArgs,
+    toolchain: &Toolchain,
+    facades: &Facades,
+    wishes: Wishes,
+    metadata: Metadata,
+) -> Result<Build, Error> {
+    let folder = folder(args, &metadata);
     std::fs::create_dir_all(&folder)
         .and_then(|()| tempfile::tempfile_in(&folder))
         .map_err(Error::io(format!(
@@ -81,15 +91,22 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades, metadat
         .args(args.selection())
         .args(args.network())
         .args(["--config", &flags::of_dependencies(args)])
+        .args(wishes.covered.iter().flat_map(|value| ["--config", value]))
         .args(["--color", args.color.name()]);
     if let Some(jobs) = &args.jobs {
         command.args(["--jobs", jobs]);
+    }
+    for (given, flag) in [
+        (args.timings, "--timings"),
+        (args.future_incompat_report, "--future-incompat-report"),
+    ] {
+        command.args(given.then_some(flag));
     }
     command.args(vec!["-v"; args.verbose.into()]);
     if args.quiet {
         command.arg("-q");
     }
-    let mut rustflags = flags::of_user(toolchain)?;
+    let mut rustflags = wishes.rustflags;
     rustflags.extend(facades.rustc_flags());
     rustflags.extend(flags::own());
     command
@@ -105,7 +122,7 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades, metadat
         .spawn()
         .map_err(Error::io(format!("cannot start {}", toolchain.cargo.display())))?;
     let output = BufReader::new(cargo.stdout.take().expect("stdout is piped"));
-    let binaries = collect(Message::parse_stream(output), &metadata)?;
+    let binaries = collect(Message::parse_stream(output), &metadata, toolchain)?;
     let status = cargo.wait().map_err(Error::io("cannot wait for Cargo"))?;
     if !status.success() {
         return Err(Error::Build);
@@ -115,6 +132,15 @@ pub fn build(args: &CargoArgs, toolchain: &Toolchain, facades: &Facades, metadat
         workspace_root: metadata.workspace_root.into_std_path_buf(),
         folder,
     })
+}
+
+/// Where everything is built.
+pub fn folder(args: &CargoArgs, metadata: &Metadata) -> PathBuf {
+    let base = args
+        .target_dir
+        .as_deref()
+        .unwrap_or(metadata.target_directory.as_std_path());
+    base.join("dpor")
 }
 
 /// What Cargo knows of the workspace.
@@ -127,7 +153,12 @@ pub fn metadata(args: &CargoArgs, toolchain: &Toolchain) -> Result<Metadata, Err
     if let Some(path) = &args.manifest_path {
         command.manifest_path(path);
     }
-    command.other_options(args.network().iter().map(|flag| flag.to_string()).collect::<Vec<_>>());
+    let network = args.network().into_iter().map(String::from);
+    let config = args
+        .config
+        .iter()
+        .flat_map(|config| ["--config".into(), config.clone()]);
+    command.other_options(network.chain(config).collect::<Vec<_>>());
     command.exec().map_err(|error| match error {
         cargo_metadata::Error::CargoMetadata { stderr } => Error::Metadata(stderr.trim().into()),
         other => Error::Metadata(other.to_string()),
@@ -138,6 +169,7 @@ pub fn metadata(args: &CargoArgs, toolchain: &Toolchain) -> Result<Metadata, Err
 fn collect(
     messages: impl Iterator<Item = std::io::Result<Message>>,
     metadata: &Metadata,
+    toolchain: &Toolchain,
 ) -> Result<Vec<Binary>, Error> {
     let packages: HashMap<&PackageId, &Package> = metadata.packages.iter().map(|p| (&p.id, p)).collect();
     let mut libraries: Vec<String> = Vec::new();
@@ -170,6 +202,7 @@ fn collect(
                     } else {
                         format!("{}::{target}", package.name)
                     },
+                    is_proc_macro: artifact.target.kind.contains(&TargetKind::ProcMacro),
                     folder: package
                         .manifest_path
                         .parent()
@@ -181,12 +214,24 @@ fn collect(
             _ => {}
         }
     }
-    if !libraries.is_empty() {
-        libraries.extend(std::env::var("LD_LIBRARY_PATH"));
-        let value = libraries.join(":");
-        for binary in &mut binaries {
-            binary.environment.push(("LD_LIBRARY_PATH".into(), value.clone()));
-        }
+    // As Cargo sets it: libraries of build scripts, then those that were built, then the compiler's.
+    let given = std::env::var("LD_LIBRARY_PATH").ok();
+    for binary in &mut binaries {
+        let built = binary
+            .path
+            .ancestors()
+            .skip(1)
+            .take(2)
+            .map(|folder| folder.display().to_string());
+        let compilers = toolchain.libraries.display().to_string();
+        let folders = libraries
+            .iter()
+            .cloned()
+            .chain(built)
+            .chain([compilers])
+            .chain(given.clone());
+        let value = folders.collect::<Vec<_>>().join(":");
+        binary.environment.push(("LD_LIBRARY_PATH".into(), value));
     }
     binaries.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(binaries)

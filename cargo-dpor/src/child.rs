@@ -11,17 +11,24 @@ mod tests;
 
 use crate::build::Test;
 use crate::error::Error;
+use crate::interrupt;
+use crate::report::printed_whole;
 use crate::values::Values;
 use channel::Channel;
 use dpor_explorer::Shard;
 use dpor_protocol::{
-    Config, Counts, EndReport, ExecutionReport, FailureReport, LabelReport, Limits, Message, Mode, OutputStream,
-    PairReport, Save, Seed, SeedStep, SharedSchedule, SharingReport, Simplified, SiteReport, SourceLocation,
-    StepReport, Taken, ThreadReport, Verdict,
+    CallerReport, Config, Counts, EndReport, ExecutionReport, FailureReport, LabelReport, Limits, Message, Mode,
+    OutputStream, PairReport, Phase, Save, Seed, SeedStep, SharedSchedule, SharingReport, Simplified, SiteReport,
+    SourceLocation, StepReport, Taken, ThreadReport, Verdict, WHERE_SIGNAL,
 };
+use std::borrow::Cow;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -38,6 +45,8 @@ pub struct Order {
     pub exact_states: bool,
     /// Whether to tell of each execution, up to a bound.
     pub executions: bool,
+    /// Whether to tell what the first execution prints.
+    pub printed: bool,
     /// Where to keep the exploration, if it is one that can be gone on with.
     pub save: Option<Save>,
     /// The part that is to be explored; none for the whole.
@@ -80,17 +89,36 @@ pub struct Outcome {
     pub record: String,
 }
 
-/// What a replay reports while it runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a test process reports while it runs (of an exploration, that is little), and what is known of its last step.
+#[derive(Clone, Debug, Default)]
 pub struct Account {
     pub location: Option<SourceLocation>,
     pub threads: Vec<ThreadReport>,
     pub steps: Vec<StepReport>,
     pub output: Vec<(OutputStream, String)>,
+    /// Of an exploration: what its first execution has printed, if that was asked for.
+    pub printed: Vec<(OutputStream, String)>,
     /// Step, what the seed says, what the program does.
     pub diverged: Option<(u64, String, String)>,
-    /// What the process itself wrote to its standard error, past the model.
+    /// If the process has died in a step, or was ended in one: the functions of the program that were being run, innermost first.
+    pub callers: Vec<CallerReport>,
+    /// What the process itself wrote to its standard error, past the model: the end of it.
     pub stderr: String,
+    /// All of that, if it is more.
+    pub stderr_whole: Option<Arc<File>>,
+    /// The files that hold all of the output and of that, if they do not go into a report.
+    pub output_file: Option<PathBuf>,
+    pub stderr_file: Option<PathBuf>,
+}
+
+impl Account {
+    /// What the program printed; if this tells of no replay, what its failure's report says.
+    pub fn output_text<'a>(&self, failure: Option<&'a FailureReport>) -> Cow<'a, str> {
+        match (self.output.is_empty(), failure) {
+            (true, Some(failure)) => Cow::Borrowed(&failure.output),
+            _ => self.output.iter().map(|(_, text)| text.as_str()).collect(),
+        }
+    }
 }
 
 /// Runs a test process to its end. `progress` is called with counts now and then.
@@ -98,6 +126,7 @@ pub struct Account {
 /// # Errors
 /// If the process cannot be started or followed. Whatever the test does is an [`Outcome`].
 pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Result<Outcome, Error> {
+    interrupt::is_seen_to();
     let started = Instant::now();
     let mut process = Process::start(test, order)?;
     let mut state = State {
@@ -113,10 +142,13 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
         let order = Order { save, ..order.clone() };
         return Ok(run(test, &order, progress)?.with_note(format!("explored from the start: {why}")));
     }
-    state.account.stderr = process.stderr();
+    (state.account.stderr, state.account.stderr_whole) = process.stderr();
     let mut outcome = match state.finished.take() {
         Some(finished) => finished,
-        None => death::outcome(test, order, end, &state, process.channel.shared()),
+        None => {
+            state.account.callers = functions_at(test, order, process.shared().callers());
+            death::outcome(test, order, end, &state, process.shared())
+        }
     };
     state.complete(&mut outcome);
     if order.executions && matches!(order.mode, Mode::Explore) {
@@ -125,6 +157,26 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     outcome.shard = order.shard;
     outcome.time = started.elapsed();
     Ok(outcome)
+}
+
+/// The functions of the program at return addresses in a test's binary, as another process of it tells.
+fn functions_at(test: &Test, order: &Order, callers: Vec<u64>) -> Vec<CallerReport> {
+    /// All debug information is looked at.
+    const MOST: Duration = Duration::from_secs(60);
+    if callers.is_empty() {
+        return Vec::new();
+    }
+    let order = Order {
+        mode: Mode::Locate { callers },
+        save: None,
+        shard: None,
+        stall: MOST,
+        ..order.clone()
+    };
+    let mut state = State::default();
+    // Without it, less can be said of how the first process ended.
+    let _ = Process::start(test, &order).and_then(|mut process| process.follow(&order, &mut state, &mut |_| {}));
+    state.account.callers
 }
 
 /// The outcome of an exploration of which this is on record.
@@ -186,6 +238,18 @@ enum End {
     Overtime,
     /// It was killed, because what it said was no message.
     Garbled(String),
+    /// It was killed, because the command is to end.
+    Interrupted,
+}
+
+/// How long a process may take to end by itself when the command is to end. An exploration is saved meanwhile, and a replay is short,
+/// and shows how the test fails; whatever else it does is of no use any more.
+fn grace(mode: &Mode) -> Duration {
+    match mode {
+        Mode::Explore => Duration::from_secs(5),
+        Mode::Replay { .. } => Duration::from_secs(1),
+        Mode::Simplify { .. } | Mode::DiffStates { .. } | Mode::Locate { .. } => Duration::ZERO,
+    }
 }
 
 #[derive(Default)]
@@ -209,7 +273,7 @@ struct Process {
     child: Child,
     channel: Channel,
     lines: Receiver<std::io::Result<String>>,
-    stderr: std::fs::File,
+    stderr: File,
 }
 
 /// The most of a process's own standard error that is kept, in bytes.
@@ -231,6 +295,7 @@ impl Process {
             leaks: order.leaks,
             exact_states: order.exact_states,
             executions: order.executions,
+            printed: order.printed,
             save: order.save.clone(),
             shard: order.shard.map(|shard| shard.to_string()),
             pipe: writer.number(),
@@ -290,7 +355,16 @@ impl Process {
             _ => None,
         };
         let mut beat = (self.shared().heartbeat(), started);
+        let mut last = None;
         loop {
+            if interrupt::received().is_some() && state.finished.is_none() {
+                self.shared().ask_to_stop();
+                let last = *last.get_or_insert_with(|| Instant::now() + grace(&order.mode));
+                if Instant::now() >= last {
+                    self.kill();
+                    return Ok(End::Interrupted);
+                }
+            }
             match self.lines.recv_timeout(LOOK) {
                 Ok(line) => {
                     let line = line.map_err(Error::io("cannot read from a test process"))?;
@@ -311,8 +385,9 @@ impl Process {
                     // The process has closed the pipe; without its last message it is about to end.
                     if state.finished.is_some() {
                         self.end_within(LOOK * 20);
+                    } else {
+                        std::thread::sleep(Duration::from_millis(1));
                     }
-                    std::thread::sleep(Duration::from_millis(1));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -321,12 +396,19 @@ impl Process {
                 .try_wait()
                 .map_err(Error::io("cannot wait for a test process"))?
             {
-                // What it wrote before its end may still be on the way, but others can hold the pipe open.
-                while let Ok(Ok(line)) = self.lines.recv_timeout(LOOK) {
+                // What it wrote before its end may still be on the way, on a busy machine for a while, but others can hold the pipe open.
+                while let Ok(Ok(line)) = self.lines.recv_timeout(LOOK * 20) {
                     if let Ok(message) = Message::from_line(&line) {
                         state.note(&line, &message);
                         state.take(message, progress);
                     }
+                }
+                // Whoever ends all processes of a job has ended this one first.
+                let asked = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP]
+                    .map(Some)
+                    .contains(&status.signal());
+                if asked && state.finished.is_none() && interrupt::soon_received().is_some() {
+                    return Ok(End::Interrupted);
                 }
                 return Ok(End::Exited(status));
             }
@@ -341,20 +423,39 @@ impl Process {
                 self.end_within(LOOK * 20);
             } else if beat.1.elapsed() >= stall {
                 let running = self.is_running();
+                self.ask_where();
                 self.kill();
                 return Ok(End::Stalled { limit: stall, running });
             }
         }
     }
 
+    /// Has the process put on record where it is, if it runs a step.
+    fn ask_where(&mut self) {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let shared = self.channel.shared();
+        let Some(runner) = shared.runner().filter(|_| shared.phase() == Phase::Running) else {
+            return;
+        };
+        // SAFETY: sends a signal to a thread of a child that has not been waited for.
+        let sent = unsafe { libc::syscall(libc::SYS_tgkill, self.child.id(), runner, WHERE_SIGNAL) };
+        let start = Instant::now();
+        while sent == 0 && !shared.is_located() && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Waits a little for the process to end by itself, then kills it.
     fn end_within(&mut self, limit: Duration) {
         let start = Instant::now();
+        // Most have ended before they can be looked at twice, and there may be many tests.
+        let mut pause = Duration::from_micros(50);
         while start.elapsed() < limit {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(pause);
+            pause = Duration::from_millis(1).min(pause * 2);
         }
         self.kill();
     }
@@ -378,8 +479,8 @@ impl Process {
         let _ = self.child.wait();
     }
 
-    /// The end of what it wrote to its standard error.
-    fn stderr(&mut self) -> String {
+    /// The end of what it wrote to its standard error, and all of it, if it is more.
+    fn stderr(&mut self) -> (String, Option<Arc<File>>) {
         let mut bytes = Vec::new();
         let length = self.stderr.metadata().map_or(0, |m| m.len());
         let from = std::io::SeekFrom::Start(length.saturating_sub(STDERR_KEPT));
@@ -387,7 +488,10 @@ impl Process {
             // An unreadable temporary file is no reason to withhold the verdict.
             let _ = self.stderr.read_to_end(&mut bytes);
         }
-        String::from_utf8_lossy(&bytes).trim().to_string()
+        let end = String::from_utf8_lossy(&bytes).trim().to_string();
+        let is_all = length <= STDERR_KEPT && printed_whole(&end);
+        let whole = (!is_all).then(|| self.stderr.try_clone().ok().map(Arc::new));
+        (end, whole.flatten())
     }
 }
 
@@ -447,11 +551,13 @@ impl State {
                 self.account.steps.pop_if(|last| last.index == step.index);
                 self.account.steps.push(step);
             }
+            Message::Printed { stream, text } => self.account.printed.push((stream, text)),
             Message::Output { stream, text } => self.account.output.push((stream, text)),
             Message::Pair(pair) => self.pair = Some(pair),
             Message::Labels { labels } => self.labels = labels,
             Message::Simplified(simplified) => self.simplified = Some(simplified),
             Message::Sharing(sharing) => self.sharing = Some(sharing),
+            Message::Callers { callers } => self.account.callers = callers,
             Message::Shard { fingerprint } => self.fingerprint = Some(fingerprint),
             Message::Execution(execution) => {
                 if execution.anew {

@@ -1,11 +1,17 @@
 //! The command line.
 
+mod foreign;
+mod libtest;
+
 use crate::config::{Jobs, Limit, Policy, RunSettings, Settings, Value};
 use crate::error::EXIT_CODES;
+use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use dpor_explorer::{Shard, Strategy};
+use foreign::Place;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Explores every thread interleaving that matters of unmodified Rust tests.
@@ -31,6 +37,8 @@ pub enum Command {
     List(ListArgs),
     /// Show what is configured, and where
     ShowConfig(ShowConfigArgs),
+    /// Write a dpor.toml that shows every key, and a workflow if asked for
+    Init(InitArgs),
     /// Print a script that completes command lines of cargo dpor in a shell
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -46,7 +54,7 @@ impl Command {
             Command::DiffStates(args) => &args.cargo,
             Command::List(args) => &args.cargo,
             Command::ShowConfig(args) => &args.cargo,
-            Command::Completions(_) | Command::Man(_) => return None,
+            Command::Init(_) | Command::Completions(_) | Command::Man(_) => return None,
         })
     }
 
@@ -58,7 +66,7 @@ impl Command {
             Command::DiffStates(args) => args.report.message_format,
             Command::List(args) => args.report.message_format,
             Command::ShowConfig(args) => args.report.message_format,
-            Command::Completions(_) | Command::Man(_) => MessageFormat::Human,
+            Command::Init(_) | Command::Completions(_) | Command::Man(_) => MessageFormat::Human,
         }
     }
 }
@@ -75,10 +83,17 @@ fn after(examples: &str) -> String {
 \x20 cargo dpor test --max-time 30s --incomplete ok\n      spend 30 seconds on each; what is not finished is no fault\n\
 \x20 cargo dpor test --strategy random --max-executions 1000 --seed 7\n      look at 1000 random schedules\n\
 \x20 cargo dpor test --shard 2/4\n      the second quarter of the work on each, for one of four machines\n\
+\x20 cargo dpor test --report target/dpor/pages --open\n      look at what came of it in a browser\n\
 \x20 cargo dpor test --message-format github --junit target/junit.xml\n      in a workflow"))]
 pub struct TestArgs {
     #[command(flatten)]
     pub select: SelectArgs,
+    /// List the tests, and explore none
+    #[arg(long, help_heading = "Test selection")]
+    pub list: bool,
+    /// What to do if there are no tests to run
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = NoTests::Fail, help_heading = "Test selection")]
+    pub no_tests: NoTests,
     /// Go on with the last run where it was interrupted, or gave up because a limit was reached
     #[arg(long, help_heading = "Exploration")]
     pub resume: bool,
@@ -90,14 +105,66 @@ pub struct TestArgs {
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub explore: ExploreArgs,
+    /// Stop after so many failing tests, or `all` to run all
+    #[arg(long, value_name = "N", help_heading = "Exploration", conflicts_with_all = ["fail_fast", "no_fail_fast"])]
+    pub max_fail: Option<MaxFail>,
+    /// Show what each test printed in its first execution
+    ///
+    /// A test has as many outputs as executions, which are held back. What the failing execution printed is always shown.
+    #[arg(long, alias = "nocapture", help_heading = "Report")]
+    pub no_capture: bool,
     #[command(flatten)]
     pub report: ReportArgs,
     #[command(flatten)]
     pub files: FileArgs,
     #[command(flatten)]
+    pub open: OpenArgs,
+    #[command(flatten)]
     pub config: ConfigArgs,
+    /// Build the tests, and explore none
+    #[arg(long, help_heading = "Cargo options", conflicts_with = "list")]
+    pub no_run: bool,
     #[command(flatten)]
     pub cargo: CargoArgs,
+}
+
+/// What becomes of a run without tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum NoTests {
+    /// It succeeds
+    Pass,
+    /// It succeeds, with a warning
+    Warn,
+    /// It is an error
+    #[default]
+    #[value(alias = "auto")]
+    Fail,
+}
+
+/// How many failing tests there may be before the rest is not run any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxFail(pub Option<usize>);
+
+impl FromStr for MaxFail {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<MaxFail, &'static str> {
+        match (text, text.parse()) {
+            ("all", _) => Ok(MaxFail(None)),
+            (_, Ok(0)) => Err("at least one test has to fail before the others are not run"),
+            (_, Ok(number)) => Ok(MaxFail(Some(number))),
+            _ => Err("it is a number, or `all`; tests that run already are waited for"),
+        }
+    }
+}
+
+/// Looking at what is written.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct OpenArgs {
+    /// Open the pages of --report in a browser; without it they are written to `dpor/report` in the target folder
+    #[arg(long)]
+    pub open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -107,9 +174,14 @@ pub struct TestArgs {
 pub struct ReplayArgs {
     /// The seed that a failure printed, or the file that has it
     pub seed: String,
-    /// Say that there is no progress when a step takes longer than this
+    /// Give up, as incomplete, when a single step takes longer than this
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub stall: Option<Duration>,
+    /// Write a page that shows the schedule to this folder, to be looked at in a browser
+    #[arg(long = "report", value_name = "FOLDER", help_heading = "Report")]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub open: OpenArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     #[command(flatten)]
@@ -156,6 +228,46 @@ pub struct ListArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Test selection")]
 pub struct SelectArgs {
+    #[command(flatten)]
+    pub names: Names,
+    /// nextest's way to ask for ignored tests
+    #[arg(long, value_enum, value_name = "WHICH", hide = true, conflicts_with_all = ["ignored", "include_ignored"])]
+    run_ignored: Option<RunIgnored>,
+    /// Filters and flags as libtest takes them
+    #[arg(last = true, value_name = "ARGS", allow_hyphen_values = true)]
+    libtest: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RunIgnored {
+    Default,
+    #[value(alias = "ignored-only")]
+    Only,
+    All,
+}
+
+impl SelectArgs {
+    /// Makes one of what was given in several ways.
+    ///
+    /// # Errors
+    /// If that contradicts itself.
+    fn settle(&mut self) -> Result<(), clap::Error> {
+        match self.run_ignored.take() {
+            Some(RunIgnored::Only) => self.names.ignored = true,
+            Some(RunIgnored::All) => self.names.include_ignored = true,
+            Some(RunIgnored::Default) | None => {}
+        }
+        if self.names.ignored && self.names.include_ignored {
+            let what = "ignored tests can be asked for alone or with the others, but not both\n";
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, what));
+        }
+        Ok(())
+    }
+}
+
+/// Which tests, by their names.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Names {
     /// Only tests whose name contains one of these
     #[arg(value_name = "FILTERS")]
     pub filters: Vec<String>,
@@ -171,6 +283,17 @@ pub struct SelectArgs {
     /// Leave out tests whose name contains this
     #[arg(long, value_name = "FILTER")]
     pub skip: Vec<String>,
+}
+
+impl Names {
+    /// Takes in what was said elsewhere as well.
+    fn add(&mut self, other: &Names) {
+        self.filters.extend_from_slice(&other.filters);
+        self.skip.extend_from_slice(&other.skip);
+        self.exact |= other.exact;
+        self.ignored |= other.ignored;
+        self.include_ignored |= other.include_ignored;
+    }
 }
 
 #[derive(Debug, Args)]
@@ -190,6 +313,29 @@ cargo dpor man test > cargo-dpor-test.1 keep that of a command")]
 pub struct ManArgs {
     /// The command that it is about, instead of all of them
     pub command: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES, after_long_help = after("\
+\x20 cargo dpor init\n      write dpor.toml beside the workspace's Cargo.toml\n\
+\x20 cargo dpor init --ci github\n      and .github/workflows/dpor.yml; a dpor.toml that is there stays as it is"))]
+pub struct InitArgs {
+    /// Write over files that are there
+    #[arg(long)]
+    pub force: bool,
+    /// Write a workflow, too
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pub ci: Option<Ci>,
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+}
+
+/// Who runs workflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Ci {
+    /// GitHub Actions
+    Github,
 }
 
 #[derive(Debug, Args)]
@@ -248,13 +394,13 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub simplify: Option<Duration>,
     /// Stop after the first failing test
-    #[arg(long)]
+    #[arg(long, alias = "ff")]
     pub fail_fast: bool,
     /// Run all tests, failures or not (the default)
-    #[arg(long, conflicts_with = "fail_fast")]
+    #[arg(long, alias = "nff", conflicts_with = "fail_fast")]
     pub no_fail_fast: bool,
     /// Tests to explore at the same time [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", visible_alias = "test-threads")]
     pub test_jobs: Option<Jobs>,
     #[command(flatten)]
     pub verdicts: VerdictArgs,
@@ -282,7 +428,8 @@ pub struct ModelArgs {
     /// Give up a test after so many executions, or `none` [default: none; 10000 for `random` and `pct`]
     #[arg(long, value_name = "N", value_parser = read::<Limit<u64>>)]
     pub max_executions: Option<Limit<u64>>,
-    /// Give up a test after this time (such as 500ms, 30s, 5m, 1h), or `none` [default: none]
+    /// Give up a test after this time (such as 500ms, 30s, 5m, 1h), or `none` [default: 60s; none if it is run alone, by its
+    /// name, or has another limit]
     #[arg(long, value_name = "DURATION", value_parser = read::<Limit<Duration>>)]
     pub max_time: Option<Limit<Duration>>,
     /// Give up a test after so many steps of all executions together, or `none` [default: none]
@@ -291,10 +438,10 @@ pub struct ModelArgs {
     /// Cut an execution after so many steps [default: 100000]
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u32>,
-    /// Say that there is no progress when a step takes longer than this [default: 10s]
+    /// Give up, as incomplete, when a single step takes longer than this [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub stall: Option<Duration>,
-    /// Let waits on condition variables end without a notification
+    /// Let waits on condition variables, futexes, park and park_timeout end for no reason
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub spurious_wakeups: Option<bool>,
     /// Let compare_exchange_weak fail without a reason
@@ -343,10 +490,10 @@ impl ExploreArgs {
 #[command(next_help_heading = "Report")]
 pub struct FileArgs {
     /// Write a page for each test to this folder, to be looked at in a browser
-    #[arg(long = "report", value_name = "FOLDER")]
+    #[arg(long = "report", value_name = "FOLDER", value_parser = read::<PathBuf>)]
     pub html: Option<PathBuf>,
     /// Write what came of each test to a file as well, in JUnit's format
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = read::<PathBuf>)]
     pub junit: Option<PathBuf>,
 }
 
@@ -365,6 +512,9 @@ pub struct ConfigArgs {
     /// Read this file instead of `dpor.toml` beside the workspace's Cargo.toml
     #[arg(long, value_name = "FILE")]
     pub config_file: Option<PathBuf>,
+    /// What a profile of the configuration says, such as `[profile.ci]` in dpor.toml, covers what it says for all; `default` for none
+    #[arg(long, value_name = "NAME", env = "CARGO_DPOR_PROFILE")]
+    pub config_profile: Option<String>,
 }
 
 /// A value of a setting, as configuration files have it.
@@ -426,6 +576,12 @@ pub struct CargoArgs {
     /// The tests of an example
     #[arg(long, value_name = "NAME")]
     pub example: Vec<String>,
+    /// The tests of all benchmark targets
+    #[arg(long)]
+    pub benches: bool,
+    /// The tests of a benchmark target
+    #[arg(long, value_name = "NAME")]
+    pub bench: Vec<String>,
     /// All targets
     #[arg(long)]
     pub all_targets: bool,
@@ -445,8 +601,11 @@ pub struct CargoArgs {
     #[arg(short, long, conflicts_with = "profile")]
     pub release: bool,
     /// Build with this profile
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", alias = "cargo-profile")]
     pub profile: Option<String>,
+    /// Build for this target, which must be this machine's, whatever `build.target` is
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Vec<String>,
     /// Folder for everything built; `dpor` inside of it is used
     #[arg(long, value_name = "FOLDER")]
     pub target_dir: Option<PathBuf>,
@@ -459,9 +618,21 @@ pub struct CargoArgs {
     /// Both of the two
     #[arg(long)]
     pub frozen: bool,
+    /// Packages may ask for another version of Rust
+    #[arg(long)]
+    pub ignore_rust_version: bool,
+    /// Cover a value of Cargo's configuration, or read another file of it
+    #[arg(long, value_name = "KEY=VALUE|PATH")]
+    pub config: Vec<String>,
     /// Build jobs
-    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "N", alias = "build-jobs", allow_hyphen_values = true)]
     pub jobs: Option<String>,
+    /// Write how long each part of the build took to a page
+    #[arg(long)]
+    pub timings: bool,
+    /// Tell of code that later compilers will reject
+    #[arg(long)]
+    pub future_incompat_report: bool,
     /// Say more; twice for very much
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
     pub verbose: u8,
@@ -508,17 +679,22 @@ impl CargoArgs {
         flag(self.bins, "--bins");
         flag(self.tests, "--tests");
         flag(self.examples, "--examples");
+        flag(self.benches, "--benches");
         flag(self.all_targets, "--all-targets");
         flag(self.all_features, "--all-features");
         flag(self.no_default_features, "--no-default-features");
         flag(self.release, "--release");
+        flag(self.ignore_rust_version, "--ignore-rust-version");
         let lists = [
             ("--package", &self.package),
             ("--exclude", &self.exclude),
             ("--bin", &self.bin),
             ("--test", &self.test),
             ("--example", &self.example),
+            ("--bench", &self.bench),
             ("--features", &self.features),
+            ("--config", &self.config),
+            ("--target", &self.target),
         ];
         for (name, values) in lists {
             for value in values {
@@ -532,6 +708,17 @@ impl CargoArgs {
             out.extend(["--manifest-path".into(), path.into()]);
         }
         out
+    }
+
+    /// Whether only some of a package's targets are asked for.
+    pub fn selects_targets(&self) -> bool {
+        let lists = [&self.bin, &self.test, &self.example, &self.bench];
+        self.lib
+            || self.bins
+            || self.tests
+            || self.examples
+            || self.benches
+            || lists.iter().any(|list| !list.is_empty())
     }
 
     /// The flags about the lock file and the network.
@@ -556,7 +743,12 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
     if arguments.get(1).is_some_and(|first| first == "dpor") {
         arguments.remove(1);
     }
-    Cli::try_parse_from(arguments)
+    let mut cli = Cli::try_parse_from(arguments).map_err(|error| foreign::explained(error, Place::Command))?;
+    libtest::take_in(&mut cli.command)?;
+    if let Command::Test(TestArgs { select, .. }) | Command::List(ListArgs { select, .. }) = &mut cli.command {
+        select.settle()?;
+    }
+    Ok(cli)
 }
 
 #[cfg(test)]

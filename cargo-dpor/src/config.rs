@@ -5,7 +5,7 @@
 
 mod settings;
 
-pub use settings::{Jobs, Limit, Origin, Policy, Row, RunSettings, Settings, Value};
+pub use settings::{Jobs, KeyDoc, Limit, Origin, Policy, Row, RunSettings, Settings, Value};
 
 use crate::error::Error;
 use cargo_metadata::Metadata;
@@ -18,14 +18,19 @@ use toml::de::{DeTable, DeValue};
 /// The name of the workspace's own file.
 pub const FILE: &str = "dpor.toml";
 
+/// The name for what stands outside of profiles.
+const NO_PROFILE: &str = "default";
+
 /// What all files say.
 #[derive(Debug, Default)]
 pub struct Config {
-    /// The one that is covered by all others comes first.
+    /// The one that is covered by all others comes first. Those of profiles come last.
     layers: Vec<Layer>,
+    /// The profile that was chosen.
+    profile: Option<Arc<str>>,
 }
 
-/// What one file says.
+/// What one file says, or one profile in it.
 #[derive(Debug)]
 struct Layer {
     name: Arc<str>,
@@ -33,6 +38,8 @@ struct Layer {
     folder: PathBuf,
     /// The package that it is about; otherwise it is about all of them.
     package: Option<String>,
+    /// The profile of which it is a part. Only those of the chosen one hold.
+    profile: Option<Arc<str>>,
     entries: Vec<Entry>,
     overrides: Vec<Override>,
 }
@@ -48,6 +55,8 @@ pub struct Entry {
 /// An override, for people.
 pub struct Told<'a> {
     pub file: &'a str,
+    /// The profile that it belongs to.
+    pub profile: Option<&'a str>,
     /// Which tests it is for.
     pub of: Arc<str>,
     pub entries: &'a [Entry],
@@ -56,6 +65,8 @@ pub struct Told<'a> {
 /// Settings for some tests.
 #[derive(Debug)]
 struct Override {
+    /// Where it stands.
+    line: usize,
     filter: Option<(String, Filter)>,
     package: Option<String>,
     entries: Vec<Entry>,
@@ -107,12 +118,12 @@ impl Override {
 }
 
 impl Config {
-    /// Reads the files of a workspace. `file` is to be taken instead of [`FILE`].
+    /// Reads the files of a workspace. `file` is to be taken instead of [`FILE`], and what `profile` says holds, too.
     ///
     /// # Errors
-    /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Usage`] if there is no such file; [`Error::Io`] if it
-    /// cannot be read.
-    pub fn load(metadata: &Metadata, file: Option<&Path>) -> Result<Config, Error> {
+    /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Usage`] if there is no such file or
+    /// no such profile; [`Error::Io`] if a file cannot be read.
+    pub fn load(metadata: &Metadata, file: Option<&Path>, profile: Option<&str>) -> Result<Config, Error> {
         let root = metadata.workspace_root.as_std_path();
         let mut config = Config::default();
         if !metadata.workspace_metadata["dpor"].is_null() {
@@ -120,14 +131,14 @@ impl Config {
         }
         let own = root.join(FILE);
         match file {
-            Some(file) if !file.is_file() => {
+            Some(file) if file.symlink_metadata().is_err() => {
                 return Err(Error::Usage(format!(
                     "there is no configuration file {}",
                     file.display()
                 )));
             }
             Some(file) => config.add_file(&file.display().to_string(), file)?,
-            None if own.is_file() => config.add_file(FILE, &own)?,
+            None if own.symlink_metadata().is_ok() => config.add_file(FILE, &own)?,
             None => {}
         }
         for package in metadata
@@ -137,13 +148,42 @@ impl Config {
         {
             config.add_manifest(root, package.manifest_path.as_std_path(), Some(&package.name))?;
         }
+        config.choose(profile.filter(|&name| !name.is_empty() && name != NO_PROFILE))?;
         Ok(config)
+    }
+
+    /// Keeps the layers of this profile only, besides those that are of none, which it covers.
+    fn choose(&mut self, profile: Option<&str>) -> Result<(), Error> {
+        let mut known: Vec<Arc<str>> = self.layers.iter().filter_map(|layer| layer.profile.clone()).collect();
+        known.sort();
+        known.dedup();
+        self.profile = known.iter().find(|known| Some(&***known) == profile).cloned();
+        if let (Some(unknown), None) = (profile, &self.profile) {
+            let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+            let known = match known.is_empty() {
+                true => format!("no profile at all: `[profile.{unknown}]` in {FILE} begins one"),
+                false => format!("only {}", known.join(", ")),
+            };
+            return Err(Error::Usage(format!(
+                "there is no profile `{unknown}` in the configuration, {known}"
+            )));
+        }
+        let chosen = self.profile.clone();
+        self.layers
+            .retain(|layer| layer.profile.is_none() || layer.profile == chosen);
+        self.layers.sort_by_key(|layer| layer.profile.is_some());
+        Ok(())
+    }
+
+    /// The name of the profile that was chosen.
+    pub fn profile(&self) -> Option<&str> {
+        self.profile.as_deref()
     }
 
     fn add_file(&mut self, name: &str, path: &Path) -> Result<(), Error> {
         let source = Source::read(name, path)?;
         let table = source.table()?;
-        self.layers.push(source.layer(table.get_ref(), None)?);
+        self.layers.extend(source.layers(table.get_ref(), None)?);
         Ok(())
     }
 
@@ -169,7 +209,7 @@ impl Config {
             );
             return Err(source.error(section.span().start, what));
         };
-        self.layers.push(source.layer(table, package)?);
+        self.layers.extend(source.layers(table, package)?);
         Ok(())
     }
 
@@ -184,11 +224,11 @@ impl Config {
                 .rev()
                 .filter(|choice| choice.chooses(package, name))
             {
-                let of = choice.description();
+                let of = layer.described(Some(choice));
                 apply(
                     &choice.entries,
                     layer,
-                    Some(&of),
+                    of.as_ref(),
                     Settings::KEYS,
                     |key, text, origin| settings.set(key, text, origin),
                 );
@@ -201,9 +241,14 @@ impl Config {
     pub fn of_package(&self, package: &str) -> Settings {
         let mut settings = Settings::default();
         for layer in self.layers_of(package) {
-            apply(&layer.entries, layer, None, Settings::KEYS, |key, text, origin| {
-                settings.set(key, text, origin)
-            });
+            let of = layer.described(None);
+            apply(
+                &layer.entries,
+                layer,
+                of.as_ref(),
+                Settings::KEYS,
+                |key, text, origin| settings.set(key, text, origin),
+            );
         }
         settings
     }
@@ -212,11 +257,17 @@ impl Config {
     pub fn of_run(&self) -> RunSettings {
         let mut settings = RunSettings::default();
         for layer in &self.layers {
-            apply(&layer.entries, layer, None, RunSettings::KEYS, |key, text, origin| {
-                settings.set(key, text, origin)
-            });
+            let of = layer.described(None);
+            apply(
+                &layer.entries,
+                layer,
+                of.as_ref(),
+                RunSettings::KEYS,
+                |key, text, origin| settings.set(key, text, origin),
+            );
             for path in [&mut settings.junit, &mut settings.report] {
-                let own = matches!(&path.origin, Origin::File { name, .. } if *name == layer.name);
+                let own =
+                    matches!(&path.origin, Origin::File { name, of: own, .. } if *name == layer.name && *own == of);
                 if own && !path.value.as_os_str().is_empty() {
                     path.value = layer.folder.join(&path.value);
                 }
@@ -235,15 +286,54 @@ impl Config {
         self.layers.iter().flat_map(|layer| {
             layer.overrides.iter().map(|choice| Told {
                 file: &layer.name,
+                profile: layer.profile.as_deref(),
                 of: choice.description(),
                 entries: &choice.entries,
             })
         })
     }
 
+    /// Complaints about overrides that choose none of these tests, which are given by package and name. `packages` are those of the
+    /// workspace; of an override that may be for a package that is not `whole`, because not all of its tests are there, nothing is said.
+    pub fn idle(&self, packages: &[&str], tests: &[(&str, &str)], whole: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let mut complaints = Vec::new();
+        for layer in &self.layers {
+            for choice in &layer.overrides {
+                let about = choice.package.as_deref().or(layer.package.as_deref());
+                let unknown = about.is_some_and(|package| !packages.contains(&package));
+                let all = match about {
+                    Some(package) => whole(package),
+                    None => packages.iter().all(|package| whole(package)),
+                };
+                let in_layer = |package: &str| layer.package.as_ref().is_none_or(|own| own == package);
+                let chosen = |&&(package, name): &&(&str, &str)| in_layer(package) && choice.chooses(package, name);
+                if unknown || (all && !tests.iter().any(|test| chosen(&test))) {
+                    let why = match unknown {
+                        true => ": there is no such package in the workspace",
+                        false => "",
+                    };
+                    let (file, line, of) = (&layer.name, choice.line, choice.description());
+                    complaints.push(format!("{file}:{line}: the override for {of} chooses no test{why}"));
+                }
+            }
+        }
+        complaints
+    }
+
     /// The names of all files that say anything.
     pub fn files(&self) -> Vec<&str> {
-        self.layers.iter().map(|layer| &*layer.name).collect()
+        let own = self.layers.iter().filter(|layer| layer.profile.is_none());
+        own.map(|layer| &*layer.name).collect()
+    }
+}
+
+impl Layer {
+    /// What of the file an entry belongs to, if it is not the file as a whole.
+    fn described(&self, choice: Option<&Override>) -> Option<Arc<str>> {
+        let profile = self.profile.as_ref().map(|name| format!("profile {name}"));
+        let choice = choice.map(|choice| format!("override for {}", choice.description()));
+        let parts: Vec<_> = profile.into_iter().chain(choice).collect();
+        (!parts.is_empty()).then(|| parts.join(", ").into())
     }
 }
 
@@ -274,12 +364,27 @@ struct Source {
 
 impl Source {
     fn read(name: &str, path: &Path) -> Result<Source, Error> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(format!("cannot read {}", path.display())))?;
-        Ok(Source {
+        if path.is_dir() {
+            return Err(Error::Usage(format!(
+                "{name} is a folder, and should be a file with the configuration"
+            )));
+        }
+        let bytes = std::fs::read(path).map_err(Error::io(format!("cannot read {}", path.display())))?;
+        let mut source = Source {
             name: name.into(),
             folder: path.parent().unwrap_or(Path::new("")).into(),
-            text,
-        })
+            text: String::new(),
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => source.text = text,
+            Err(error) => {
+                let (at, bytes) = (error.utf8_error().valid_up_to(), error.into_bytes());
+                source.text = String::from_utf8_lossy(&bytes[..at]).into_owned();
+                let what = format!("the byte {:#04x} is no UTF-8: TOML files are UTF-8", bytes[at]);
+                return Err(source.error(at, what));
+            }
+        }
+        Ok(source)
     }
 
     fn table(&self) -> Result<Spanned<DeTable<'_>>, Error> {
@@ -299,15 +404,53 @@ impl Source {
         }
     }
 
-    fn layer(&self, table: &DeTable<'_>, package: Option<&str>) -> Result<Layer, Error> {
+    /// What a table says by itself, and then what each of its profiles says.
+    fn layers(&self, table: &DeTable<'_>, package: Option<&str>) -> Result<Vec<Layer>, Error> {
+        let mut layers = vec![self.layer(table, package, None)?];
+        let Some(profiles) = get(table, "profile") else {
+            return Ok(layers);
+        };
+        let at = profiles.span().start;
+        let Some(profiles) = profiles.get_ref().as_table() else {
+            let what = format!(
+                "`profile` must be a table of profiles, and is {}: write `[profile.ci]`, with its settings below \
+                 (--config-profile chooses one)",
+                kind(profiles.get_ref())
+            );
+            return Err(self.error(at, what));
+        };
+        for (name, profile) in profiles {
+            let (at, name) = (name.span().start, name.get_ref());
+            let Some(table) = profile.get_ref().as_table() else {
+                let what = format!(
+                    "`profile.{name}` must be a table, and is {}: write `[profile.{name}]`, with its settings below",
+                    kind(profile.get_ref())
+                );
+                return Err(self.error(at, what));
+            };
+            if name == NO_PROFILE || name.is_empty() {
+                let what =
+                    format!("a profile cannot be called `{name}`: what holds without one stands outside of profiles");
+                return Err(self.error(at, what));
+            }
+            layers.push(self.layer(table, package, Some(name))?);
+        }
+        Ok(layers)
+    }
+
+    fn layer(&self, table: &DeTable<'_>, package: Option<&str>, profile: Option<&str>) -> Result<Layer, Error> {
         let mut layer = Layer {
             name: self.name.clone(),
             folder: self.folder.clone(),
             package: package.map(String::from),
+            profile: profile.map(Arc::from),
             entries: Vec::new(),
             overrides: Vec::new(),
         };
         for (key, value) in table {
+            if key.get_ref() == "profile" && profile.is_none() {
+                continue;
+            }
             if key.get_ref() == "overrides" {
                 let tables = value
                     .get_ref()
@@ -337,6 +480,7 @@ impl Source {
 
     fn choice(&self, item: &Spanned<DeValue<'_>>, table: &DeTable<'_>) -> Result<Override, Error> {
         let mut choice = Override {
+            line: self.line(item.span().start),
             filter: None,
             package: None,
             entries: Vec::new(),
@@ -371,13 +515,18 @@ impl Source {
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
             DeValue::Float(number) => Ok(number.as_str().to_owned()),
             DeValue::Boolean(value) => Ok(value.to_string()),
-            other => Err(format!("`{key}`: {} cannot be its value", kind(other))),
+            other => Err(format!("{} cannot be its value", kind(other))),
         };
         let error = |what: String| self.error(at, what);
-        let text = text.map_err(error)?;
+        let advised = |what: String| match example(key) {
+            Some(example) => error(format!("`{key}`: {what}; write `{key} = {example}`, for example")),
+            None => error(format!("`{key}`: {what}")),
+        };
         let judged = match (Settings::KEYS.contains(&key), RunSettings::KEYS.contains(&key)) {
-            (true, _) => Settings::default().set(key, &text, &Origin::Default),
-            (_, true) if run => RunSettings::default().set(key, &text, &Origin::Default),
+            (true, _) => text.and_then(|text| Settings::default().set(key, &text, &Origin::Default).map(|()| text)),
+            (_, true) if run => {
+                text.and_then(|text| RunSettings::default().set(key, &text, &Origin::Default).map(|()| text))
+            }
             (_, true) => {
                 return Err(error(format!(
                     "`{key}` is for a whole run, and can only be set for the workspace"
@@ -392,10 +541,16 @@ impl Source {
                 return Err(error(format!("unknown key `{key}`; there are {}", known.join(", "))));
             }
         };
-        judged.map_err(|what| error(format!("`{key}`: {what}")))?;
+        let text = judged.map_err(advised)?;
         let (key, line) = (key.to_owned(), self.line(at));
         Ok(Entry { key, text, line })
     }
+}
+
+/// A value that the setting of this name can have, as it is written in a file.
+fn example(key: &str) -> Option<&'static str> {
+    let mut all = Settings::DOCS.iter().chain(RunSettings::DOCS);
+    all.find_map(|doc| (doc.key == key).then_some(doc.example))
 }
 
 /// What sort of value it is, with its article.

@@ -22,6 +22,12 @@ pub enum Exit {
     Internal = 5,
     /// Nothing worse, but a test is vacuous or has weak orderings, and that is to be told.
     Doubtful = 6,
+    /// SIGHUP has ended it.
+    HungUp = 129,
+    /// SIGINT (Ctrl-C) has ended it.
+    Interrupted = 130,
+    /// SIGTERM has ended it.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {
@@ -41,7 +47,8 @@ Exit codes:
   4  the code to test does not build
   5  cargo-dpor could not do its work: no usable compiler, a folder that cannot be written, …
   6  nothing of that, but a test is vacuous (with `--vacuous fail`), or racing atomics have
-     weak orderings (with `--weak-orderings fail`)";
+     weak orderings (with `--weak-orderings fail`)
+  130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP (`--resume` goes on)";
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]

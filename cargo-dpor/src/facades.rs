@@ -2,6 +2,8 @@
 //! toolchain and content.
 
 mod cache;
+mod progress;
+mod sysroot;
 
 use crate::error::Error;
 use crate::toolchain::Toolchain;
@@ -11,24 +13,49 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::slice;
 use std::time::SystemTime;
 
 /// The sources, by path; made by the build script.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// Crates of the build that the user's crates are compiled against, and the names they get there.
-const EXTERNS: [(&str, &str); 4] = [
-    ("dpor_facade_std", "std"),
-    ("dpor_facade_core", "core"),
-    ("dpor_facade_alloc", "alloc"),
-    // Another name than its own, so that a crate can depend on it as well (see its `lib.rs`).
-    ("shim_std", "dpor_shim"),
-];
+/// The crate that the attributes and macros of the facades refer to, and the name that the user's crates know it by:
+/// another one than its own, so that a crate can depend on it as well (see its `lib.rs`).
+const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
 
 /// The profile of the build. The number of codegen units is one that no one else uses: rustc identifies a crate by what
 /// Cargo hashes (version, features, profile …), and a user's `serde`, say, compiled against the
 /// facades, must not pass for the facades' own.
-const PROFILE: &str = "\n[profile.facade]\ninherits = \"release\"\ncodegen-units = 13\ndebug = \"line-tables-only\"\nstrip = \"none\"\npanic = \"unwind\"\n";
+///
+/// Only what runs in each step of an execution is optimised: the algorithms, the scheduler and the shim, and what they call that is
+/// not inlined into them. The rest is for what a process does once, or says to people; to optimise it takes
+/// longer than it ever saves.
+const PROFILE: &str = r#"
+[profile.facade]
+inherits = "release"
+codegen-units = 13
+debug = "line-tables-only"
+strip = "none"
+panic = "unwind"
+
+[profile.facade.package."*"]
+opt-level = 0
+
+[profile.facade.package.dpor-protocol]
+opt-level = 0
+
+[profile.facade.package.corosensei]
+opt-level = 3
+
+[profile.facade.package.memchr]
+opt-level = 3
+
+[profile.facade.package.smallvec]
+opt-level = 3
+
+[profile.facade.package.xxhash-rust]
+opt-level = 3
+"#;
 
 /// The flags of the build. Unstable features are for the crate that needs them, and for no other.
 const FLAGS: &str = "--cfg=dpor_facade";
@@ -38,21 +65,32 @@ const UNSTABLE: &str = "shim_std";
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Facades {
     /// The library of each crate that takes the place of one of the sysroot's.
-    externs: Vec<(String, PathBuf)>,
+    libraries: Vec<PathBuf>,
+    /// That of [`SHIM`].
+    shim: PathBuf,
     /// Where the libraries are that those depend on. The paths contain the content's hash, so that Cargo builds the
     /// user's crates anew when the facades have changed.
     search: Vec<PathBuf>,
+    /// The sysroot that has them, for a toolchain.
+    #[serde(skip)]
+    sysroot: PathBuf,
     /// The lock on their folder.
     #[serde(skip)]
     _in_use: Option<File>,
 }
 
 impl Facades {
-    /// The facades for a toolchain, built now if they are not there. `announce` is called before a build.
+    /// The facades for a toolchain, built now if they are not there. `announce` is called before a build, which shows on the terminal
+    /// how far it has come, unless that is to be `quiet`.
     ///
     /// # Errors
     /// [`Error::Facades`] with Cargo's output if they do not build; [`Error::Io`] if the cache cannot be used.
-    pub fn ensure(toolchain: &Toolchain, network: &[&str], mut announce: impl FnMut()) -> Result<Facades, Error> {
+    pub fn ensure(
+        toolchain: &Toolchain,
+        network: &[&str],
+        quiet: bool,
+        mut announce: impl FnMut(),
+    ) -> Result<Facades, Error> {
         let home = home()?;
         let folder = home.join(content_hash(toolchain));
         loop {
@@ -60,6 +98,8 @@ impl Facades {
             if let Some(facades) = read_marker(&folder.join(MARKER)) {
                 cache::touch(&folder);
                 return Ok(Facades {
+                    sysroot: sysroot::ensure(&folder, toolchain, &facades.libraries)?,
+                    search: [&facades.search[..], slice::from_ref(&toolchain.libraries)].concat(),
                     _in_use: Some(in_use),
                     ..facades
                 });
@@ -70,7 +110,7 @@ impl Facades {
             if read_marker(&folder.join(MARKER)).is_none() {
                 announce();
                 unpack(&folder.join("src"))?;
-                build(toolchain, &folder, network)?.finish(&folder)?;
+                build(toolchain, &folder, network, quiet)?.finish(&folder)?;
                 if read_marker(&folder.join(MARKER)).is_none() {
                     let what = format!("what Cargo has built in {} is not there", folder.display());
                     let output = String::new();
@@ -91,10 +131,12 @@ impl Facades {
 
     /// The flags that make rustc use the facades.
     pub fn rustc_flags(&self) -> Vec<String> {
-        let mut flags = Vec::new();
-        for (name, path) in &self.externs {
-            flags.extend(["--extern".into(), format!("{name}={}", path.display())]);
-        }
+        let mut flags = vec![
+            "--sysroot".into(),
+            self.sysroot.display().to_string(),
+            "--extern".into(),
+            format!("{}={}", SHIM.1, self.shim.display()),
+        ];
         for path in &self.search {
             flags.extend(["-L".into(), format!("dependency={}", path.display())]);
         }
@@ -103,7 +145,7 @@ impl Facades {
 }
 
 /// `$CARGO_DPOR_HOME`, or `cargo-dpor` in the user's cache folder.
-fn home() -> Result<PathBuf, Error> {
+pub fn home() -> Result<PathBuf, Error> {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
@@ -142,11 +184,9 @@ fn content_hash(toolchain: &Toolchain) -> String {
 /// The facades of a finished build, if all of them are still there.
 fn read_marker(path: &Path) -> Option<Facades> {
     let facades: Facades = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
-    facades
-        .externs
-        .iter()
-        .all(|(_, path)| path.is_file())
-        .then_some(facades)
+    let libraries = facades.libraries.iter().chain([&facades.shim]);
+    let there = libraries.into_iter().all(|path| path.is_file());
+    there.then_some(facades)
 }
 
 fn unpack(folder: &Path) -> Result<(), Error> {
@@ -164,7 +204,7 @@ fn unpack(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn build(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Result<Facades, Error> {
+fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) -> Result<Facades, Error> {
     let target = folder.join("target");
     let mut command = Command::new(&toolchain.cargo);
     command
@@ -205,12 +245,12 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Result<Facad
         .env("RUSTC", &toolchain.rustc)
         .env("RUSTC_BOOTSTRAP", UNSTABLE)
         .env("CARGO_ENCODED_RUSTFLAGS", FLAGS);
+    progress::ask_for(&mut command);
     let failed = |what: String, output: &[u8]| Error::Facades {
         what,
         output: String::from_utf8_lossy(output).into_owned(),
     };
-    let result = command
-        .output()
+    let result = progress::output(&mut command, quiet)
         .map_err(|e| failed(format!("{}: {e}", toolchain.cargo.display()), b""))?;
     if !result.status.success() {
         return Err(failed(
@@ -226,10 +266,9 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Result<Facad
                 .extend(library.map(|file| (artifact.target.name.replace('-', "_"), file.clone().into_std_path_buf())));
         }
     }
-    let mut externs = Vec::new();
-    for (crate_name, name) in EXTERNS {
-        let library = libraries.iter().find(|(built, _)| built == crate_name);
-        let (_, path) = library.ok_or_else(|| failed(format!("Cargo built no {crate_name}"), &result.stderr))?;
+    let library = |crate_name: &str| {
+        let built = libraries.iter().find(|(built, _)| built == crate_name);
+        let (_, path) = built.ok_or_else(|| failed(format!("Cargo built no {crate_name}"), &result.stderr))?;
         // Cargo names a copy outside of `deps`; rustc must find one crate under one path.
         let shown = path.parent().unwrap_or(path);
         let deps = if shown.ends_with("deps") {
@@ -237,16 +276,17 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Result<Facad
         } else {
             shown.join("deps")
         };
-        let path = hashed_copy(&deps, crate_name).unwrap_or_else(|| path.clone());
-        externs.push((name.to_string(), path));
-    }
+        Ok::<_, Error>(hashed_copy(&deps, crate_name).unwrap_or_else(|| path.clone()))
+    };
     let search = vec![
         target.join(&toolchain.host).join("facade/deps"),
         target.join("facade/deps"),
     ];
     Ok(Facades {
-        externs,
+        libraries: sysroot::REPLACED.into_iter().map(library).collect::<Result<_, _>>()?,
+        shim: library(SHIM.0)?,
         search,
+        sysroot: PathBuf::new(),
         _in_use: None,
     })
 }
@@ -348,13 +388,22 @@ mod tests {
     #[test]
     fn flags_name_every_crate_and_folder() {
         let facades = Facades {
-            externs: vec![("std".into(), "/c/libs.rlib".into())],
+            libraries: vec!["/c/libstd-1.rlib".into()],
+            shim: "/c/libshim.rlib".into(),
             search: vec!["/c/deps".into()],
+            sysroot: "/c/sysroot".into(),
             _in_use: None,
         };
         assert_eq!(
             facades.rustc_flags(),
-            ["--extern", "std=/c/libs.rlib", "-L", "dependency=/c/deps"]
+            [
+                "--sysroot",
+                "/c/sysroot",
+                "--extern",
+                "dpor_shim=/c/libshim.rlib",
+                "-L",
+                "dependency=/c/deps"
+            ]
         );
     }
 }

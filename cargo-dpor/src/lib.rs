@@ -10,22 +10,44 @@
 //! | `run` | the commands |
 //! | `config` | configuration files and settings |
 //! | `judgement` | what is to be thought of a result |
+//! | `near` | what somebody may have meant |
+//! | `interrupt` | signals that ask the command to end |
 //! | `error` | what can go wrong, and exit codes |
 //!
 //! Nothing here explores: that is done inside the test process. The two talk in the terms of
 //! `dpor-protocol`.
+//!
+//! # Sources of other packages
+//!
+//! The folder `sources` has links to the packages that run in the test process, in which `cargo package` puts the files themselves. The
+//! build script packs them into the binary. Two of them are also modules here, so that this package can be installed
+//! without any other of the project: the protocol, and what the explorer calls things.
 
 mod build;
+mod callers;
 mod child;
 mod cli;
 mod config;
 mod error;
 mod facades;
+mod interrupt;
 mod judgement;
+mod near;
 mod report;
 mod run;
 mod toolchain;
 mod values;
+
+#[path = "../sources/cargo-dpor/protocol/src/lib.rs"]
+mod protocol;
+#[path = "../sources/explorer/src/vocabulary/mod.rs"]
+mod vocabulary;
+
+// These modules, and all others here, call what is in them by the names of the packages.
+extern crate self as dpor_explorer;
+extern crate self as dpor_protocol;
+pub use protocol::*;
+pub use vocabulary::*;
 
 use cli::Color;
 use error::Exit;
@@ -53,5 +75,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Color::Never => anstream::ColorChoice::Never,
     };
     choice.write_global();
+    // Without it, a signal ends the command at once, as it ends others.
+    let _ = interrupt::listen();
     run::run(&cli.command).into()
 }

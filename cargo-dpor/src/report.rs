@@ -6,8 +6,10 @@ macro_rules! put {
     ($out:expr, $($text:tt)*) => { writeln!($out, $($text)*).expect("a String takes anything") };
 }
 
+mod browser;
 mod change;
 mod failure;
+mod fit;
 mod fold;
 mod github;
 mod html;
@@ -26,26 +28,27 @@ mod waits;
 mod weak;
 mod words;
 
-pub use failure::same_failure;
+pub use failure::{printed_whole, same_failure};
 pub use github::GitHub;
 pub use html::Html;
 pub use human::{Amount, Human};
 pub use json::Json;
 pub use junit::Junit;
 
-use crate::build::Test;
+use crate::build::{Binary, Test};
 use crate::child::Outcome;
 use crate::config::{Config, RunSettings, Settings};
 use crate::error::{Error, Exit};
+use crate::interrupt::Signal;
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use dpor_explorer::Shard;
-use dpor_explorer::keys::KeyHasher;
 use dpor_protocol::{Counts, Verdict};
 use serde::Serialize;
-pub use source::SourceTree;
+pub use source::{SourceTree, short};
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
+use xxhash_rust::xxh3::Xxh3;
 
 /// The width of an output that is no terminal.
 const WIDTH: usize = 140;
@@ -61,10 +64,14 @@ pub enum Event<'a> {
     /// The tests are built. The compiler's relative paths are relative to one of these folders, of which the first is the
     /// workspace's.
     Built { folders: &'a [PathBuf] },
+    /// Something looks like a mistake, and does no harm.
+    Warning { message: &'a str },
     /// The user wants to know what is configured.
     Configured { configuration: &'a Configuration<'a> },
     /// All tests are known, and the user wants no more than that.
     Listed { tests: &'a [Test] },
+    /// The tests are built, and the user wants no more than that.
+    Executables { binaries: &'a [Binary] },
     /// All tests are known.
     RunStarted {
         tests: &'a [Test],
@@ -83,6 +90,12 @@ pub enum Event<'a> {
     RunFinished { summary: &'a Summary, exit: Exit },
     /// The command could not do its work. No other event follows.
     Stopped { error: &'a Error },
+    /// A signal has ended the command. No other event follows.
+    Interrupted {
+        signal: Signal,
+        /// `--resume` goes on from where it was.
+        resumable: bool,
+    },
     /// Two orders of a test's steps were looked for that lead to different states: the given one of all such pairs.
     Compared {
         test: &'a Test,
@@ -96,6 +109,8 @@ pub enum Event<'a> {
         test: &'a Test,
         seed: &'a str,
         outcome: &'a Outcome,
+        /// The command that shows it again.
+        again: &'a str,
     },
 }
 
@@ -211,7 +226,7 @@ pub struct Summary {
     pub threaded: usize,
     /// The worst that the exit code is to tell of.
     pub fault: Option<Fault>,
-    /// Tests that were not run because of `--fail-fast`.
+    /// Tests that were not run because of `--fail-fast`, or because a signal came before.
     pub not_run: usize,
     /// Tests that were not asked for.
     pub left_out: usize,
@@ -235,7 +250,7 @@ impl Summary {
         self.weak_orderings += usize::from(!weak_orderings(outcome).is_empty());
         self.threaded += usize::from(outcome.counts.threads > 1 || outcome.sharing.is_none());
         self.fault = self.fault.max(result.fault);
-        let mut hasher = KeyHasher::default();
+        let mut hasher = Xxh3::new();
         (test.id(), outcome.fingerprint).hash(&mut hasher);
         self.fingerprint = self.fingerprint.wrapping_add(hasher.finish());
     }

@@ -1,31 +1,37 @@
 //! The commands.
 
+mod init;
+mod outputs;
+mod overrides;
 mod pages;
 mod resume;
 mod seeds;
 mod simplify;
 
-use crate::build::{self, Build, Test, list, named, of_seed, select};
+use crate::build::{self, Build, Listing, Selection, Test, list, named, of_seed};
 use crate::child::{self, Order, Outcome};
 use crate::cli::{
-    CargoArgs, Color, Command, ConfigArgs, DiffStatesArgs, ListArgs, MessageFormat, ReplayArgs, ShowConfigArgs,
-    TestArgs,
+    CargoArgs, Color, Command, ConfigArgs, DiffStatesArgs, MaxFail, MessageFormat, NoTests, ReplayArgs, SelectArgs,
+    ShowConfigArgs, TestArgs,
 };
 use crate::config::{Config, Limit, RunSettings, Settings};
 use crate::error::{Error, Exit};
 use crate::facades::Facades;
+use crate::interrupt::{self, Signal};
 use crate::judgement::{Fault, fault};
 use crate::report::{
     Amount, Configuration, Event, GitHub, Html, Human, Json, Junit, Listeners, Reporter, Resumed, SourceTree, Summary,
-    TestResult, objects,
+    TestResult, objects, same_failure,
 };
 use crate::toolchain::Toolchain;
 use cargo_metadata::Metadata;
 use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Counts, Limits, Mode, Seed, Verdict};
+use owo_colors::OwoColorize;
 use resume::{Earlier, Left, Slot};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -46,7 +52,7 @@ fn listeners(command: &Command) -> Listeners {
         MessageFormat::Human | MessageFormat::Github => {
             let amount = command.cargo().map_or(Amount::Usual, Amount::of);
             let mut human = Human::new(anstream::stdout(), amount);
-            human.set_width(terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into()));
+            human.set_width(|| terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into()));
             listeners.add(human);
         }
         MessageFormat::Json => listeners.add(Json::new(std::io::stdout())),
@@ -62,20 +68,30 @@ fn listeners(command: &Command) -> Listeners {
 pub fn run(command: &Command) -> Exit {
     let mut listeners = listeners(command);
     let result = match command {
+        Command::Test(args) if args.list => print_list(&args.cargo, &args.select, &mut listeners),
+        Command::Test(args) if args.no_run => build_only(&args.cargo, &mut listeners),
         Command::Test(args) => test(args, &mut listeners),
         Command::Replay(args) => replay(args, &mut listeners),
         Command::DiffStates(args) => diff_states(args, &mut listeners),
-        Command::List(args) => print_list(args, &mut listeners),
+        Command::List(args) => print_list(&args.cargo, &args.select, &mut listeners),
         Command::ShowConfig(args) => show_config(args, &mut listeners),
+        Command::Init(args) => init::init(args),
         Command::Completions(args) => pages::completions(args),
         Command::Man(args) => pages::man(args),
     };
-    if let Err(error) = &result {
-        listeners.event(&Event::Stopped { error });
+    let interrupted = interrupt::received();
+    match (&result, interrupted) {
+        (_, Some(signal)) => {
+            interrupt::end_descendants();
+            let resumable = result.is_ok() && matches!(command, Command::Test(_));
+            listeners.event(&Event::Interrupted { signal, resumable });
+        }
+        (Err(error), None) => listeners.event(&Event::Stopped { error }),
+        (Ok(_), None) => {}
     }
     match (result, listeners.close()) {
-        (Ok(exit), Ok(())) => exit,
-        (Err(error), _) => error.exit(),
+        (Err(error), _) => interrupted.map_or(error.exit(), Signal::exit),
+        (Ok(exit), Ok(())) => interrupted.map_or(exit, Signal::exit),
         (Ok(_), Err(error)) => {
             listeners.event(&Event::Stopped { error: &error });
             error.exit()
@@ -85,23 +101,35 @@ pub fn run(command: &Command) -> Exit {
 
 fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
-    let run = run_settings(&config, args);
+    let mut run = run_settings(&config, args);
+    if args.open.open && run.report.value.as_os_str().is_empty() {
+        run.report.command_line(Some(project.report_folder(&args.cargo)));
+    }
     if !run.junit.value.as_os_str().is_empty() {
         listeners.add(Junit::create(&run.junit.value)?);
     }
     if !run.report.value.as_os_str().is_empty() {
-        listeners.add(Html::create(&run.report.value)?);
+        listeners.add(Html::create(&run.report.value, args.open.open)?);
     }
+    let packages = overrides::Packages::of(&project.metadata);
     let build = project.build(&args.cargo, listeners)?;
-    let all = list(&build.binaries)?;
-    let count = all.len();
-    let tests = select(all, &args.select);
-    if tests.is_empty() {
-        return Err(no_tests(&build, count));
-    }
+    let Listing { tests: all, broken } = list(&build.binaries)?;
+    packages.warn(&config, &args.cargo, &build, &all, listeners);
+    let Selection { tests, left_out, .. } = match selected(&build, all, &args.select) {
+        Ok(selection) => selection,
+        Err(Error::NoTests(why)) if args.no_tests != NoTests::Fail => {
+            if args.no_tests == NoTests::Warn {
+                warn(&format!("no tests to run: {why}"));
+            }
+            Selection::default()
+        }
+        Err(error) => return Err(error),
+    };
+    let alone = tests.len() == 1 && !args.select.names.filters.is_empty();
     let settings = |test: &Test| {
         let mut settings = config.of_test(test.package(), &test.name);
         args.explore.set(&mut settings);
+        settings.settle(alone);
         settings
     };
     let plan: Vec<_> = tests.iter().map(|test| (test, settings(test))).collect();
@@ -127,7 +155,7 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         resumed: args.resume.then(|| Resumed::of(&plan)),
     });
     let mut summary = Summary {
-        left_out: count - tests.len(),
+        left_out,
         shard: args.shard,
         ..Summary::default()
     };
@@ -135,7 +163,7 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     explore_all(&plan, &build, &run, args, listeners, &mut summary)?;
     summary.not_run = tests.len() - summary.total();
     summary.time = started.elapsed();
-    let exit = exit(summary.fault);
+    let exit = interrupt::received().map_or_else(|| exit(summary.fault, broken), Signal::exit);
     listeners.event(&Event::RunFinished {
         summary: &summary,
         exit,
@@ -151,11 +179,12 @@ fn run_settings(config: &Config, args: &TestArgs) -> RunSettings {
     run
 }
 
-/// The exit code of a run of tests.
-fn exit(fault: Option<Fault>) -> Exit {
+/// The exit code of a run of tests; `broken` says that those of some target could not be listed.
+fn exit(fault: Option<Fault>, broken: bool) -> Exit {
     match fault {
-        None => Exit::Complete,
         Some(Fault::Failed) => Exit::Failed,
+        _ if broken => Exit::Internal,
+        None => Exit::Complete,
         Some(Fault::Incomplete) => Exit::Incomplete,
         Some(Fault::Vacuous | Fault::WeakOrderings) => Exit::Doubtful,
     }
@@ -166,8 +195,15 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let text = seeds::read(&args.seed);
     let seed = Seed::decode(&text)?;
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
+    let folder = args
+        .html
+        .clone()
+        .or_else(|| args.open.open.then(|| project.report_folder(&args.cargo)));
+    if let Some(folder) = &folder {
+        listeners.add(Html::create(folder, args.open.open)?);
+    }
     let build = project.build(&args.cargo, listeners)?;
-    let test = of_seed(list(&build.binaries)?, &seed)?;
+    let test = of_seed(list(&build.binaries)?.tests, &seed)?;
     let mut settings = config.of_test(test.package(), &test.name);
     settings.stall.command_line(args.stall);
     let text = text.trim();
@@ -187,17 +223,20 @@ fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         leaks: seed.leaks,
         exact_states: false,
         executions: false,
+        printed: false,
         save: None,
         shard: None,
         stall: settings.stall.value,
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
     simplify::find_parting(&test, &order, &mut outcome)?;
+    outputs::keep(&mut outcome, &test.id(), &build.folder)?;
     objects::name(&mut outcome, &SourceTree::new(build.source_folders()));
     listeners.event(&Event::Replayed {
         test: &test,
         seed: args.seed.trim(),
         outcome: &outcome,
+        again: &again(args.seed.trim(), &test, &args.cargo),
     });
     Ok(replay_exit(&outcome))
 }
@@ -208,6 +247,8 @@ fn replay_exit(outcome: &Outcome) -> Exit {
         _ if outcome.account.diverged.is_some() => Exit::Usage,
         Verdict::Failed => Exit::Failed,
         Verdict::Complete => Exit::Complete,
+        // It has run its steps, and the last one takes too long.
+        Verdict::Incomplete if outcome.seed.is_some() => Exit::Incomplete,
         Verdict::Incomplete => Exit::Usage,
     }
 }
@@ -215,9 +256,10 @@ fn replay_exit(outcome: &Outcome) -> Exit {
 fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
     let build = project.build(&args.cargo, listeners)?;
-    let test = named(list(&build.binaries)?, &args.name)?;
+    let test = named(list(&build.binaries)?.tests, &args.name)?;
     let mut settings = config.of_test(test.package(), &test.name);
     args.model.set(&mut settings);
+    settings.settle(true);
     // The one that runs both orders of every conflict at once.
     settings.strategy.value = Strategy::Context(Context::CDPOR1);
     settings.preemptions.value = Limit(None);
@@ -229,6 +271,7 @@ fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit,
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;
     seeds::keep(&mut outcome, &build.folder)?;
+    outputs::keep(&mut outcome, &test.id(), &build.folder)?;
     let again = outcome.seed.as_ref().map(|seed| again(seed, &test, &args.cargo));
     listeners.event(&Event::Compared {
         test: &test,
@@ -251,38 +294,58 @@ fn diff_states_exit(outcome: &Outcome) -> Exit {
     }
 }
 
-fn print_list(args: &ListArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
-    let build = Project::find(&args.cargo)?.build(&args.cargo, listeners)?;
-    let all = list(&build.binaries)?;
-    let count = all.len();
-    let tests = select(all, &args.select);
-    if tests.is_empty() {
-        return Err(no_tests(&build, count));
-    }
+fn print_list(cargo: &CargoArgs, select: &SelectArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let build = Project::find(cargo)?.build(cargo, listeners)?;
+    let Listing { tests: all, broken } = list(&build.binaries)?;
+    let tests = selected(&build, all, select)?.tests;
     listeners.event(&Event::Listed { tests: &tests });
+    Ok(exit(None, broken))
+}
+
+fn build_only(args: &CargoArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let build = Project::find(args)?.build(args, listeners)?;
+    listeners.event(&Event::Executables {
+        binaries: &build.binaries,
+    });
     Ok(Exit::Complete)
 }
 
-fn no_tests(build: &Build, count: usize) -> Error {
-    Error::NoTests(match (build.binaries.len(), count) {
-        (0, _) => "no target with tests was built".into(),
-        (_, 0) => "the targets that were built have none".into(),
-        (_, count) => format!("none of the {count} tests that there are was asked for (ignored ones only on demand)"),
-    })
+/// The tests that are asked for, of those that were built.
+fn selected(build: &Build, all: Vec<Test>, args: &SelectArgs) -> Result<Selection, Error> {
+    if all.is_empty() {
+        return Err(Error::NoTests(match build.binaries.len() {
+            0 => "no target with tests was built".into(),
+            _ => "the targets that were built have none".into(),
+        }));
+    }
+    let mut selection = build::select(all, &args.names);
+    match selection.none.take() {
+        Some(why) => Err(Error::NoTests(why)),
+        None => {
+            selection.idle.iter().for_each(|idle| warn(idle));
+            Ok(selection)
+        }
+    }
+}
+
+fn warn(text: &str) {
+    anstream::eprintln!("{} {text}", "warning:".yellow().bold());
 }
 
 fn show_config(args: &ShowConfigArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
+    overrides::Packages::of(&project.metadata).warn_of_names(&config, listeners);
     let mut run = config.of_run();
     args.explore.set_run(&mut run);
     args.files.set(&mut run);
     let mut tests: Vec<(Vec<String>, Settings)> = Vec::new();
-    for package in project.packages(&args.cargo)? {
+    for package in project.packages(&args.cargo) {
         let mut settings = match &args.name {
             Some(name) => config.of_test(package, name),
             None => config.of_package(package),
         };
         args.explore.set(&mut settings);
+        settings.settle(false);
         match tests.iter_mut().find(|(_, known)| *known == settings) {
             Some((packages, _)) => packages.push(package.into()),
             None => tests.push((vec![package.into()], settings)),
@@ -309,39 +372,38 @@ impl Project {
     fn find(args: &CargoArgs) -> Result<Project, Error> {
         let toolchain = Toolchain::find()?;
         let metadata = build::metadata(args, &toolchain)?;
+        build::check_names(args, &metadata)?;
         Ok(Project { toolchain, metadata })
     }
 
     /// The project, and its configuration: what is wrong there should be known before anything is built.
     fn with_config(cargo: &CargoArgs, config: &ConfigArgs) -> Result<(Project, Config), Error> {
         let project = Project::find(cargo)?;
-        let config = Config::load(&project.metadata, config.config_file.as_deref())?;
+        let (file, profile) = (config.config_file.as_deref(), config.config_profile.as_deref());
+        let config = Config::load(&project.metadata, file, profile)?;
         Ok((project, config))
     }
 
+    /// Where pages are written that are to be opened, if nobody says where.
+    fn report_folder(&self, args: &CargoArgs) -> PathBuf {
+        build::folder(args, &self.metadata).join("report")
+    }
+
     /// The names of the packages that are asked for; all of them, if none is.
-    fn packages(&self, args: &CargoArgs) -> Result<Vec<&str>, Error> {
-        let all: Vec<&str> = self
-            .metadata
-            .packages
-            .iter()
-            .map(|package| package.name.as_str())
-            .collect();
-        if let Some(unknown) = args.package.iter().find(|name| !all.contains(&name.as_str())) {
-            return Err(Error::Usage(format!(
-                "there is no package `{unknown}` in the workspace, but {}",
-                all.join(", ")
-            )));
-        }
-        let asked = |name: &&str| args.package.is_empty() || args.package.iter().any(|own| own == name);
-        Ok(all.into_iter().filter(asked).collect())
+    fn packages(&self, args: &CargoArgs) -> impl Iterator<Item = &str> {
+        let names = self.metadata.packages.iter().map(|package| package.name.as_str());
+        names.filter(|name| args.package.is_empty() || args.package.iter().any(|own| own == name))
     }
 
     /// Builds the facades and the tests.
     fn build(self, args: &CargoArgs, listeners: &mut Listeners) -> Result<Build, Error> {
         let Project { toolchain, metadata } = self;
-        let facades = Facades::ensure(&toolchain, &args.network(), || listeners.event(&Event::FacadesBuilding))?;
-        let build = build::build(args, &toolchain, &facades, metadata)?;
+        // What cannot be built should be known before anything is.
+        let wishes = build::Wishes::read(args, &toolchain, &metadata)?;
+        let facades = Facades::ensure(&toolchain, &args.network(), args.quiet, || {
+            listeners.event(&Event::FacadesBuilding)
+        })?;
+        let build = build::build(args, &toolchain, &facades, wishes, metadata)?;
         listeners.event(&Event::Built {
             folders: &build.source_folders(),
         });
@@ -358,7 +420,8 @@ fn order(settings: &Settings) -> Order {
         preemptions: settings.preemptions.value.0,
         depth: settings.max_depth.value,
     };
-    let boundless = limits.executions.is_none() && limits.steps.is_none() && limits.seconds.is_none();
+    let timed = limits.seconds.is_some() && !settings.has_default_time();
+    let boundless = limits.executions.is_none() && limits.steps.is_none() && !timed;
     if boundless && settings.strategy.value.is_random() {
         limits.executions = Some(RANDOM_EXECUTIONS);
     }
@@ -372,6 +435,7 @@ fn order(settings: &Settings) -> Order {
         leaks: settings.leaks.value,
         exact_states: settings.exact_states.value,
         executions: false,
+        printed: false,
         save: None,
         shard: None,
         stall: settings.stall.value,
@@ -436,18 +500,26 @@ fn explore_all(
     summary: &mut Summary,
 ) -> Result<(), Error> {
     let queue = Mutex::new((0..plan.len()).collect::<VecDeque<_>>());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let next = || {
+        let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.pop_front().filter(|_| interrupt::received().is_none())
+    };
     let stop = || queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let (most, failed) = (most_failures(run, args), AtomicUsize::new(0));
     let (sender, news) = channel();
     let sources = SourceTree::new(build.source_folders());
     let told = !run.report.value.as_os_str().is_empty();
     std::thread::scope(|scope| {
         for _ in 0..run.test_jobs.value.0 {
             let sender = sender.clone();
-            let next = &next;
+            let (next, stop, failed) = (&next, &stop, &failed);
             scope.spawn(move || {
                 while let Some(index) = next() {
                     let result = explore(&plan[index], index, told, &build.folder, args, &sender);
+                    let has_failed = |result: &TestResult| result.outcome.verdict == Verdict::Failed;
+                    if result.as_ref().is_ok_and(has_failed) && failed.fetch_add(1, Ordering::SeqCst) + 1 >= most {
+                        stop();
+                    }
                     // The receiver lives until all senders are gone.
                     let _ = sender.send(News::Finished(index, Box::new(result)));
                 }
@@ -471,9 +543,6 @@ fn explore_all(
                             objects::name(replay, &sources);
                         }
                         summary.add(plan[index].test, &result);
-                        if result.outcome.verdict == Verdict::Failed && run.fail_fast.value {
-                            stop();
-                        }
                         reporter.event(&Event::TestFinished {
                             test: plan[index].test,
                             result: &result,
@@ -488,6 +557,15 @@ fn explore_all(
         }
         first_error
     })
+}
+
+/// How many tests may fail before the rest is not run any more.
+fn most_failures(run: &RunSettings, args: &TestArgs) -> usize {
+    match args.max_fail {
+        Some(MaxFail(most)) => most.unwrap_or(usize::MAX),
+        None if run.fail_fast.value => 1,
+        None => usize::MAX,
+    }
 }
 
 /// Explores one test; runs its failing schedule once more, step by step.
@@ -505,27 +583,48 @@ fn explore(
     let Planned { test, settings, .. } = planned;
     let order = Order {
         executions,
+        printed: args.no_capture,
         shard: args.shard,
         ..order(settings)
     };
     let outcome = outcome(planned, &order, &mut |counts| tell(News::Progress(index, counts)))?;
+    let mut outcome = match default_limit(&outcome, settings) {
+        Some(note) => outcome.with_note(note),
+        None => outcome,
+    };
     let fault = fault(&outcome, settings);
-    if outcome.seed.is_none() {
-        return Ok(TestResult {
-            fault,
-            outcome,
-            replay: None,
-            again: None,
-        });
+    let mut replay = None;
+    // A schedule that did not come to its end would take as long once more.
+    if outcome.seed.is_some() && outcome.verdict == Verdict::Failed {
+        tell(News::Replaying(index));
+        let (simplified, run) = simplify::replayed(test, &order, settings.simplify.value, outcome)?;
+        outcome = simplified;
+        // It says nothing if it was ended by a signal.
+        replay = Some(run).filter(|run| interrupt::received().is_none() || same_failure(&outcome, run));
     }
-    tell(News::Replaying(index));
-    let (mut outcome, replay) = simplify::replayed(test, &order, settings.simplify.value, outcome)?;
     seeds::keep(&mut outcome, folder)?;
+    // Only one of the two is shown.
+    match &mut replay {
+        Some(run) if same_failure(&outcome, run) => outputs::keep(run, &test.id(), folder)?,
+        _ => outputs::keep(&mut outcome, &test.id(), folder)?,
+    }
     Ok(TestResult {
         fault,
         again: outcome.seed.as_ref().map(|seed| again(seed, test, &args.cargo)),
         outcome,
-        replay: Some(replay),
+        replay,
+    })
+}
+
+/// What to say of a test that has met the limit that nobody asked for.
+fn default_limit(outcome: &Outcome, settings: &Settings) -> Option<String> {
+    let limit = settings.max_time.value.0.filter(|_| settings.has_default_time())?;
+    let met = outcome.verdict == Verdict::Incomplete && outcome.time >= limit && interrupt::received().is_none();
+    met.then(|| {
+        format!(
+            "{limit:?} is the default in a run of several tests: `--max-time 10m --resume` goes on, `--max-time none` lifts it, \
+             max-time in dpor.toml sets another one"
+        )
     })
 }
 

@@ -1,20 +1,32 @@
 //! The compiler and the Cargo that the user's project uses.
 
+mod answers;
+
 use crate::error::Error;
+use crate::facades;
+use answers::Answers;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// A toolchain, found as the current folder has it.
 #[derive(Clone, Debug)]
+#[cfg_attr(test, derive(Default))]
 pub struct Toolchain {
     /// `cargo` itself, not rustup's proxy, so that another folder cannot choose another one.
     pub cargo: PathBuf,
     /// `rustc` itself.
     pub rustc: PathBuf,
+    /// Where the compiler looks for what belongs to it.
+    pub sysroot: PathBuf,
+    /// The folder of its libraries for the host, in the sysroot.
+    pub libraries: PathBuf,
     /// What `rustc -vV` prints.
     pub version: String,
     /// The host's target triple.
     pub host: String,
+    /// What the tools have answered.
+    pub(crate) answers: Arc<Answers>,
 }
 
 impl Toolchain {
@@ -24,7 +36,10 @@ impl Toolchain {
     /// If there is no working `rustc`.
     pub fn find() -> Result<Toolchain, Error> {
         let named = std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), PathBuf::from);
-        let sysroot = output(Command::new(&named).args(["--print", "sysroot"])).map_err(|error| Error::Toolchain {
+        // Where the folder cannot be told, who needs it most will say why.
+        let answers = facades::home().map_or_else(|_| Answers::default(), |home| Answers::load(&home));
+        let ask = |command: &mut Command| answers.of(command, output);
+        let sysroot = ask(Command::new(&named).args(["--print", "sysroot"])).map_err(|error| Error::Toolchain {
             what: error.to_string(),
             advice: "is Rust installed (https://rustup.rs), and does RUSTC, if it is set, name the compiler?",
         })?;
@@ -34,14 +49,14 @@ impl Toolchain {
         let cargo = tool("cargo")
             .or_else(|| std::env::var_os("CARGO").map(PathBuf::from))
             .unwrap_or_else(|| PathBuf::from("cargo"));
-        let version = output(Command::new(&rustc).arg("-vV"))?;
+        let version = ask(Command::new(&rustc).arg("-vV"))?;
         check(&version)?;
         let host = version
             .lines()
             .find_map(|line| line.strip_prefix("host: "))
             .map(str::to_string);
         let host = host.ok_or_else(|| tool_error(&Command::new(&rustc), "`-vV` names no host"))?;
-        let libraries = PathBuf::from(output(Command::new(&rustc).args(["--print", "target-libdir"]))?.trim());
+        let libraries = PathBuf::from(ask(Command::new(&rustc).args(["--print", "target-libdir"]))?.trim());
         if !libraries.is_dir() {
             return Err(Error::Toolchain {
                 what: format!(
@@ -51,7 +66,11 @@ impl Toolchain {
                 advice: "install it: rustup component add rust-std",
             });
         }
-        let found = Command::new(&cargo).arg("--version").output();
+        let found = answers.of(Command::new(&cargo).arg("--version"), |command| {
+            command
+                .output()
+                .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        });
         if let Some(error) = found.err() {
             return Err(Error::Toolchain {
                 what: format!("{} cannot be started: {error}", cargo.display()),
@@ -61,9 +80,20 @@ impl Toolchain {
         Ok(Toolchain {
             cargo,
             rustc,
+            sysroot,
+            libraries,
             version,
             host,
+            answers: Arc::new(answers),
         })
+    }
+
+    /// What a command of the toolchain prints, now or when it was asked before in the same circumstances.
+    ///
+    /// # Errors
+    /// As [`output`].
+    pub fn ask(&self, command: &mut Command) -> Result<String, Error> {
+        self.answers.of(command, output)
     }
 }
 
@@ -100,7 +130,7 @@ fn check(version: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// If it cannot be started, or does not succeed: then with what it printed to stderr.
-pub fn output(command: &mut Command) -> Result<String, Error> {
+fn output(command: &mut Command) -> Result<String, Error> {
     let result = command.output().map_err(|e| tool_error(command, &e.to_string()))?;
     if !result.status.success() {
         return Err(tool_error(command, String::from_utf8_lossy(&result.stderr).trim()));

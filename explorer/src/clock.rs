@@ -1,18 +1,19 @@
 //! Vector clocks: the happens-before order of an execution, for constant-time queries.
 
 use crate::thread::ThreadId;
-use serde::{Deserialize, Serialize};
 
 /// So many threads' numbers are kept without an allocation, and copied and compared all at once.
 const LANES: usize = 8;
 
 /// For each thread, how many of its events are at or before a point in the happens-before order.
-#[derive(Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Eq, Hash, Debug)]
 pub struct VectorClock {
     first: [u32; LANES],
     /// The numbers of the threads from the ninth on. The last one is not 0, so that equal clocks look alike.
     rest: Vec<u32>,
 }
+
+crate::codec!(struct VectorClock { first, rest });
 
 impl Clone for VectorClock {
     #[inline]

@@ -69,14 +69,13 @@ use crate::strategy::Check;
 use crate::system::{Failure, Fingerprint, Step, Stop, System, Transition};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{EventIndex, Removed};
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// A sequence of transitions that need not be explored from a state, because it leads to a state that has been explored.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     steps: Rc<[Sleeping]>,
     /// The steps that have not been taken, as indices.
@@ -86,14 +85,18 @@ pub(crate) struct Sequence {
     target: Option<Fingerprint>,
 }
 
+crate::codec!(struct Sequence { steps, left, target });
+
 /// No more states than this are stored: 32 bytes each. What is not stored is explored again.
 const MOST_STORED: usize = 1 << 25;
 
 /// How long no two states have been equal.
-#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Rarity {
     different: u64,
 }
+
+crate::codec!(struct Rarity { different });
 
 impl Rarity {
     /// After so many states without an equal one, half as many are looked at; after twice as many, a quarter.

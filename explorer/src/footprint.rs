@@ -1,16 +1,17 @@
 //! Footprints: what a step touched, and when two steps are dependent.
 
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// A shared location of the explored program. Locations may be finer than objects (one slot of a
 /// channel, say); the system chooses them, and must give the same location the same number in every
 /// execution that reaches it in the same way.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Location(pub u64);
 
+crate::codec!(struct Location { 0 });
+
 /// How a location was touched.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AccessKind {
     /// The step's behaviour depends on the location; it leaves it as it was.
     Read,
@@ -21,8 +22,10 @@ pub enum AccessKind {
     Write,
 }
 
+crate::codec!(enum AccessKind { 0 => Read, 1 => Update, 2 => Write });
+
 /// One access of a step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
     /// What was touched.
     pub location: Location,
@@ -32,9 +35,11 @@ pub struct Access {
     pub awaits: Awaits,
 }
 
+crate::codec!(struct Access { location, kind, awaits });
+
 /// What a step waits for at a location, so that no other order of it and those writes is possible. To know it saves work
 /// where an exploration is cut; [`Awaits::Nothing`] is always right.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Awaits {
     /// The step can come at any time, as far as the location is concerned.
     #[default]
@@ -44,6 +49,8 @@ pub enum Awaits {
     /// The step only reads, and comes after all writes of the location by other threads: who joins a thread waits for its end.
     AllWrites,
 }
+
+crate::codec!(enum Awaits { 0 => Nothing, 1 => FirstWrite, 2 => AllWrites });
 
 impl AccessKind {
     /// Two accesses of one location are dependent if they are not both reads and not both updates.
@@ -62,10 +69,12 @@ impl AccessKind {
 }
 
 /// The set of accesses of a step, at most one for each location.
-#[derive(Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Eq, Debug)]
 pub struct Footprint {
     accesses: SmallVec<[Access; 3]>,
 }
+
+crate::codec!(struct Footprint { accesses });
 
 impl Clone for Footprint {
     fn clone(&self) -> Self {

@@ -7,19 +7,20 @@
 //! [`Effect`]s that it had on them; the explorer folds the effects of any set of events.
 
 use crate::footprint::Location;
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// An integer on which guards depend: whether a mutex is held, how many messages a channel holds.
 ///
 /// A variable with the number of a [`Location`] belongs to it: only steps that write or update the location change the
 /// variable.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Variable(pub u64);
+
+crate::codec!(struct Variable { 0 });
 
 /// What a step did to a variable. A fold adds `after - before`, so that effects of independent steps
 /// can be left out or reordered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
     /// Which variable.
     pub variable: Variable,
@@ -29,8 +30,10 @@ pub struct Effect {
     pub after: i64,
 }
 
+crate::codec!(struct Effect { variable, before, after });
+
 /// A condition on one variable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Condition {
     /// The variable has this value.
     Equals(Variable, i64),
@@ -47,6 +50,13 @@ pub enum Condition {
         steps: u32,
     },
 }
+
+crate::codec!(enum Condition {
+    0 => Equals(variable, value),
+    1 => AtLeast(variable, value),
+    2 => LessThan(variable, value),
+    3 => ChangedSince { location, steps },
+});
 
 impl Condition {
     /// The variable that the condition is about; `None` for [`Condition::ChangedSince`].
@@ -82,7 +92,7 @@ impl Condition {
 }
 
 /// A conjunction of disjunctions of conditions. The empty guard always holds.
-#[derive(Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Eq, Debug)]
 pub struct Guard {
     // Four without allocation: guards are also made by code that runs on model threads, where an allocation would be
     // a change of the explored program.
@@ -91,6 +101,8 @@ pub struct Guard {
     /// Where each clause ends.
     ends: SmallVec<[u32; 4]>,
 }
+
+crate::codec!(struct Guard { conditions, ends });
 
 impl Clone for Guard {
     fn clone(&self) -> Self {

@@ -10,13 +10,14 @@ use crate::guard::{Condition, Guard, Variable};
 use crate::keys::KeyMap;
 use crate::system::Step;
 use crate::thread::{BitSet, ThreadId};
-use serde::{Deserialize, Serialize};
 
 const KINDS: [AccessKind; 3] = [AccessKind::Read, AccessKind::Update, AccessKind::Write];
 
 /// For each of [`KINDS`], the index of a thread's last step (counted from 1) that made such an access; 0 for none.
-#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Debug)]
 struct LastSteps([u32; 3]);
+
+crate::codec!(struct LastSteps { 0 });
 
 impl LastSteps {
     fn add(&mut self, kind: AccessKind, index: u32) {
@@ -35,7 +36,7 @@ impl LastSteps {
 }
 
 /// Accesses of one thread to one location.
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 struct Accesses {
     all: LastSteps,
     /// Those that other threads' writes of the location need not come before.
@@ -48,8 +49,10 @@ struct Accesses {
     after: VectorClock,
 }
 
+crate::codec!(struct Accesses { all, first, free, wait, after });
+
 /// What a step that accesses a location waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Wait {
     /// It never blocks.
     #[default]
@@ -63,6 +66,8 @@ pub(crate) enum Wait {
     /// Something else, or not the same each time.
     Other,
 }
+
+crate::codec!(enum Wait { 0 => Nothing, 1 => For { condition, only }, 2 => Other });
 
 impl Wait {
     fn of(guards: &[Guard], location: Location) -> Wait {
@@ -91,21 +96,25 @@ pub(crate) struct Future<'a> {
     pub after: &'a VectorClock,
 }
 
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 struct Thread {
     creator: Option<ThreadId>,
     accesses: KeyMap<Location, Accesses>,
 }
+
+crate::codec!(struct Thread { creator, accesses });
 
 /// How many steps each thread has made.
 pub(crate) trait Progress: Fn(ThreadId) -> u32 {}
 
 impl<F: Fn(ThreadId) -> u32> Progress for F {}
 
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Learned {
     threads: Vec<Thread>,
 }
+
+crate::codec!(struct Learned { threads });
 
 impl Learned {
     fn thread_mut(&mut self, thread: ThreadId) -> &mut Thread {

@@ -14,6 +14,8 @@
 //! | [`shard`] | the program in parts, for several machines |
 //! | `unfolding` | the search through configurations of the unfolding |
 //! | [`statistics`] | what it counts |
+//! | `vocabulary` | names of strategies, parts, threads and transitions, for those who do not explore, too |
+//! | [`codec`](mod@codec) | values as bytes |
 //! | [`keys`], [`random`] | hashing and chance that are the same in every process |
 //! | [`simplify`] | the simplest schedule that ends in a failure that was found |
 
@@ -27,12 +29,14 @@ mod learned;
 pub mod random;
 pub mod shard;
 pub mod simplify;
+mod small;
 pub mod statistics;
 pub mod strategy;
 pub mod system;
 pub mod thread;
 pub mod trace;
 mod unfolding;
+mod vocabulary;
 
 pub use clock::VectorClock;
 #[cfg(feature = "faults")]
@@ -49,3 +53,4 @@ pub use strategy::{Check, Context, Dpor, Order, Strategy};
 pub use system::{Checkpoint, Failure, Fingerprint, Outlook, Pending, Step, Stop, System, Transition, Values};
 pub use thread::{BitSet, Elements, Status, ThreadId};
 pub use trace::{Event, EventIndex, Trace};
+pub use vocabulary::codec;

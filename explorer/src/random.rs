@@ -1,11 +1,11 @@
 //! Numbers that look random and are the same in every run: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom
 //! Number Generators*, OOPSLA 2014).
 
-use serde::{Deserialize, Serialize};
-
 /// The stream of numbers that a seed starts.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
+
+crate::codec!(struct SplitMix64 { 0 });
 
 impl SplitMix64 {
     /// What the state grows by from one number to the next: 2⁶⁴ over the golden ratio.

@@ -1,11 +1,10 @@
 //! What an exploration counts.
 
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Counters of an exploration. Executions are counted apart by how they ended; only the first kind has
 /// said anything about the program's end.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Statistics {
     /// Executions that ran until no thread was enabled, or until the program failed.
     pub complete: u64,
@@ -44,6 +43,11 @@ pub struct Statistics {
     /// Time spent.
     pub time: Duration,
 }
+
+crate::codec!(struct Statistics {
+    complete, blocked, pruned, cut, steps, states, compared, equal, checks, races, backtracks, fallbacks,
+    refinements, peak_depth, peak_sleeping, explored, time,
+});
 
 impl Statistics {
     /// All executions, however they ended.

@@ -1,22 +1,13 @@
 //! The program under exploration, as the explorer sees it.
 
+use crate::codec::Codec;
 use crate::footprint::Footprint;
 use crate::guard::{Effect, Guard, Variable};
 use crate::thread::{BitSet, Status, ThreadId};
-use serde::{Deserialize, Serialize};
+pub use crate::vocabulary::Transition;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::fmt;
-
-/// A thread's next step: which thread, and which alternative of its pending operation. Alternatives
-/// carry nondeterminism of data: which waiter `notify_one` wakes, a timeout that fires, a spurious
-/// failure.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Transition {
-    /// The thread that moves.
-    pub thread: ThreadId,
-    /// The alternative of its pending operation; 0 for an operation that has only one.
-    pub alternative: u32,
-}
 
 impl Transition {
     /// The transitions that are enabled, in order of threads, if these are the threads' statuses.
@@ -28,17 +19,8 @@ impl Transition {
     }
 }
 
-impl fmt::Display for Transition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.alternative {
-            0 => write!(f, "{}", self.thread),
-            n => write!(f, "{}/{n}", self.thread),
-        }
-    }
-}
-
 /// What one step did; known only after it ran.
-#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The locations that it touched. Whatever can disable or enable the operation of another thread
     /// must be in here, so that the two steps are dependent.
@@ -56,6 +38,8 @@ pub struct Step {
     /// the program is not deterministic.
     pub signature: u64,
 }
+
+crate::codec!(struct Step { footprint, guards, values, effects, spawned, signature });
 
 impl Step {
     /// Forgets everything, for reuse.
@@ -104,18 +88,17 @@ pub struct Failure {
     pub message: String,
 }
 
-impl Serialize for Failure {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.kind, &self.message).serialize(serializer)
+impl Codec for Failure {
+    fn encode(&self, out: &mut Vec<u8>) {
+        Cow::Borrowed(self.kind).encode(out);
+        self.message.encode(out);
     }
-}
 
-impl<'de> Deserialize<'de> for Failure {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (kind, message): (String, String) = Deserialize::deserialize(deserializer)?;
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        let (kind, message): (String, String) = Codec::decode(from)?;
         // It stays for as long as the process: few failures are read.
         let kind = kind.leak();
-        Ok(Failure { kind, message })
+        Some(Failure { kind, message })
     }
 }
 
@@ -127,8 +110,10 @@ impl fmt::Display for Failure {
 
 /// A digest of the whole program state. Equal states have equal fingerprints; different states have
 /// different ones but for a collision of 128 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fingerprint(pub u128);
+
+crate::codec!(struct Fingerprint { 0 });
 
 /// Names a state that a system has saved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,39 +1,18 @@
 //! Threads of the explored program: their identity, their status, and sets of them.
 
-use serde::{Deserialize, Serialize};
+pub use crate::vocabulary::ThreadId;
 use std::fmt;
 
-/// A thread of the explored program.
-///
-/// Ids are dense, start at 0 (the main thread) and are stable across executions: the system interns
-/// them by creation path (the parent's id, and that it is the parent's n-th child).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct ThreadId(pub u32);
-
-impl ThreadId {
-    /// The thread that the program starts with.
-    pub const MAIN: ThreadId = ThreadId(0);
-
-    /// The id as an index into a table of threads.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl fmt::Display for ThreadId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "t{}", self.0)
-    }
-}
-
 /// A set of small numbers, as a growable bit set: threads, or alternatives of a thread's operation.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct BitSet {
     /// The numbers below 64.
     first: u64,
     /// All others, in words of 64. Its last word is not 0, so that equal sets look alike.
     rest: Vec<u64>,
 }
+
+crate::codec!(struct BitSet { first, rest });
 
 impl BitSet {
     /// The empty set.

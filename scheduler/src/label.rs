@@ -2,11 +2,10 @@
 
 use crate::report::Source;
 use crate::runtime::{note, on_model, on_model_thread};
-use serde::{Deserialize, Serialize};
 use std::panic::Location as Caller;
 
 /// What is known of a label.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     /// Its name.
     pub name: String,
@@ -18,6 +17,8 @@ pub struct Label {
     /// Where the program has said that it must be reached.
     pub required: Option<Source>,
 }
+
+dpor_explorer::codec!(struct Label { name, complete, all, required });
 
 #[derive(Default)]
 pub(crate) struct Labels(Vec<Entry>);

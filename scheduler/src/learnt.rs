@@ -4,10 +4,9 @@ use crate::label::Label;
 use crate::ordering::WeakOrderings;
 use crate::runtime::Refinements;
 use dpor_explorer::ThreadId;
-use serde::{Deserialize, Serialize};
 
 /// What exploration of a program has learnt, but for what the explorer knows itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Learnt {
     /// The creation path of every thread id.
     pub(crate) threads: Vec<(ThreadId, u32)>,
@@ -16,3 +15,5 @@ pub struct Learnt {
     pub(crate) weak_orderings: WeakOrderings,
     pub(crate) out_of_sight: Option<String>,
 }
+
+dpor_explorer::codec!(struct Learnt { threads, refinements, labels, weak_orderings, out_of_sight });

@@ -11,6 +11,7 @@
 //! Everything that the program can change lies in memory of the scheduler's (folder `memory`), at addresses that
 //! do not depend on the interleaving. What depends on the platform is in the folders `memory` and `platform`.
 
+mod callers;
 mod failure;
 pub mod label;
 mod learnt;
@@ -20,6 +21,7 @@ pub mod operation;
 pub mod options;
 pub mod ordering;
 pub mod output;
+mod overlap;
 pub mod ownership;
 pub mod panic;
 mod platform;
@@ -40,11 +42,12 @@ pub use memory::glimpse::{Glimpse, glimpse};
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
 pub use options::Options;
 pub use ordering::{Orderings, WeakOrderings};
-pub use program::{Crash, Program, SetupError};
+pub use overlap::{atomic_location, atomic_point};
+pub use program::{Crash, Place, Program, SetupError};
 pub use runtime::{
-    access, access_awaiting, atomic_access, fail, gives_back, hold, note, observe, observe_each, on_model_thread,
-    options, outside, perform, perform_from, point, release, stands_for, steps_begun, takes, unsupported, value,
-    value_if,
+    access, access_awaiting, atomic_access, fail, gives_back, hold, is_observed, note, observe, observe_each,
+    on_model_thread, options, outside, perform, perform_from, point, release, stands_for, steps_begun, takes,
+    unsupported, value, value_if,
 };
 pub use state::{Difference, StateImage};
 pub use word::Word;

@@ -136,6 +136,16 @@ operation_kinds! {
     TakeMessage = "take-message",
     RequestLock = "request-lock",
     WithdrawRequest = "withdraw-request",
+    Sleep = "sleep",
+    EnterWait = "enter-wait",
+    LookInWait = "look-in-wait",
+    RecvWait = "recv-wait",
+    SendWait = "send-wait",
+    NotifyChannel = "notify-channel",
+    WakeThread = "wake-thread",
+    LeaveScope = "leave-scope",
+    LookAtScope = "look-at-scope",
+    ScopeWait = "scope-wait",
 }
 
 impl OperationKind {
@@ -172,9 +182,12 @@ pub struct Operation<'a> {
     pub accesses: &'a [Access],
     /// The guard of each alternative. An empty slice is a single alternative that is always enabled.
     pub alternatives: &'a [Guard],
-    /// The alternative that is a timeout, and how long it takes off model threads.
+    /// The alternative that is a timeout, and how long it takes off model threads; [`NEVER`] for one that does not fire.
     pub timeout: Option<(u32, Duration)>,
 }
+
+/// The alternative, which is none, that a timeout is which no run of a program is long enough for.
+pub const NEVER: u32 = u32::MAX;
 
 /// The most alternatives that [`Operation::choice`] takes.
 pub const MOST_CHOICES: usize = 1024;

@@ -2,21 +2,48 @@
 //! noted, so that it can be said of what has not been explored. Not part of the program's state.
 
 use dpor_explorer::Location;
+use dpor_explorer::codec::Codec;
 use dpor_explorer::keys::{KeyMap, KeySet};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::atomic::Ordering;
 
 /// The orderings that an atomic operation asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Orderings {
     /// If it succeeds, or cannot fail.
-    #[serde(with = "number")]
     pub success: Ordering,
     /// If it fails.
-    #[serde(with = "number::optional")]
     pub failure: Option<Ordering>,
 }
+
+impl Codec for Orderings {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let number = |ordering: Ordering| ALL.iter().position(|&known| known == ordering);
+        number(self.success).encode(out);
+        self.failure.and_then(number).encode(out);
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        let (success, failure): (Option<usize>, Option<usize>) = Codec::decode(from)?;
+        let ordering = |number: usize| ALL.get(number).copied();
+        Some(Orderings {
+            success: ordering(success?)?,
+            failure: match failure {
+                Some(number) => Some(ordering(number)?),
+                None => None,
+            },
+        })
+    }
+}
+
+/// std gives them no numbers.
+const ALL: [Ordering; 5] = [
+    Ordering::Relaxed,
+    Ordering::Release,
+    Ordering::Acquire,
+    Ordering::AcqRel,
+    Ordering::SeqCst,
+];
 
 impl Orderings {
     /// Says whether executions are possible that are not sequentially consistent.
@@ -39,12 +66,14 @@ impl fmt::Display for Orderings {
 }
 
 /// The atomic operations of all executions so far that ask for less than sequential consistency.
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 pub struct WeakOrderings {
     /// By place and kind of operation.
     sites: KeyMap<u64, Orderings>,
     locations: KeySet<Location>,
 }
+
+dpor_explorer::codec!(struct WeakOrderings { sites, locations });
 
 impl WeakOrderings {
     /// Notes an operation that asks for weak orderings.
@@ -73,44 +102,4 @@ impl WeakOrderings {
 /// The place and kind of operation in a signature, without what it has of the object.
 fn site(signature: u64) -> u64 {
     signature & ((1 << 56) - 1)
-}
-
-/// Orderings as numbers, for want of a form that std gives them.
-mod number {
-    use serde::de::{Deserializer, Error};
-    use serde::{Deserialize, Serialize, Serializer};
-    use std::sync::atomic::Ordering;
-
-    const ALL: [Ordering; 5] = [
-        Ordering::Relaxed,
-        Ordering::Release,
-        Ordering::Acquire,
-        Ordering::AcqRel,
-        Ordering::SeqCst,
-    ];
-
-    pub fn serialize<S: Serializer>(ordering: &Ordering, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = ALL.iter().position(|known| known == ordering);
-        number.expect("there are five orderings").serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ordering, D::Error> {
-        let number = usize::deserialize(deserializer)?;
-        ALL.get(number).copied().ok_or_else(|| D::Error::custom("no ordering"))
-    }
-
-    pub mod optional {
-        use super::*;
-
-        #[derive(Serialize, Deserialize)]
-        struct Number(#[serde(with = "super")] Ordering);
-
-        pub fn serialize<S: Serializer>(ordering: &Option<Ordering>, serializer: S) -> Result<S::Ok, S::Error> {
-            ordering.map(Number).serialize(serializer)
-        }
-
-        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ordering>, D::Error> {
-            Ok(Option::deserialize(deserializer)?.map(|Number(ordering)| ordering))
-        }
-    }
 }

@@ -4,13 +4,13 @@ use crate::operation::OperationKind;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{AccessKind, Footprint, Location, ThreadId};
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::Location as Caller;
+use std::time::Duration;
 
 /// A place in the explored program's source.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     /// The file, as the compiler was given it.
     pub file: Cow<'static, str>,
@@ -19,6 +19,8 @@ pub struct Source {
     /// The column, from 1; 0 if it is not known.
     pub column: u32,
 }
+
+dpor_explorer::codec!(struct Source { file, line, column });
 
 impl From<&'static Caller<'static>> for Source {
     fn from(caller: &'static Caller<'static>) -> Source {
@@ -34,6 +36,15 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
+}
+
+/// A function of the explored program that was being run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Its path.
+    pub name: String,
+    /// The line that was being run, if debug information tells.
+    pub source: Option<Source>,
 }
 
 /// One step of a traced execution.
@@ -100,6 +111,8 @@ pub struct BlockedReport {
     pub source: Option<Source>,
     /// It is not blocked by itself, but would only repeat what it did.
     pub spinning: bool,
+    /// The timeout of its wait, which no run is long enough for.
+    pub endless: Option<Duration>,
     /// Who holds the object, and where it was acquired, if that is known (traced executions).
     pub holders: Vec<(ThreadId, Option<Source>)>,
 }
@@ -271,7 +284,9 @@ fn feeds(writer: OperationKind, reader: OperationKind) -> bool {
         K::Load | K::Swap | K::CompareExchange | K::Rmw => is_atomic(writer),
         K::Recv | K::TryRecv | K::RecvTimeout => matches!(writer, K::Send | K::TrySend),
         K::CondvarWake => matches!(writer, K::NotifyOne | K::NotifyAll),
-        K::Park | K::ParkTimeout => writer == K::Unpark,
+        K::Park | K::ParkTimeout | K::RecvWait | K::SendWait | K::ScopeWait => {
+            matches!(writer, K::Unpark | K::WakeThread)
+        }
         K::SemaphoreWait | K::SemaphoreTryWait => writer == K::SemaphorePost,
         K::FutexWoken => matches!(writer, K::FutexWake | K::FutexRequeue),
         _ => false,

@@ -4,6 +4,7 @@
 //! through one raw pointer with short-lived borrows, because a coroutine that is resumed from the scheduler
 //! comes back here in the middle of the scheduler's own call.
 
+use crate::callers;
 use crate::failure;
 use crate::memory::{
     region,
@@ -15,6 +16,7 @@ use crate::operation::{Operation, OperationKind, access_of, awaiting, part_of};
 use crate::options::Options;
 use crate::ordering::{Orderings, WeakOrderings};
 use crate::output::Output;
+use crate::overlap;
 use crate::ownership::{self, Shares};
 use crate::recall::Recall;
 use crate::report::{BlockUse, Mark, Source, StepTrace};
@@ -24,9 +26,7 @@ use crate::thread::Record;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{Access, AccessKind, Awaits, Effect, Failure, Location, Status, Step, Stop, ThreadId};
-use serde::{Deserialize, Serialize};
 use std::cell::{Cell, OnceCell, UnsafeCell};
-use std::ffi::c_void;
 use std::ops::Range;
 use std::panic::Location as Caller;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(crate) enum Request {
 }
 
 /// What exploration has learnt that it needs; survives restarts.
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
     pub observed: KeySet<Location>,
@@ -55,7 +55,13 @@ pub(crate) struct Refinements {
     pub loops: KeySet<u64>,
     /// States of threads are compared.
     pub hashing: bool,
+    /// There are words in which atomics overlap; they count as observed.
+    pub overlaps: bool,
+    /// The atomics that were used so far, in any execution.
+    pub atomics: overlap::Used,
 }
+
+dpor_explorer::codec!(struct Refinements { observed, observed_in_order, observed_kinds, loops, hashing, overlaps, atomics });
 
 impl Refinements {
     /// Takes releases of the location as scheduling points. Says whether that is new.
@@ -66,6 +72,7 @@ impl Refinements {
             return false;
         }
         self.observed.insert(object);
+        self.overlaps |= overlap::is_word(object);
         self.observed_in_order.push(object);
         let kind = part_of(object);
         if self.observed.iter().filter(|&&other| part_of(other) == kind).count() > MANY {
@@ -148,6 +155,8 @@ pub(crate) struct Runtime {
     pub frees: KeyMap<usize, Mark>,
     /// In a traced execution, the block that was freed wrongly, and where.
     pub freed_wrongly: Option<(usize, Mark)>,
+    /// In a traced execution that a thread has ended as a failure, where that thread stands: return addresses, innermost first.
+    pub failed_at: Box<[usize]>,
     /// The executable's symbols, once something was looked up.
     pub symbols: OnceCell<Symbols>,
     /// Fingerprints leave out the stacks.
@@ -166,14 +175,10 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// Where in the source a thread's pending operation stands, as far as that is known.
     pub fn source(&self, record: &Record) -> Option<Source> {
-        record.caller.map(Source::from).or_else(|| {
-            let (file, line) = self.frames(&record.callers).find_map(|caller| caller.line)?;
-            Some(Source {
-                file: file.into(),
-                line,
-                column: 0,
-            })
-        })
+        record
+            .caller
+            .map(Source::from)
+            .or_else(|| self.frames(&record.callers).find_map(|caller| caller.source()))
     }
 
     /// Where the model thread stands that has called the checker.
@@ -192,24 +197,17 @@ impl Runtime {
         };
         let born = self.allocations.get(block).map(|mark| (false, mark));
         let freed = self.frees.get(block).map(|mark| (true, mark));
-        let told = |(freed, mark): (bool, &Mark)| {
-            let place = self.frames(&mark.callers).find_map(|caller| caller.line);
-            BlockUse {
-                freed,
-                step: mark.step,
-                thread: mark.thread,
-                source: place.map(|(file, line)| Source {
-                    file: file.into(),
-                    line,
-                    column: 0,
-                }),
-            }
+        let told = |(freed, mark): (bool, &Mark)| BlockUse {
+            freed,
+            step: mark.step,
+            thread: mark.thread,
+            source: self.frames(&mark.callers).find_map(|caller| caller.source()),
         };
         born.into_iter().chain(freed).chain([(true, again)]).map(told).collect()
     }
 
     /// The functions of the explored program among the callers, innermost first.
-    fn frames(&self, callers: &[usize]) -> impl Iterator<Item = crate::state::Caller> {
+    pub fn frames(&self, callers: &[usize]) -> impl Iterator<Item = crate::state::Caller> {
         let addresses = callers.iter();
         let frames = addresses.flat_map(|&address| self.symbols.get_or_init(Symbols::of_executable).frames(address));
         frames.filter(|caller| caller.of_program)
@@ -303,7 +301,10 @@ pub(crate) fn on_model_in_place<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> 
 
 /// As [`on_model_in_place`], for work that allocates nothing if the runtime is `ready` for it.
 #[inline]
-fn on_model_in_place_if<R: Plain>(ready: impl FnOnce(&Runtime) -> bool, f: impl FnOnce(&mut Runtime) -> R) -> R {
+pub(crate) fn on_model_in_place_if<R: Plain>(
+    ready: impl FnOnce(&Runtime) -> bool,
+    f: impl FnOnce(&mut Runtime) -> R,
+) -> R {
     if of_model(|runtime| !runtime.clean && ready(runtime)) {
         // SAFETY: as in `on_model`.
         f(unsafe { &mut *runtime() })
@@ -352,8 +353,11 @@ pub fn access(location: Location, kind: AccessKind) {
 /// Notes the access of the atomic operation that is the current step's, as [`access`] does, and the orderings that it asks for.
 #[inline]
 pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings) {
-    note_access(access_of(location, kind));
-    if orderings.are_weak() && on_model_thread() {
+    if !on_model_thread() {
+        return;
+    }
+    note_access(access_of(overlap::location_of(location), kind));
+    if orderings.are_weak() {
         on_model(|runtime| {
             if !runtime.repeating {
                 let signature = runtime.step.signature;
@@ -564,9 +568,7 @@ fn release_from<R>(
     caller: Option<&'static Caller<'static>>,
     apply: impl FnOnce() -> R,
 ) -> R {
-    let none = of_model(|runtime| runtime.refinements.observed.is_empty());
-    let observed = !none && on_model_in_place(|runtime| runtime.refinements.is_observed(object));
-    if observed {
+    if is_observed(object) {
         let accesses = [access_of(object, AccessKind::Write)];
         // Where a destructor is called no caller says; a traced execution looks for it on the stack.
         let caller = caller.filter(|_| of_model(|runtime| runtime.trace.is_none()));
@@ -579,6 +581,13 @@ fn release_from<R>(
         tell(|trace, thread| trace.released(thread, object));
     }
     apply()
+}
+
+/// Whether some thread [`observe`]s the location. Only on a model thread; the same throughout an exploration.
+#[inline]
+pub fn is_observed(object: Location) -> bool {
+    let none = of_model(|runtime| runtime.refinements.observed.is_empty());
+    !none && on_model_in_place(|runtime| runtime.refinements.is_observed(object))
 }
 
 /// Says that the operation that follows sees whether `object` has been released, without waiting for it.
@@ -662,31 +671,12 @@ pub(crate) fn note_wrong_free(block: usize) {
 fn backtrace() -> Box<[usize]> {
     /// Callers further out are of no interest.
     const CALLERS: usize = 48;
-    unsafe extern "C" {
-        /// The C++ ABI's walk over the stack, of the library that unwinds panics.
-        fn _Unwind_Backtrace(frame: extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
-        fn _Unwind_GetIP(context: *mut c_void) -> usize;
-        fn _Unwind_GetCFA(context: *mut c_void) -> usize;
-    }
-    extern "C" fn frame(context: *mut c_void, callers: *mut c_void) -> i32 {
-        // SAFETY: called with a valid context, and the list below.
-        let (callers, address, stack) = unsafe {
-            let callers = &mut *callers.cast::<Vec<usize>>();
-            (callers, _Unwind_GetIP(context), _Unwind_GetCFA(context))
-        };
-        // Before the thread's frames are those of the checker, and after them those of who has resumed it.
-        if region::in_stacks(stack) {
-            callers.push(address);
-            // Not 0 ends the walk.
-            i32::from(callers.len() == CALLERS)
-        } else {
-            i32::from(!callers.is_empty())
-        }
-    }
-    let mut callers = Vec::with_capacity(CALLERS);
-    // SAFETY: the list outlives the walk, which goes from the checker's stack to that of the thread.
-    unsafe { _Unwind_Backtrace(frame, (&raw mut callers).cast()) };
-    callers.into_boxed_slice()
+    let mut found = Vec::with_capacity(CALLERS);
+    callers::walk(|address| {
+        found.push(address);
+        found.len() < CALLERS
+    });
+    found.into_boxed_slice()
 }
 
 /// Notes that the explored program keeps something where it cannot be seen. From then on states are not compared.
@@ -720,6 +710,9 @@ pub(crate) fn stop(stop: Stop) -> ! {
 pub fn fail(kind: &'static str, message: String) -> ! {
     assert!(on_model_thread(), "{kind}: {message}");
     let failure = failure::owned(kind, &message);
+    if of_model(|runtime| runtime.trace.is_some()) {
+        on_model(|runtime| runtime.failed_at = backtrace());
+    }
     stop(Stop::Failed(failure))
 }
 

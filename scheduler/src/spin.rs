@@ -15,7 +15,7 @@
 //! since it did, before it was back, it waits for what has happened already.
 
 use crate::memory::{arena, hash, region, stacks};
-use crate::operation::{Operation, OperationKind};
+use crate::operation::{NEVER, Operation, OperationKind};
 use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
 use crate::state;
 use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location, ThreadId, Transition};
@@ -302,8 +302,9 @@ pub(crate) fn hint_call(kind: OperationKind) {
     hint_from(kind, None);
 }
 
+/// [`hint`], on a model thread, as from this caller.
 #[inline(always)]
-fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'static>>) {
+pub(crate) fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'static>>) {
     // Pauses come in rows of a known length, which wait for nothing.
     let allowed = if kind == OperationKind::SpinLoop { PAUSES } else { 1 };
     let site = caller.map_or(0, |caller| std::ptr::from_ref(caller).addr() as u64);
@@ -409,7 +410,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
     let record = &runtime.threads[thread.index()];
     let operation = record.operation();
     let site = record.place();
-    let has_timeout = operation.timeout.is_some();
+    let has_timeout = operation.timeout.is_some_and(|(alternative, _)| alternative != NEVER);
     let known = record.spin.anchors.iter().position(|anchor| anchor.site == site);
     if known.is_none() && !has_timeout && !runtime.refinements.loops.contains(&site) {
         let spin = &mut runtime.threads[thread.index()].spin;

@@ -4,9 +4,12 @@
 //! timeouts and by asking. It takes over the time of what it touches, like a Lamport clock: so no thread sees an
 //! `Instant` from its future, and equivalent executions have equal times.
 
+use crate::operation::{NEVER, Operation, OperationKind};
 use crate::ownership;
-use crate::runtime::{Runtime, on_model, on_model_thread};
-use dpor_explorer::{AccessKind, Location};
+use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
+use crate::spin::{self, Registers};
+use dpor_explorer::{AccessKind, Guard, Location};
+use std::panic::Location as Caller;
 use std::time::Duration;
 
 /// What the first question for the time costs.
@@ -28,6 +31,59 @@ pub fn now() -> Duration {
         record.time = record.time.saturating_add(tick);
         record.spin.looked_at_clock();
         [record.time.as_secs(), u64::from(record.time.subsec_nanos())]
+    });
+    Duration::new(seconds, nanoseconds as u32)
+}
+
+/// In a model, a wait for longer than this is one without end: a year, which no run of a program takes.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// A duration of more than a year, for people.
+pub fn in_years(duration: Duration) -> String {
+    match duration.as_secs() / (LONGEST.as_secs() + LONGEST.as_secs() / (4 * 365)) {
+        0 | 1 => "more than a year".to_owned(),
+        years => format!("{years} years"),
+    }
+}
+
+/// The timeout, if it is one that can fire; off model threads all do. Programs that mean never ask for `Duration::MAX`, or for
+/// decades: there, that the time has passed is no possibility but a wrong one, and a thread that only this could wake is stuck.
+pub fn firing(timeout: Option<Duration>) -> Option<Duration> {
+    timeout.filter(|&timeout| timeout <= LONGEST || !on_model_thread())
+}
+
+/// What [`Operation::timeout`] says of a timeout that is the alternative with this number if it can fire, and none otherwise.
+pub fn alternative(number: u32, timeout: Option<Duration>) -> Option<(u32, Duration)> {
+    let number = if firing(timeout).is_some() { number } else { NEVER };
+    timeout.map(|timeout| (number, timeout))
+}
+
+/// Lets the current model thread sleep: its clock goes on, and others may run. It does not wake from a sleep that is longer
+/// than any run.
+#[track_caller]
+pub fn sleep(duration: Duration) {
+    sleep_from(duration, Some(Caller::caller()));
+}
+
+/// [`sleep`], for a function of the C library, which does not say where it is called.
+pub(crate) fn sleep_from(duration: Duration, caller: Option<&'static Caller<'static>>) {
+    if firing(Some(duration)).is_none() {
+        let asleep = [Guard::always().and([])];
+        let operation = Operation {
+            timeout: alternative(0, Some(duration)),
+            ..Operation::guarded(OperationKind::Sleep, Location(0), &[], &asleep)
+        };
+        arrive(&operation, caller, &Registers::save());
+    }
+    advance(duration);
+    spin::hint_from(OperationKind::Yield, caller);
+}
+
+/// How much time has passed for the current model thread. It does not count as asking for the time.
+pub(crate) fn passed() -> Duration {
+    let [seconds, nanoseconds] = on_model(|runtime| {
+        let time = runtime.threads[runtime.current.index()].time;
+        [time.as_secs(), u64::from(time.subsec_nanos())]
     });
     Duration::new(seconds, nanoseconds as u32)
 }

@@ -1,7 +1,7 @@
 //! The examples on the pages of the book, done as a reader would do them.
 //!
-//! The info string of a fence says what is to be done with a block. `file=PATH` writes a file of the page's own folder (lines that mdBook
-//! hides are part of it); `in=FOLDER` runs the commands of a console there, and `at=FOLDER` runs them in a folder of the repository; `exit=N`
+//! The info string of a fence says what is to be done with a block. `file=PATH` writes a file of the page's own folder, and `function=PATH`
+//! puts a function in the place of the one of that name in such a file; `in=FOLDER` runs the commands of a console there, and `at=FOLDER` runs them in a folder of the repository; `exit=N`
 //! is the exit code of each command but `echo`, if it is not 0. What is printed must be what the page shows. Times may differ; `…` in a line stands for any
 //! text, and as a line for any lines. In a command, `dpor1-…` is the seed that was printed last. A block inside of an HTML comment is one that readers do not see.
 
@@ -15,6 +15,11 @@ use std::sync::LazyLock;
 #[derive(Debug, PartialEq, Eq)]
 enum Block {
     File {
+        path: String,
+        text: String,
+    },
+    /// A function that takes the place of one with the same signature.
+    Function {
         path: String,
         text: String,
     },
@@ -108,6 +113,16 @@ pub fn follow(page: &Path, folder: &Path, tool: &Path, target: &Path) -> Outcome
                 fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the target folder is writable");
                 fs::write(path, text).expect("the target folder is writable");
             }
+            Block::Function { path, text } => {
+                let file = folder.join(&path);
+                let old = fs::read_to_string(&file).unwrap_or_default();
+                match with_function(&old, &text) {
+                    Some(new) => fs::write(file, new).expect("the target folder is writable"),
+                    None => outcome
+                        .differences
+                        .push(format!("{path} has no function to put this in the place of:\n{text}")),
+                }
+            }
             Block::Console { place, exit, commands } => {
                 let place = match place {
                     Place::Page(place) => folder.join(place),
@@ -151,6 +166,25 @@ fn with_seed(command: &str, seeds: &[String]) -> String {
         Some(seed) => command.replace("dpor1-…", seed),
         None => command.to_string(),
     }
+}
+
+/// A file with a function in the place of the one that has the same signature, with what is written above each.
+fn with_function(file: &str, function: &str) -> Option<String> {
+    let of_signature = |line: &str| line.trim_start().split(' ').any(|word| word == "fn");
+    let signature = function.lines().find(|line| of_signature(line))?;
+    let lines: Vec<&str> = file.lines().collect();
+    let at = lines.iter().position(|&line| line == signature)?;
+    let above = |line: &&&str| ["///", "#["].iter().any(|start| line.trim_start().starts_with(start));
+    let from = at - lines[..at].iter().rev().take_while(above).count();
+    let end = format!("{}}}", &signature[..signature.len() - signature.trim_start().len()]);
+    let to = at + lines[at..].iter().position(|&line| line == end)?;
+    let new: Vec<&str> = lines[..from]
+        .iter()
+        .copied()
+        .chain(function.lines())
+        .chain(lines[to + 1..].iter().copied())
+        .collect();
+    Some(new.join("\n") + "\n")
 }
 
 /// A command's exit code, and its standard output.
@@ -219,7 +253,8 @@ fn read(page: &str) -> Vec<Block> {
             .take_while(|(_, line)| !line.starts_with("```"))
             .collect();
         let mut attributes = info.split(',');
-        let language = attributes.next().unwrap_or_default();
+        // The language.
+        attributes.next();
         let attributes: Vec<(&str, &str)> = attributes.filter_map(|attribute| attribute.split_once('=')).collect();
         let find = |name: &str| {
             attributes
@@ -227,15 +262,11 @@ fn read(page: &str) -> Vec<Block> {
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| value.to_string())
         };
+        let text = || body.iter().map(|(_, line)| format!("{line}\n")).collect();
         if let Some(path) = find("file") {
-            let text: Vec<&str> = body
-                .iter()
-                .map(|&(_, line)| if language == "rust" { revealed(line) } else { line })
-                .collect();
-            blocks.push(Block::File {
-                path,
-                text: text.join("\n") + "\n",
-            });
+            blocks.push(Block::File { path, text: text() });
+        } else if let Some(path) = find("function") {
+            blocks.push(Block::Function { path, text: text() });
         } else if let Some(place) = find("in")
             .map(Place::Page)
             .or_else(|| find("at").map(Place::Repository))
@@ -267,29 +298,17 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
     shown.collect()
 }
 
-/// A line of a block of Rust, as it is without mdBook's mark for hidden ones.
-fn revealed(line: &str) -> &str {
-    let text = line.trim_start();
-    if text == "#" {
-        ""
-    } else if let Some(hidden) = text.strip_prefix("# ") {
-        hidden
-    } else {
-        line
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn pages_are_read() {
-        let page = "text\n```rust,file=a/src/lib.rs\n# fn hidden() {}\n#[test]\nfn shown() {}\n```\n```console\n$ nothing\n```\n\
+        let page = "text\n```rust,file=a/src/lib.rs\n#[test]\nfn shown() {}\n```\n```console\n$ nothing\n```\n\
                     ```console,in=a,exit=1\n$ one\noutput\n$ two\n```\n";
         let file = Block::File {
             path: "a/src/lib.rs".into(),
-            text: "fn hidden() {}\n#[test]\nfn shown() {}\n".into(),
+            text: "#[test]\nfn shown() {}\n".into(),
         };
         let console = Block::Console {
             place: Place::Page("a".into()),
@@ -297,17 +316,46 @@ mod tests {
             commands: vec![
                 Shown {
                     command: "one".into(),
-                    lines: (11, 12),
+                    lines: (10, 11),
                     output: "output\n".into(),
                 },
                 Shown {
                     command: "two".into(),
-                    lines: (13, 13),
+                    lines: (12, 12),
                     output: String::new(),
                 },
             ],
         };
         assert_eq!(read(page), [file, console]);
+    }
+
+    #[test]
+    fn functions_are_replaced() {
+        let file =
+            "impl A {\n    /// Old.\n    pub fn a(&self) {\n        {\n        }\n    }\n\n    fn b() {\n    }\n}\n";
+        let replaced = |function| with_function(file, function);
+        assert_eq!(
+            replaced("    /// New.\n    pub fn a(&self) {\n        new();\n    }\n").as_deref(),
+            Some("impl A {\n    /// New.\n    pub fn a(&self) {\n        new();\n    }\n\n    fn b() {\n    }\n}\n")
+        );
+        assert_eq!(replaced("    fn c() {\n    }\n"), None);
+        assert_eq!(replaced("no function\n"), None);
+    }
+
+    /// Where a page is read as it is written, mdBook's mark of hidden lines would show.
+    #[test]
+    fn pages_hide_no_lines() {
+        for page in fs::read_dir(repository().join("docs/src")).unwrap() {
+            let page = page.unwrap().path();
+            if page.extension().is_some_and(|extension| extension == "md") {
+                let text = page_text(&page);
+                let blocks = text.split("\n```").skip(1).step_by(2);
+                for block in blocks.filter(|block| block.starts_with("rust")) {
+                    let hidden = |line: &&str| line.trim() == "#" || line.trim_start().starts_with("# ");
+                    assert_eq!(block.lines().find(hidden), None, "{}", page.display());
+                }
+            }
+        }
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl Project {
             .args(arguments)
             .current_dir(&self.folder)
             .env_remove("CARGO_TARGET_DIR")
+            .env_remove("CARGO_DPOR_PROFILE")
             .env_remove("GITHUB_WORKSPACE");
         command
     }

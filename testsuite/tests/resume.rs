@@ -55,10 +55,11 @@ impl<S: System + Clone> Observer<S> for Interrupter<'_, S> {
         ControlFlow::Continue(())
     }
 
-    fn at_rest(&mut self, explorer: &mut Explorer<S>) {
+    fn at_rest(&mut self, explorer: &mut Explorer<S>) -> ControlFlow<String> {
         if self.ended.is_multiple_of(self.save_after) {
             self.save(explorer);
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -303,6 +304,36 @@ fn what_cannot_be_gone_on_with_is_refused() {
 }
 
 #[test]
+fn what_is_broken_off_at_rest_is_saved_as_far_as_it_was_explored() {
+    struct After(u64);
+    impl Observer<Toy> for After {
+        fn execution(&mut self, _: &mut Toy, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+            self.0 -= 1;
+            ControlFlow::Continue(())
+        }
+
+        fn at_rest(&mut self, _: &mut Explorer<Toy>) -> ControlFlow<String> {
+            match self.0 {
+                0 => ControlFlow::Break("enough".into()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let explorer = || Explorer::new(Toy::new(lastwrite(3)), Exploration::Source, limits(None)).resumable(true);
+    let whole = explorer().run(&mut ());
+    let mut first = explorer();
+    let broken_off = first.run(&mut After(3));
+    let reason = "enough".to_owned();
+    assert_eq!(broken_off.verdict, Verdict::Incomplete { reason });
+    assert_eq!(broken_off.statistics.executions(), 3);
+    let saved = first.save().expect("something is left to explore");
+    assert_eq!(saved.executions, 3);
+    let mut second = explorer();
+    second.resume(&saved.bytes, saved.keys).expect("it is the same program");
+    assert_eq!(counted(second.run(&mut ())), counted(whole));
+}
+
+#[test]
 fn an_exploration_that_is_not_resumable_is_not_saved() {
     struct Never;
     impl Observer<Toy> for Never {
@@ -310,8 +341,9 @@ fn an_exploration_that_is_not_resumable_is_not_saved() {
             ControlFlow::Continue(())
         }
 
-        fn at_rest(&mut self, explorer: &mut Explorer<Toy>) {
+        fn at_rest(&mut self, explorer: &mut Explorer<Toy>) -> ControlFlow<String> {
             assert!(explorer.save().is_none());
+            ControlFlow::Continue(())
         }
     }
     let explorer = || Explorer::new(Toy::new(lastwrite(2)), Exploration::Source, limits(None));

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 fn classics() {
     check(&Suite {
         folder: "classics",
-        projects: &[("", &[])],
+        projects: &[("", &[], &[])],
         unfolds: true,
     });
 }
@@ -36,7 +36,7 @@ fn classics() {
 fn conformance() {
     check(&Suite {
         folder: "conformance",
-        projects: &[("", &[])],
+        projects: &[("", &[], &[])],
         unfolds: true,
     });
 }
@@ -45,7 +45,20 @@ fn conformance() {
 fn crates() {
     check(&Suite {
         folder: "crates",
-        projects: &[("", &["--workspace"]), ("sample", &[]), ("explicit", &["--workspace"])],
+        projects: &[
+            ("", &["--workspace"], &[]),
+            ("sample", &[], &[]),
+            ("explicit", &["--workspace"], &[]),
+            (
+                "mixed",
+                &["--workspace", "--all-targets"],
+                &[
+                    "warning: `lto = \"thin\"` of the profile `test` is not followed",
+                    "warning: mixed-bank::transfers is left out",
+                    "warning: mixed-derive is left out",
+                ],
+            ),
+        ],
         unfolds: false,
     });
 }
@@ -71,8 +84,8 @@ fn explicit_use() {
 /// Projects that share an `expected.toml`.
 struct Suite {
     folder: &'static str,
-    /// The folder of each project in the suite's, and the flags that select its tests.
-    projects: &'static [(&'static str, &'static [&'static str])],
+    /// The folder of each project in the suite's, the flags that select its tests, and what is to be said besides.
+    projects: &'static [(&'static str, &'static [&'static str], &'static [&'static str])],
     /// Whether `unfolding` is to come to the same.
     unfolds: bool,
 }
@@ -121,13 +134,17 @@ fn check(suite: &Suite) {
     let mut mismatches = Mismatches::default();
     let mut occurred = BTreeSet::new();
     let mut comparison = Comparison::default();
-    for (folder, flags) in suite.projects {
+    for (folder, flags, said) in suite.projects {
         let project = Project::new(suite, folder);
         let explore = |strategy: &str, more: &[&str]| {
             let flags = [&["--strategy", strategy, "--include-ignored"], *flags, more].concat();
             project.test(strategy, &flags)
         };
         let (met, code) = explore("source", &[]);
+        let text = fs::read_to_string(project.log("source")).expect("it was written just now");
+        for line in said.iter().filter(|&&line| !text.contains(line)) {
+            mismatches.compare("what is said in", folder, line.to_string(), "something else".into());
+        }
         mismatches.compare("exit code of", folder, exit_code(&met).to_string(), code.to_string());
         for (test, met) in &met {
             occurred.insert(test.clone());
@@ -393,9 +410,14 @@ impl Project {
         (met, code)
     }
 
+    /// The file with what the tool printed.
+    fn log(&self, what: &str) -> PathBuf {
+        scratch().join(format!("{}-{what}.txt", self.name))
+    }
+
     /// Runs the tool: what it printed, which is kept in a file with `what` in its name, and its exit code.
     fn run(&self, what: &str, arguments: &[&str]) -> (String, i32) {
-        let log = scratch().join(format!("{}-{what}.txt", self.name));
+        let log = self.log(what);
         let file = File::create(&log).expect("the target folder is writable");
         let mut child = Command::new(tool::path())
             .arg("dpor")

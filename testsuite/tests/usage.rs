@@ -3,7 +3,7 @@
 //!
 //! The projects are small and made here. The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
-use dpor_testsuite::project::Project;
+use dpor_testsuite::project::{Project, Run};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -203,6 +203,126 @@ fn where_nothing_can_be_built() {
 }
 
 #[test]
+fn builds_that_cannot_be_had_are_refused() {
+    let project = Project::new("refused", "#[test]\nfn one() {}\n");
+    let elsewhere = "wasm32-unknown-unknown, but tests run on this machine";
+    let abort = "have `-C panic=abort`, with which tests cannot be built";
+    project.refuses(
+        &["test", "--target", "wasm32-unknown-unknown"],
+        USAGE,
+        &["`--target` asks for", elsewhere],
+    );
+    for (variable, value, words) in [
+        (
+            "CARGO_BUILD_TARGET",
+            "wasm32-unknown-unknown",
+            ["CARGO_BUILD_TARGET asks for", elsewhere],
+        ),
+        ("RUSTFLAGS", "-Copt-level=1 -C panic=abort", ["the rustflags", abort]),
+        ("CARGO_ENCODED_RUSTFLAGS", "-Cpanic=abort", ["the rustflags", abort]),
+    ] {
+        project.run_with(&["test"], &[(variable, value)]).refused(USAGE, &words);
+    }
+    project.write(".cargo/config.toml", "[build]\ntarget = \"wasm32-unknown-unknown\"\n");
+    for command in ["test", "list"] {
+        project.refuses(
+            &[command],
+            USAGE,
+            &["`build.target` in a configuration file of Cargo asks for", elsewhere],
+        );
+    }
+    project
+        .run(&["test", "--target", "x86_64-unknown-linux-gnu"])
+        .ends(COMPLETE);
+    project.write(".cargo/config.toml", "[build]\nrustflags = [\"-C\", \"panic=abort\"]\n");
+    project.refuses(&["test"], USAGE, &[abort]);
+}
+
+#[test]
+fn optimisation_at_link_time_and_aborts_are_not_followed() {
+    let project = Project::new("optimised", TESTS);
+    let manifest = "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[profile.small]\n\
+                    inherits = \"release\"\n\n[profile.release]\nlto = \"fat\"\npanic = \"abort\"\n";
+    project.write("Cargo.toml", manifest);
+    project.write("src/main.rs", "fn main() {}\n");
+    project.write(
+        "tests/it.rs",
+        "#[test]\nfn unwinds() {\n    std::panic::catch_unwind(|| panic!()).unwrap_err();\n}\n",
+    );
+    let arguments = ["test", "--profile", "small", "strongly", "wrong", "unwinds"];
+    let run = project.run_with(&arguments, &[("RUSTFLAGS", "-C lto=thin -Clinker-plugin-lto")]);
+    run.refused(
+        FAILED,
+        &[
+            "warning: `-C lto=thin -Clinker-plugin-lto` of the rustflags is left out",
+            "warning: `lto = \"fat\"` of the profile `small` is not followed",
+            "warning: `panic = \"abort\"` of the profile `small` is not followed",
+        ],
+    );
+    let run = run.ends(FAILED);
+    assert!(run.stdout.contains("3 tests, 2 complete, 1 failed"), "{run:?}");
+}
+
+#[test]
+fn tests_of_all_kinds_of_harnesses_go_beside_each_other() {
+    let generics = "
+        #[test]
+        fn plain() {}
+        #[test]
+        fn none_of_them<>() {
+            let number = std::sync::atomic::AtomicU8::new(0);
+            std::thread::scope(|scope| {
+                for value in 1..3 {
+                    let number = &number;
+                    scope.spawn(move || number.store(value, std::sync::atomic::Ordering::SeqCst));
+                }
+            });
+        }
+        #[test]
+        fn a_lifetime<'a>() -> Result<(), &'a str> {
+            Ok(())
+        }
+        #[test]
+        fn with_a_comma<'a,>() {}
+    ";
+    let project = Project::new("harnesses", generics);
+    let manifest = "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    let target = |name: &str| format!("\n[[test]]\nname = \"{name}\"\nharness = false\n");
+    project.write(
+        "Cargo.toml",
+        &(manifest.to_owned() + &target("mimic") + &target("broken")),
+    );
+    let mimic = "fn main() {
+        let asked = |flag: &str| std::env::args().any(|argument| argument == flag);
+        if asked(\"--list\") && !asked(\"--ignored\") {
+            println!(\"mimicked: test\");
+        }
+    }";
+    project.write("tests/mimic.rs", mimic);
+    project.write("tests/broken.rs", "fn main() {}\n");
+    // Of a harness that only looks like libtest's, the test cannot be explored.
+    let run = project.run(&["test"]).ends(INCOMPLETE);
+    assert!(
+        run.stdout.contains("5 tests, 4 complete, 0 failed, 1 incomplete"),
+        "{run:?}"
+    );
+    let what_to_do = "it ran without the model, so nothing was explored";
+    assert!(run.stdout.contains(what_to_do) && run.stdout.contains("call its body from a function with `#[test]`"));
+    let of_none = run
+        .stdout
+        .lines()
+        .find(|line| line.contains(" none_of_them "))
+        .expect("it is told");
+    assert!(of_none.contains(" 2 executions"), "{of_none}");
+    // One that cannot be listed does not stop the others, but the exit code tells.
+    project.write("tests/broken.rs", "fn main() {\n    std::process::exit(127);\n}\n");
+    let run = project.run(&["test", "--incomplete", "ok"]);
+    run.refused(INTERNAL, &["warning: made::broken is left out: exit status: 127"]);
+    assert!(run.stdout.contains("5 tests, 4 complete"), "{run:?}");
+    project.run(&["list"]).refused(INTERNAL, &["made::broken is left out"]);
+}
+
+#[test]
 fn where_there_is_nothing_to_run() {
     let project = Project::new("empty", "");
     project.refuses(
@@ -211,10 +331,33 @@ fn where_there_is_nothing_to_run() {
         &["no tests to run: the targets that were built have none"],
     );
     project.write("src/lib.rs", "#[test]\nfn one() {}\n#[test]\n#[ignore]\nfn two() {}\n");
-    let words = "no tests to run: none of the 2 tests that there are was asked for";
+    let words = "no tests to run: none of the 2 tests found here has `three` in its name\n";
     for command in ["test", "list"] {
         project.refuses(&[command, "three"], USAGE, &[words]);
     }
+    project.refuses(&["test", "oen"], USAGE, &["has `oen` in its name; did you mean `one`?"]);
+    project.refuses(
+        &["test", "two"],
+        USAGE,
+        &["all of the 1 tests that were asked for are ignored: `--ignored`"],
+    );
+    let run = project
+        .run(&["test", "three", "--no-tests", "pass", "--junit", "none.xml"])
+        .ends(COMPLETE);
+    assert!(
+        run.stdout.contains("summary: 0 tests") && !run.stderr.contains("warning"),
+        "{run:?}"
+    );
+    project
+        .run(&["test", "three", "--no-tests", "warn"])
+        .ends(COMPLETE)
+        .refused(COMPLETE, &["warning: no tests to run: none of"]);
+    let run = project.run(&["list", "one", "three"]).ends(COMPLETE);
+    assert!(
+        run.stderr
+            .contains("warning: none of the 2 tests found here has `three` in its name"),
+        "{run:?}"
+    );
     project.run(&["list"]).ends(COMPLETE);
     project.refuses(
         &["diff-states", "three"],
@@ -363,9 +506,12 @@ fn configuration_reaches_the_tests_and_is_shown() {
     let project = Project::new("configured", TESTS);
     project.write(
         "dpor.toml",
-        "strategy = \"exhaustive\"\njunit = \"out/junit.xml\"\n[[overrides]]\nfilter = \"strongly\"\nmax-executions = 1\n",
+        "strategy = \"exhaustive\"\njunit = \"out/junit.xml\"\n[[overrides]]\nfilter = \"strongly\"\nmax-executions = 1\n\
+         [[overrides]]\nfilter = \"=stongly\"\nseed = 1\n[profile.ci]\nmax-executions = 1\nstrategy = \"source\"\n",
     );
     let run = project.run(&["test", "strongly", "weakly"]).ends(INCOMPLETE);
+    let idle = "dpor.toml:6: the override for filter = \"=stongly\" chooses no test";
+    assert!(run.stderr.contains(&format!("warning: {idle}\n")), "{run:?}");
     assert!(run.stdout.contains("the limit of 1 executions was reached"), "{run:?}");
     let junit = fs::read_to_string(project.folder.join("out/junit.xml")).expect("it was written");
     assert!(
@@ -393,8 +539,115 @@ fn configuration_reaches_the_tests_and_is_shown() {
     );
     let shown = project.run(&["show-config", "--message-format", "json"]).ends(COMPLETE);
     let event = &shown.events("configured")[0];
+    assert_eq!(event["profile"], Value::Null);
     assert_eq!(event["tests"][0]["settings"]["strategy"]["origin"], "dpor.toml:1");
     assert_eq!(event["overrides"][0]["settings"]["max-executions"], "1");
+
+    // Only some of the targets are built: the test that is meant may be in another one.
+    let run = project.run(&["test", "--lib", "weakly", "--message-format", "json"]);
+    assert_eq!(run.ends(COMPLETE).events("warning"), Vec::<Value>::new());
+    // A profile, chosen by the flag or by the environment.
+    let run = project.run(&["test", "weakly", "--config-profile", "ci", "--message-format", "json"]);
+    let run = run.ends(INCOMPLETE);
+    assert_eq!(run.events("warning")[0]["message"], idle);
+    let reason = &run.events("test-finished")[0]["reason"];
+    assert_eq!(reason, "the limit of 1 executions was reached");
+    let by_environment = [("CARGO_DPOR_PROFILE", "ci")];
+    let shown = project.run_with(&["show-config", "--message-format", "json"], &by_environment);
+    let event = &shown.events("configured")[0];
+    assert_eq!(event["profile"], "ci");
+    assert_eq!(
+        event["tests"][0]["settings"]["strategy"]["origin"],
+        "dpor.toml:11, profile ci"
+    );
+    let without = project.run_with(&["show-config", "--config-profile", "default"], &by_environment);
+    assert!(!without.ends(COMPLETE).stdout.contains("profile"));
+    let unknown = ["test", "--config-profile", "cii"];
+    project.refuses(
+        &unknown,
+        USAGE,
+        &["there is no profile `cii` in the configuration, only `ci`"],
+    );
+}
+
+#[test]
+fn init_writes_what_is_not_there() {
+    let project = Project::new("init", TESTS);
+    // Otherwise the repository is that of this test.
+    fs::create_dir(project.folder.join(".git")).expect("the folder is ours");
+    let run = project.run(&["init"]).ends(COMPLETE);
+    assert!(run.stdout.contains("cargo dpor init --ci github"), "{run:?}");
+    let read = |file: &str| fs::read_to_string(project.folder.join(file)).expect("it was written");
+    let written = read("dpor.toml");
+    assert!(written.contains("\n#max-time = "), "{written}");
+    assert!(!project.folder.join(".github").exists());
+    // It changes nothing.
+    let shown = project.run(&["show-config", "--message-format", "json"]).ends(COMPLETE);
+    let event = &shown.events("configured")[0];
+    assert_eq!(event["files"][0], "dpor.toml");
+    let settings = event["tests"][0]["settings"].as_object().expect("there are some");
+    assert!(
+        settings.values().all(|set| set["origin"]
+            .as_str()
+            .is_some_and(|origin| origin.starts_with("default"))),
+        "{settings:?}"
+    );
+
+    project.write("dpor.toml", "seed = 3\n");
+    project.refuses(
+        &["init"],
+        USAGE,
+        &["dpor.toml is there already; --force writes it anew"],
+    );
+    let run = project.run(&["init", "--ci", "github"]).ends(COMPLETE);
+    assert!(
+        run.stdout.contains("dpor.toml is there already, and stays as it is"),
+        "{run:?}"
+    );
+    assert!(run.stdout.contains("git submodule add "), "{run:?}");
+    assert_eq!(read("dpor.toml"), "seed = 3\n");
+    let workflow = read(".github/workflows/dpor.yml");
+    assert!(workflow.contains("args: --workspace"), "{workflow}");
+    project.refuses(&["init", "--ci", "github"], USAGE, &["dpor.yml is there already"]);
+    project.run(&["init", "--ci", "github", "--force"]).ends(COMPLETE);
+    assert_eq!(read("dpor.toml"), written);
+    project.refuses(
+        &["init", "--ci", "gitlab"],
+        USAGE,
+        &["invalid value 'gitlab'", "github"],
+    );
+    project.refuses(
+        &["init", "--manifest-path", "no/Cargo.toml"],
+        BUILD,
+        &["`cargo metadata` failed"],
+    );
+}
+
+#[test]
+fn a_configuration_that_is_no_text_is_refused() {
+    let project = Project::new("no-text", TESTS);
+    let own = project.folder.join("dpor.toml");
+    fs::write(&own, b"seed = 1\n# caf\xe9\n").expect("the folder is ours");
+    project.refuses(&["test"], USAGE, &["error: dpor.toml:2: the byte 0xe9 is no UTF-8"]);
+    fs::remove_file(&own).expect("it is ours");
+    fs::create_dir(&own).expect("the folder is ours");
+    project.refuses(&["test"], USAGE, &["error: dpor.toml is a folder"]);
+    fs::remove_dir(&own).expect("it is ours");
+    for (text, words) in [
+        (
+            "max-time = true",
+            "`true` is no time: a number of seconds, or one with a unit such as 500ms, 30s",
+        ),
+        ("max-time = 1e9", "write `max-time = \"30s\"`"),
+        ("max-executions = 1e9", "write `max-executions = 100000`"),
+    ] {
+        project.write("dpor.toml", text);
+        project.refuses(&["show-config"], USAGE, &["error: dpor.toml:1: ", words]);
+    }
+    project.write("dpor.toml", "[[overrides]]\npackage = \"mode\"\nseed = 1\n");
+    let shown = project.run(&["show-config"]).ends(COMPLETE);
+    let words = "warning: dpor.toml:1: the override for package = \"mode\" chooses no test: there is no such package";
+    assert!(shown.stderr.contains(words), "{shown:?}");
 }
 
 #[test]
@@ -599,4 +852,486 @@ fn slow() {
     let run = run.ends(INCOMPLETE);
     let reason = "the time limit was reached while the test was parted";
     assert!(run.stdout.contains(reason), "{run:?}");
+}
+
+/// Tests that print, in orders that differ, and one that fails.
+const TALKING: &str = r#"
+#[test]
+fn says() {
+    println!("before");
+    std::thread::scope(|scope| {
+        scope.spawn(|| eprintln!("beside"));
+    });
+}
+
+#[test]
+fn fails() {
+    let number = std::sync::atomic::AtomicUsize::new(0);
+    let order = std::sync::atomic::Ordering::SeqCst;
+    std::thread::scope(|scope| {
+        scope.spawn(|| number.store(1, order));
+        println!("seen {}", number.load(order));
+        assert_eq!(number.load(order), 0);
+    });
+}
+
+#[test]
+#[ignore]
+fn later() {}
+"#;
+
+#[test]
+fn flags_of_cargo_and_libtest_do_what_they_do_there() {
+    let project = Project::new("habits", TALKING);
+    project.write("tests/outer.rs", "#[test]\nfn outside() {}\n");
+
+    // Names.
+    project.refuses(
+        &["test", "-p", "maed"],
+        USAGE,
+        &["no package `maed` in the workspace, but made; did you mean `made`?"],
+    );
+    project.refuses(
+        &["test", "--test", "outr"],
+        USAGE,
+        &["no target `outr` for `--test`; there are outer; did you mean `outer`?"],
+    );
+    project.refuses(
+        &["list", "--bin", "x"],
+        USAGE,
+        &["no target `x` for `--bin`; there are none"],
+    );
+
+    // What needs no exploration.
+    let listed = |arguments: &[&str]| project.run(arguments).ends(COMPLETE).stdout;
+    let all = "made fails\nmade says\nmade::outer outside\n";
+    assert_eq!(listed(&["list"]), all);
+    assert_eq!(listed(&["test", "--list"]), all);
+    assert_eq!(
+        listed(&["test", "--", "--list", "--skip", "says"]),
+        "made fails\nmade::outer outside\n"
+    );
+    assert_eq!(
+        listed(&["test", "--", "--list", "--exact", "says", "later", "--include-ignored"]),
+        "made later\nmade says\n"
+    );
+    assert_eq!(listed(&["test", "--list", "--run-ignored", "only"]), "made later\n");
+    let events = project
+        .run(&["test", "--list", "--message-format", "json", "says"])
+        .ends(COMPLETE)
+        .events("listed");
+    assert_eq!((&events[0]["tests"][0]["name"], events.len()), (&"says".into(), 1));
+    let built = listed(&["test", "--no-run"]);
+    let paths: Vec<_> = built
+        .lines()
+        .filter_map(|line| Some(line.split_once("  ")?.1))
+        .collect();
+    assert!(
+        paths.len() == 2 && paths.iter().all(|path| fs::metadata(path).is_ok()),
+        "{built}"
+    );
+    let events = project
+        .run(&["test", "--no-run", "--test", "outer", "--message-format", "json"])
+        .ends(COMPLETE)
+        .events("executables");
+    assert_eq!(events[0]["executables"][0]["target"], "outer");
+
+    // Output.
+    let run = project.run(&["test", "says", "--", "--nocapture"]).ends(COMPLETE);
+    let printed = "printed in the first execution:\n               before\n               beside\n";
+    assert!(run.stdout.contains(printed), "{run:?}");
+    assert!(!project.run(&["test", "says"]).ends(COMPLETE).stdout.contains("before"));
+    let run = project
+        .run(&["test", "--no-capture", "--message-format", "json"])
+        .ends(FAILED);
+    let tests = run.events("test-finished");
+    let of = |name: &str| {
+        tests
+            .iter()
+            .find(|test| test["test"]["name"] == name)
+            .expect("each has ended")
+    };
+    assert_eq!(of("says")["printed"][1]["text"], "beside\n");
+    assert_eq!(of("outside")["printed"], Value::Null);
+    assert_eq!(
+        of("fails")["schedule"]["output"][0]["text"]
+            .as_str()
+            .map(|text| text.contains("seen")),
+        Some(true)
+    );
+
+    // How many may fail.
+    let left = |arguments: &[&str]| {
+        let run = project.run(
+            &[
+                &["test", "--message-format", "json", "fails", "says", "outside"],
+                arguments,
+            ]
+            .concat(),
+        );
+        run.ends(FAILED).events("run-finished")[0]["not_run"].as_u64()
+    };
+    assert_eq!(left(&["--max-fail", "1"]), Some(2));
+    assert_eq!(left(&["--max-fail", "2"]), Some(0));
+}
+
+#[test]
+fn pages_are_opened_and_a_replay_has_one() {
+    let project = Project::new("opened", TALKING);
+    // A browser that keeps what it is given.
+    let browser = project.folder.join("browser");
+    fs::write(
+        &browser,
+        "#!/bin/sh\necho \"$1\" > opened.tmp && mv opened.tmp opened\n",
+    )
+    .expect("the folder is ours");
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("the folder is ours");
+    let browser = browser.to_str().expect("it is Unicode");
+    let opened = || {
+        let file = project.folder.join("opened");
+        let start = std::time::Instant::now();
+        while !file.exists() && start.elapsed().as_secs() < 30 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let page = fs::read_to_string(&file).expect("the browser was started");
+        fs::remove_file(file).expect("the folder is ours");
+        page
+    };
+    let run = project
+        .run_with(&["test", "--open", "--message-format", "json"], &[("BROWSER", browser)])
+        .ends(FAILED);
+    assert!(opened().ends_with("target/dpor/report/index.html\n"));
+    let page = |folder: &str| {
+        let page = fs::read_to_string(project.folder.join(folder).join("made-fails.html")).expect("it was written");
+        let json = page
+            .split_once("id=\"data\">")
+            .and_then(|(_, rest)| rest.split_once("</script>"))
+            .expect("it has data")
+            .0;
+        serde_json::from_str::<Value>(json).expect("they are JSON")
+    };
+    let tests = run.events("test-finished");
+    let seed = tests
+        .iter()
+        .find_map(|test| test["seed"].as_str())
+        .expect("one has failed");
+    let replay = ["replay", seed, "--report", "replayed", "--open"];
+    project.run_with(&replay, &[("BROWSER", browser)]).ends(FAILED);
+    assert!(opened().ends_with("/replayed/made-fails.html\n"));
+    let (explored, replayed) = (page("target/dpor/report"), page("replayed"));
+    for part in [
+        "test", "verdict", "failure", "threads", "steps", "decisive", "instead", "sources", "again",
+    ] {
+        assert_eq!(replayed[part], explored[part], "{part}");
+    }
+    assert_eq!(replayed["tree"], Value::Null);
+
+    // Without a screen.
+    let none = [
+        ("BROWSER", ""),
+        ("DISPLAY", ""),
+        ("WAYLAND_DISPLAY", ""),
+        ("WSL_DISTRO_NAME", ""),
+    ];
+    let run = project.run_with(&["test", "says", "--open"], &none).ends(COMPLETE);
+    run.refused(
+        COMPLETE,
+        &[
+            "warning: cannot open a browser: there is no screen",
+            "the report is /",
+            "made-says.html",
+        ],
+    );
+    let run = project.run_with(&["test", "says", "--open"], &[("BROWSER", "/no/browser")]);
+    run.refused(COMPLETE, &["warning: cannot open a browser: /no/browser (`BROWSER`): "]);
+}
+
+/// The job that the book has for bacon: its keys are bacon's, and its command is one of ours.
+#[test]
+fn the_job_of_bacon_is_one_that_can_be_run() {
+    let page =
+        fs::read_to_string(dpor_testsuite::book::repository().join("docs/src/watch.md")).expect("the page is there");
+    let (_, rest) = page
+        .split_once("```toml,file=bacon.toml\n")
+        .expect("it has the configuration");
+    let (configuration, _) = rest.split_once("```").expect("it ends");
+    let table: toml::Table = configuration.parse().expect("it is TOML");
+    let job = table["jobs"]["dpor"].as_table().expect("the job is a table");
+    // Those of bacon 3.26.
+    let known = [
+        "command",
+        "need_stdout",
+        "allow_warnings",
+        "on_change_strategy",
+        "watch",
+    ];
+    assert!(job.keys().all(|key| known.contains(&key.as_str())), "{job:?}");
+    let words: Vec<&str> = job["command"]
+        .as_array()
+        .expect("it is a list")
+        .iter()
+        .filter_map(|word| word.as_str())
+        .collect();
+    let ["cargo", "dpor", arguments @ ..] = &words[..] else {
+        panic!("{words:?}")
+    };
+    let project = Project::new("watched", TALKING);
+    let run = project.run(&[arguments, &["--list"]].concat()).ends(COMPLETE);
+    assert!(run.stdout.ends_with("made fails\nmade says\n"), "{run:?}");
+    project.refuses(
+        &["test", "--watch"],
+        USAGE,
+        &["cargo dpor has no `--watch`", "docs/src/watch.md"],
+    );
+}
+
+/// Tests that end their process in a function of their own, and one whose step takes longer than it may.
+const ENDS: &str = r#"
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::{process, ptr, thread};
+
+#[inline(never)]
+pub fn reads() -> usize {
+    let wild: *const usize = black_box(ptr::without_provenance(8));
+    unsafe { wild.read_volatile() } // reads
+}
+
+#[inline(never)]
+pub fn divides() -> usize {
+    unsafe { std::arch::asm!("xor ecx, ecx", "div ecx", out("eax") _, out("ecx") _, inout("edx") 0 => _) }; // divides
+    0
+}
+
+#[inline(never)]
+pub fn aborts() -> usize {
+    unsafe extern "C" {
+        fn abort() -> !;
+    }
+    unsafe { abort() } // aborts
+}
+
+#[inline(never)]
+pub fn refuses() -> usize {
+    extern "C" fn callback() -> usize {
+        panic!("must not unwind")
+    }
+    callback()
+}
+
+#[inline(never)]
+pub fn exits() -> usize {
+    process::exit(black_box(3)) // exits
+}
+
+#[inline(never)]
+pub fn leaves() -> usize {
+    unsafe extern "C" {
+        fn exit(code: i32) -> !;
+    }
+    unsafe { exit(black_box(0)) } // leaves
+}
+
+#[inline(never)]
+pub fn deepens(depth: usize) -> usize {
+    let frame = black_box([depth; 64]);
+    if frame[0] == usize::MAX { 0 } else { deepens(depth + 1) + frame[1] }
+}
+
+#[inline(never)]
+pub fn computes() -> usize {
+    let mut sum: usize = 0;
+    while black_box(sum) < usize::MAX {
+        sum = black_box(sum ^ 1); // computes
+    }
+    sum
+}
+
+/// Runs it in the second of two threads, if that one comes first.
+#[cfg(test)]
+fn if_second_is_first(end: fn() -> usize) {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let child = thread::spawn(move || if NEXT.fetch_add(1, SeqCst) == 0 { end() } else { 0 });
+    NEXT.fetch_add(1, SeqCst);
+    child.join().unwrap();
+}
+
+#[test]
+fn crash() {
+    if_second_is_first(reads);
+}
+
+#[test]
+fn arithmetic() {
+    if_second_is_first(divides);
+}
+
+#[test]
+fn abort() {
+    if_second_is_first(aborts);
+}
+
+#[test]
+fn panic_in_c() {
+    if_second_is_first(refuses);
+}
+
+#[test]
+fn exit() {
+    if_second_is_first(exits);
+}
+
+#[test]
+fn exit_of_c() {
+    if_second_is_first(leaves);
+}
+
+#[test]
+fn overflow() {
+    if_second_is_first(|| deepens(0));
+}
+
+#[test]
+fn long() {
+    if_second_is_first(computes);
+}
+"#;
+
+/// What was said of a test in this run.
+fn finished(run: &Run, test: &str) -> Value {
+    let events = run.events("test-finished");
+    let of_test = |event: &&Value| event["test"]["name"] == test;
+    events.iter().find(of_test).expect("each test ends").clone()
+}
+
+/// Flags, and what is set in the environment.
+type Profile<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+
+#[test]
+fn the_end_of_a_process_is_located_in_the_program() {
+    let project = Project::new("ends", ENDS);
+    let line = |marker: &str| {
+        ENDS.lines()
+            .position(|line| line.ends_with(marker))
+            .expect("it is there")
+            + 1
+    };
+    let arguments = ["test", "--stall", "1", "--message-format", "json", "--simplify", "0"];
+    // All debug information, that of a release profile, and names of functions only.
+    let profiles: [Profile<'_>; 3] = [
+        (&[], &[]),
+        (&["--release"], &[]),
+        (&[], &[("CARGO_PROFILE_TEST_DEBUG", "0")]),
+    ];
+    for (flags, environment) in profiles {
+        let run = project
+            .run_with(&[&arguments[..], flags].concat(), environment)
+            .ends(FAILED);
+        for (test, kind, function, marker) in [
+            ("crash", "crash", "made::reads", "// reads"),
+            ("arithmetic", "crash", "made::divides", "// divides"),
+            ("abort", "abort", "made::aborts", "// aborts"),
+            ("panic_in_c", "abort", "made::refuses::callback", ""),
+            ("exit", "exit", "made::exits", "// exits"),
+            ("exit_of_c", "exit", "made::leaves", "// leaves"),
+            ("overflow", "stack-overflow", "made::deepens", ""),
+            ("long", "", "made::computes", ""),
+        ] {
+            let finished = finished(&run, test);
+            let (verdict, callers) = match kind {
+                "" => ("incomplete", &finished["callers"]),
+                _ => ("failed", &finished["failure"]["callers"]),
+            };
+            assert_eq!(finished["verdict"], verdict, "{test}: {finished}");
+            let seed = finished["seed"].as_str();
+            assert!(seed.is_some(), "{test}: {finished}");
+            assert_eq!(
+                callers[0]["function"], function,
+                "{test} with {flags:?} {environment:?}: {callers}"
+            );
+            let place = &callers[0]["location"];
+            if !environment.is_empty() {
+                assert_eq!(place, &Value::Null, "{test}: {callers}");
+            } else if !marker.is_empty() {
+                assert_eq!(
+                    (&place["file"], &place["line"]),
+                    (&"src/lib.rs".into(), &line(marker).into())
+                );
+            } else {
+                assert_eq!(place["file"], "src/lib.rs", "{test}: {callers}");
+            }
+            if !kind.is_empty() {
+                assert_eq!(
+                    (&finished["failure"]["kind"], &finished["failure"]["thread"]),
+                    (&kind.into(), &1.into())
+                );
+                assert_eq!(&finished["failure"]["location"], place);
+            }
+        }
+    }
+    let run = project.run(&["test", "--stall", "1", "long"]).ends(INCOMPLETE);
+    let told = "thread t1 ran for 1 s without reaching a scheduling point: if that is no loop without end, `--stall` gives it more time";
+    assert!(
+        run.stdout.contains(told) && run.stdout.contains("  in made::computes (src/lib.rs:"),
+        "{run:?}"
+    );
+    let again = run
+        .stdout
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("again: cargo dpor "));
+    let again: Vec<_> = again.expect("the schedule can be run again").split(' ').collect();
+    let replay = project.run(&[&again[..], &["--stall", "1"]].concat()).ends(INCOMPLETE);
+    assert!(
+        replay
+            .stdout
+            .starts_with("incomplete: made long\n\n  thread t1 ran for 1 s")
+            && replay.stdout.contains("schedule ("),
+        "{replay:?}"
+    );
+}
+
+/// A test that prints two megabytes, and fails; and one that does so past the model.
+const PRINTS: &str = r#"
+#[test]
+fn prints() {
+    for number in 0..40_000 {
+        println!("this is line {number:>8} of all that is printed here");
+    }
+    panic!("enough");
+}
+
+#[test]
+fn writes() {
+    unsafe extern "C" {
+        fn write(descriptor: i32, bytes: *const u8, length: usize) -> isize;
+    }
+    let line = b"a line of a library\n".repeat(50_000);
+    unsafe { write(2, line.as_ptr(), line.len()) };
+    panic!("enough");
+}
+"#;
+
+#[test]
+fn a_long_output_is_shown_by_its_end_and_kept() {
+    let project = Project::new("prints", PRINTS);
+    let run = project.run(&["test"]).ends(FAILED);
+    assert!(run.stdout.len() < 100_000, "{}", run.stdout.len());
+    let kept = |title: &str| {
+        let (_, rest) = run.stdout.split_once(title).expect("it is named");
+        let (path, _) = rest.split_once("):\n").expect("it is named");
+        fs::read_to_string(path).expect("it is there")
+    };
+    let output = kept("  output, the end of it (all of it is in ");
+    // What the panic says has two lines.
+    assert_eq!(output.lines().count(), 40_002);
+    assert!(output.len() > 2_000_000 && output.starts_with("this is line        0 of all"));
+    assert!(run.stdout.contains("    │ this is line    39902 of all") && !run.stdout.contains("line    39901 of"));
+    let stderr = kept("  the process's own standard error, the end of it (all of it is in ");
+    assert!(stderr.matches("a line of a library\n").count() >= 50_000);
+    // Both are named once more at the end.
+    let (_, end) = run.stdout.split_once("\nfailed:\n").expect("failures are listed");
+    assert!(
+        end.contains("    made prints  panic at src/lib.rs:7\n") && end.contains("    made writes  panic at"),
+        "{end}"
+    );
 }

@@ -1,12 +1,13 @@
 //! What `cargo dpor` asks a test process to do.
 
+use super::base64;
 use crate::VERSION;
-use serde::{Deserialize, Serialize};
+use dpor_explorer::codec;
 use std::path::PathBuf;
 
 /// The order to a test process, in the file whose descriptor the environment variable [`crate::ENV`] names. A variable could not
 /// hold it: the seed of a long schedule exceeds what the system allows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The name under which seeds know the test. It is more than the name within the binary, so that a
     /// seed finds its test in a workspace.
@@ -24,18 +25,16 @@ pub struct Config {
     /// `compare_exchange_weak` may fail although the value was the expected one.
     pub spurious_cas: bool,
     /// Memory that was neither freed nor is reachable at the end of an execution is a failure.
-    #[serde(default)]
     pub leaks: bool,
     /// States are kept whole, and all that the strategy takes for granted about them is checked.
     pub exact_states: bool,
     /// Each execution is told, as far as there is room for it in a report.
-    #[serde(default)]
     pub executions: bool,
+    /// What the first execution of an exploration prints is told.
+    pub printed: bool,
     /// Where the exploration is kept while it goes on, if it is to be.
-    #[serde(default)]
     pub save: Option<Save>,
     /// The part that is to be explored, such as `2/4`; none for the whole.
-    #[serde(default)]
     pub shard: Option<String>,
     /// The inherited file descriptor that takes messages.
     pub pipe: i32,
@@ -43,8 +42,13 @@ pub struct Config {
     pub map: i32,
 }
 
+dpor_explorer::codec!(struct Config {
+    test, mode, strategy, random_seed, limits, spurious_wakeups, spurious_cas, leaks, exact_states, executions, printed,
+    save, shard, pipe, map,
+});
+
 /// Where and as what an exploration is kept, for a process that goes on with it later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
     /// The file.
     pub file: PathBuf,
@@ -54,8 +58,10 @@ pub struct Save {
     pub resume: bool,
 }
 
+dpor_explorer::codec!(struct Save { file, identity, resume });
+
 /// What a test process is to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Explore all schedules.
     Explore,
@@ -80,10 +86,24 @@ pub enum Mode {
         /// Which one of the pairs of orders that lead to different states, from 1.
         pair: u64,
     },
+    /// Say which functions of the program are at these return addresses, as [`SharedSchedule::callers`](crate::SharedSchedule::callers) has
+    /// them. Nothing is run.
+    Locate {
+        /// Innermost first.
+        callers: Vec<u64>,
+    },
 }
 
+dpor_explorer::codec!(enum Mode {
+    0 => Explore,
+    1 => Replay { seed },
+    2 => Simplify { seed, kind, millis, shorten },
+    3 => DiffStates { pair },
+    4 => Locate { callers },
+});
+
 /// Budgets of an exploration; one that is used up makes the verdict `incomplete`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// The most executions.
     pub executions: Option<u64>,
@@ -92,11 +112,12 @@ pub struct Limits {
     /// The longest time, in seconds.
     pub seconds: Option<f64>,
     /// The most preemptions of one execution; bounds are tried from 0 on.
-    #[serde(default)]
     pub preemptions: Option<u32>,
     /// The most steps of one execution.
     pub depth: u32,
 }
+
+dpor_explorer::codec!(struct Limits { executions, steps, seconds, preemptions, depth });
 
 impl Config {
     /// The configuration that `cargo dpor` has left for this process; none if something else has started it.
@@ -104,10 +125,6 @@ impl Config {
     /// # Errors
     /// A sentence that says what is wrong.
     pub fn inherited() -> Option<Result<Config, String>> {
-        // RON keeps what it finds out about types on the heap, and statics point there. States contain statics, and should be the same
-        // whatever the orders are.
-        let first = "(executions:None,steps:None,seconds:None,depth:1)";
-        ron::from_str::<Limits>(first).expect("limits have this form");
         let number = std::env::var(crate::ENV).ok()?;
         let text = std::fs::read_to_string(format!("/proc/self/fd/{number}"));
         Some(match text {
@@ -131,13 +148,14 @@ impl Config {
                 "the configuration has version {version}, but this test was built for version {VERSION}"
             ));
         }
-        ron::from_str(config).map_err(|error| format!("{}: {error}", malformed()))
+        let bytes = base64::decode(config).filter(|(_, whole)| *whole);
+        let config = bytes.and_then(|(bytes, _)| codec::from_bytes(&bytes));
+        config.ok_or_else(malformed)
     }
 
-    /// Writes the configuration as [`Config::from_text`] reads it: the version, a space, and the rest in RON.
+    /// Writes the configuration as [`Config::from_text`] reads it: the version, a space, and its bytes in base64.
     pub fn to_text(&self) -> String {
-        let config = ron::to_string(self).expect("a configuration has a form in RON");
-        format!("{VERSION} {config}")
+        format!("{VERSION} {}", base64::encode(&codec::to_bytes(self)))
     }
 }
 
@@ -163,6 +181,7 @@ mod tests {
             leaks: true,
             exact_states: true,
             executions: true,
+            printed: true,
             save: Some(Save {
                 file: "target/dpor/resume/0".into(),
                 identity: "x".into(),

@@ -1,11 +1,10 @@
 //! What is told of each execution, for a picture of the whole exploration.
 
 use crate::{SourceLocation, ThreadReport};
-use serde::{Deserialize, Serialize};
 
 /// An execution that has ended. It is told as what it does not share with the one told before, and refers to what that one and
 /// those before it have listed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutionReport {
     /// Its number among all executions, from 1, those included that are not told.
     pub number: u64,
@@ -23,8 +22,10 @@ pub struct ExecutionReport {
     pub threads: Vec<ThreadReport>,
 }
 
+dpor_explorer::codec!(struct ExecutionReport { number, anew, common, steps, end, sites, threads });
+
 /// A transition, and the operation that it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The thread that moved.
     pub thread: u32,
@@ -34,8 +35,10 @@ pub struct Taken {
     pub site: u32,
 }
 
+dpor_explorer::codec!(struct Taken { thread, alternative, site });
+
 /// An operation in the program's source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteReport {
     /// What kind of operation, such as `lock`.
     pub operation: String,
@@ -43,8 +46,10 @@ pub struct SiteReport {
     pub location: Option<SourceLocation>,
 }
 
+dpor_explorer::codec!(struct SiteReport { operation, location });
+
 /// How an execution ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReport {
     /// All was run, and nothing failed.
     Complete,
@@ -60,3 +65,11 @@ pub enum EndReport {
     /// It was cut at a bound.
     Cut,
 }
+
+dpor_explorer::codec!(enum EndReport {
+    0 => Complete,
+    1 => Failed(value),
+    2 => Blocked { asleep },
+    3 => Pruned,
+    4 => Cut,
+});

@@ -6,10 +6,11 @@
 //! a mapping that both have of one anonymous file: a process that dies has left its schedule there. A
 //! schedule in printable form is a [`Seed`].
 //!
-//! Configurations and messages are written in RON. This crate is part of the facades, so each `impl` in its dependencies is
-//! seen by every crate that is compiled against them. Those of `serde_json`, such as `PartialEq<Value> for i16`, break code
-//! that leaves an integer's type to inference.
+//! Configurations and messages are lines: their bytes ([`dpor_explorer::codec`](mod@dpor_explorer::codec)) in base64. This crate is part of the facades, so it has to
+//! compile fast, and each `impl` in its dependencies is seen by every crate that is compiled against them: those of `serde_json`, such as
+//! `PartialEq<Value> for i16`, break code that leaves an integer's type to inference.
 
+mod base64;
 mod bytes;
 mod config;
 mod execution;
@@ -21,16 +22,22 @@ pub use bytes::{MemoryBytes, ValueBytes};
 pub use config::{Config, Limits, Mode, Save};
 pub use execution::{EndReport, ExecutionReport, SiteReport, Taken};
 pub use message::{
-    BlockReport, BlockedThread, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder, LabelReport, Message,
-    MessageError, OutputStream, PairReport, PanicReport, PartingReport, SharingReport, Simplified, SourceLocation,
-    StepReport, ThreadReport, ValueReport, Verdict, WeakReport,
+    BlockReport, BlockedThread, CallerReport, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder,
+    LabelReport, Message, MessageError, OutputStream, PairReport, PanicReport, PartingReport, SharingReport,
+    Simplified, SourceLocation, StepReport, ThreadReport, ValueReport, Verdict, WeakReport,
 };
-pub use schedule::{AttachError, Crash, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot};
+pub use schedule::{
+    AttachError, Crash, MAX_CALLERS, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot,
+};
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The environment variable that carries the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";
+
+/// The signal by which `cargo dpor` asks a test process where it is: `SIGURG`, which does nothing to a process that does not expect it
+/// and which hardly any program uses.
+pub const WHERE_SIGNAL: i32 = 23;

@@ -1,11 +1,12 @@
 //! What a test process tells `cargo dpor`.
 
+use super::base64;
 use crate::{ExecutionReport, VERSION};
-use serde::{Deserialize, Serialize};
+use dpor_explorer::codec;
 use std::fmt;
 
 /// One line on the pipe.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// The test's body is about to run under the model. The first message.
     Started {
@@ -24,6 +25,13 @@ pub enum Message {
     Step(StepReport),
     /// What the program printed, in the order of printing. Only in a replay.
     Output {
+        /// Where it was printed to.
+        stream: OutputStream,
+        /// The text.
+        text: String,
+    },
+    /// What the program printed in the first execution of an exploration, in the order of printing. Only if that is asked for.
+    Printed {
         /// Where it was printed to.
         stream: OutputStream,
         /// The text.
@@ -55,6 +63,11 @@ pub enum Message {
         /// The same for all shards of the test, if they were made of the same code with the same settings.
         fingerprint: u64,
     },
+    /// The functions of the program at the addresses that were asked for. `Finished` follows.
+    Callers {
+        /// Innermost first.
+        callers: Vec<CallerReport>,
+    },
     /// The exploration cannot go on from what was saved. The last message: nothing was explored.
     CannotResume {
         /// Why.
@@ -77,8 +90,28 @@ pub enum Message {
     },
 }
 
+dpor_explorer::codec!(enum Message {
+    0 => Started { test, location },
+    1 => Progress(value),
+    2 => Execution(value),
+    3 => Thread(value),
+    4 => Step(value),
+    5 => Output { stream, text },
+    14 => Printed { stream, text },
+    15 => Callers { callers },
+    6 => Diverged { step, expected, met },
+    7 => Pair(value),
+    8 => Labels { labels },
+    9 => Simplified(value),
+    10 => Sharing(value),
+    11 => Shard { fingerprint },
+    12 => CannotResume { reason },
+    13 => Finished { verdict, reason, note, counts, failure, seed },
+});
+
 /// How an exploration or a replay ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub enum Verdict {
     /// All schedules were explored and none failed; of a replay: the one schedule did not fail.
     Complete,
@@ -87,6 +120,8 @@ pub enum Verdict {
     /// No failure was found, and not everything was explored.
     Incomplete,
 }
+
+dpor_explorer::codec!(enum Verdict { 0 => Complete, 1 => Failed, 2 => Incomplete });
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,7 +134,8 @@ impl fmt::Display for Verdict {
 }
 
 /// Counters of an exploration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct Counts {
     /// Executions that ran to their end.
     pub complete: u64,
@@ -133,6 +169,11 @@ pub struct Counts {
     pub millis: u64,
 }
 
+dpor_explorer::codec!(struct Counts {
+    complete, blocked, pruned, cut, steps, states, compared, equal, checks, races, refinements, peak_depth,
+    explored, threads, millis,
+});
+
 impl Counts {
     /// All executions, however they ended.
     pub fn executions(&self) -> u64 {
@@ -141,7 +182,8 @@ impl Counts {
 }
 
 /// A place in the source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct SourceLocation {
     /// The file, as the compiler was given it.
     pub file: String,
@@ -150,6 +192,8 @@ pub struct SourceLocation {
     /// The column, from 1.
     pub column: u32,
 }
+
+dpor_explorer::codec!(struct SourceLocation { file, line, column });
 
 impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,7 +212,8 @@ impl From<&std::panic::Location<'_>> for SourceLocation {
 }
 
 /// Where a program printed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub enum OutputStream {
     /// Standard output.
     Out,
@@ -176,8 +221,11 @@ pub enum OutputStream {
     Err,
 }
 
+dpor_explorer::codec!(enum OutputStream { 0 => Out, 1 => Err });
+
 /// A thread of the explored program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct ThreadReport {
     /// Its id.
     pub id: u32,
@@ -189,8 +237,11 @@ pub struct ThreadReport {
     pub location: Option<SourceLocation>,
 }
 
+dpor_explorer::codec!(struct ThreadReport { id, parent, name, location });
+
 /// A step of a replay.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct StepReport {
     /// The number of the step, from 0.
     pub index: u64,
@@ -205,7 +256,7 @@ pub struct StepReport {
     /// What people call the object: the path of a static, or what stands for it in the source.
     pub object_name: Option<String>,
     /// Where the linker has put the object, if it is in a static. Only on the way to who knows what is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(dpor_json, serde(skip_serializing_if = "Option::is_none"))]
     pub static_address: Option<u64>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
@@ -225,8 +276,14 @@ pub struct StepReport {
     pub freed: Vec<String>,
 }
 
+dpor_explorer::codec!(struct StepReport {
+    index, thread, thread_name, operation, object, object_name, static_address, location, detail, switched,
+    preempted, reads_from, values, released, freed,
+});
+
 /// The value of an object before and after a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct ValueReport {
     /// The object, as in [`StepReport::object`].
     pub object: String,
@@ -236,8 +293,11 @@ pub struct ValueReport {
     pub after: String,
 }
 
+dpor_explorer::codec!(struct ValueReport { object, before, after });
+
 /// A panic of a thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct PanicReport {
     /// The thread.
     pub thread: u32,
@@ -251,8 +311,34 @@ pub struct PanicReport {
     pub location: Option<SourceLocation>,
 }
 
+dpor_explorer::codec!(struct PanicReport { thread, thread_name, step, message, location });
+
+/// A function of the program that was being run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
+pub struct CallerReport {
+    /// Its path.
+    pub function: String,
+    /// The line that was being run, if debug information tells.
+    pub location: Option<SourceLocation>,
+}
+
+dpor_explorer::codec!(struct CallerReport { function, location });
+
+/// The function, and its line in parentheses.
+impl fmt::Display for CallerReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.function)?;
+        match &self.location {
+            Some(place) => write!(f, " ({}:{})", place.file, place.line),
+            None => Ok(()),
+        }
+    }
+}
+
 /// What has happened to a block of memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct BlockReport {
     /// It was freed; otherwise allocated.
     pub freed: bool,
@@ -266,8 +352,11 @@ pub struct BlockReport {
     pub location: Option<SourceLocation>,
 }
 
+dpor_explorer::codec!(struct BlockReport { freed, step, thread, thread_name, location });
+
 /// Two orders of the same steps that lead to different states.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct PairReport {
     /// The number of steps with which both begin.
     pub common: u64,
@@ -279,8 +368,11 @@ pub struct PairReport {
     pub differences: Vec<DifferenceReport>,
 }
 
+dpor_explorer::codec!(struct PairReport { common, first, second, differences });
+
 /// Bytes in which two states differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct DifferenceReport {
     /// Whose bytes they are.
     pub owner: String,
@@ -298,8 +390,11 @@ pub struct DifferenceReport {
     pub hint: Option<String>,
 }
 
+dpor_explorer::codec!(struct DifferenceReport { owner, address, offset, length, first, second, hint });
+
 /// A place that the test has marked, and in how many executions it was reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct LabelReport {
     /// The label.
     pub label: String,
@@ -311,8 +406,11 @@ pub struct LabelReport {
     pub required: Option<SourceLocation>,
 }
 
+dpor_explorer::codec!(struct LabelReport { label, complete, all, required });
+
 /// The simplest schedule that was found to end in a failure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct Simplified {
     /// Its seed.
     pub seed: String,
@@ -328,8 +426,11 @@ pub struct Simplified {
     pub parting: Option<PartingReport>,
 }
 
+dpor_explorer::codec!(struct Simplified { seed, preemptions, switches, steps, proven, parting });
+
 /// Where a failing schedule parts from those that pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub enum PartingReport {
     /// The last step in whose place something else could have run so that the execution would have ended well.
     At(ChoiceReport),
@@ -337,8 +438,11 @@ pub enum PartingReport {
     Nowhere,
 }
 
+dpor_explorer::codec!(enum PartingReport { 0 => At(value), 1 => Nowhere });
+
 /// What could have run in place of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct ChoiceReport {
     /// The number of the step, from 0.
     pub step: u64,
@@ -356,8 +460,13 @@ pub struct ChoiceReport {
     pub same_thread: bool,
 }
 
+dpor_explorer::codec!(struct ChoiceReport {
+    step, thread, thread_name, operation, location, alternative, same_thread,
+});
+
 /// What the threads of an explored program had to do with each other.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct SharingReport {
     /// In some execution, two threads touched the same thing, and one of them changed it. That a thread waits for the end of
     /// another does not count.
@@ -365,6 +474,8 @@ pub struct SharingReport {
     /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`.
     pub weak: Vec<WeakReport>,
 }
+
+dpor_explorer::codec!(struct SharingReport { conflict, weak });
 
 impl SharingReport {
     /// Why a test that is complete may have tested nothing: there was nothing to interleave.
@@ -381,7 +492,8 @@ impl SharingReport {
 }
 
 /// An atomic operation with an ordering weaker than `SeqCst`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct WeakReport {
     /// The kind of operation, such as `load`.
     pub operation: String,
@@ -391,8 +503,11 @@ pub struct WeakReport {
     pub location: Option<SourceLocation>,
 }
 
+dpor_explorer::codec!(struct WeakReport { operation, orderings, location });
+
 /// What failed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct FailureReport {
     /// A short, stable name of the kind of failure, such as `panic` or `deadlock`.
     pub kind: String,
@@ -408,14 +523,21 @@ pub struct FailureReport {
     pub blocked: Vec<BlockedThread>,
     /// The panics of the failing execution, in order. Only in a replay.
     pub panics: Vec<PanicReport>,
+    /// The functions of the program that were being run when the process, or the execution, was ended from inside: innermost first.
+    pub callers: Vec<CallerReport>,
     /// Of a wrong free: what has happened to the block, that last. Only in a replay.
     pub block: Vec<BlockReport>,
     /// What the failing execution printed.
     pub output: String,
 }
 
+dpor_explorer::codec!(struct FailureReport {
+    kind, message, thread, thread_name, location, blocked, panics, callers, block, output,
+});
+
 /// A thread that waits for something that does not come.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct BlockedThread {
     /// The thread.
     pub thread: u32,
@@ -428,16 +550,25 @@ pub struct BlockedThread {
     /// As in [`StepReport::object_name`].
     pub object_name: Option<String>,
     /// As in [`StepReport::static_address`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(dpor_json, serde(skip_serializing_if = "Option::is_none"))]
     pub static_address: Option<u64>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
     /// Who has what it waits for.
     pub held_by: Vec<Holder>,
+    /// The timeout of its wait, such as `100 years`, if it is so long that it does not fire.
+    #[cfg_attr(dpor_json, serde(skip_serializing_if = "Option::is_none"))]
+    pub timeout: Option<String>,
 }
 
+dpor_explorer::codec!(struct BlockedThread {
+    thread, thread_name, operation, object, object_name, static_address, location, held_by,
+    timeout,
+});
+
 /// A thread that has what another one waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct Holder {
     /// The thread.
     pub thread: u32,
@@ -446,6 +577,8 @@ pub struct Holder {
     /// Where it took it.
     pub location: Option<SourceLocation>,
 }
+
+dpor_explorer::codec!(struct Holder { thread, thread_name, location });
 
 /// `t1 (name)`, or `t1`.
 fn thread_name(f: &mut fmt::Formatter<'_>, thread: u32, name: Option<&str>) -> fmt::Result {
@@ -484,6 +617,9 @@ impl fmt::Display for FailureReport {
         if let Some(location) = &self.location {
             write!(f, "\n  at {location}")?;
         }
+        for caller in &self.callers {
+            write!(f, "\n  in {caller}")?;
+        }
         for thread in &self.blocked {
             write!(f, "\n  {thread}")?;
         }
@@ -504,6 +640,9 @@ impl fmt::Display for BlockedThread {
         }
         if let Some(location) = &self.location {
             write!(f, " at {location}")?;
+        }
+        if let Some(timeout) = &self.timeout {
+            write!(f, ", for {timeout}")?;
         }
         for holder in &self.held_by {
             f.write_str(if self.operation == "join" {
@@ -541,10 +680,9 @@ impl fmt::Display for MessageError {
 impl std::error::Error for MessageError {}
 
 impl Message {
-    /// The message as a line, with its end of line: the version, a space, and the rest in RON.
+    /// The message as a line, with its end of line: the version, a space, and its bytes in base64.
     pub fn to_line(&self) -> String {
-        let message = ron::to_string(self).expect("a message has a form in RON");
-        format!("{VERSION} {message}\n")
+        format!("{VERSION} {}\n", base64::encode(&codec::to_bytes(self)))
     }
 
     /// Reads a line.
@@ -558,7 +696,9 @@ impl Message {
         if version != VERSION {
             return Err(MessageError::OtherVersion(version));
         }
-        ron::from_str(message).map_err(|error| MessageError::Malformed(error.to_string()))
+        let bytes = base64::decode(message.trim_end_matches('\n')).filter(|(_, whole)| *whole);
+        let message = bytes.and_then(|(bytes, _)| codec::from_bytes(&bytes));
+        message.ok_or_else(malformed)
     }
 }
 
@@ -574,7 +714,7 @@ mod tests {
             text: "a\nb\u{1f980}".into(),
         };
         let line = message.to_line();
-        assert_eq!(line, "1 Output(stream:Err,text:\"a\\nb\u{1f980}\")\n");
+        assert_eq!(line, "2 BQEHYQpi8J-mgA\n");
         assert_eq!(Message::from_line(&line), Ok(message));
     }
 
@@ -741,10 +881,10 @@ mod tests {
     #[test]
     fn other_versions_and_noise_are_told_apart() {
         assert_eq!(
-            Message::from_line("2 New(text:\"a\")"),
-            Err(MessageError::OtherVersion(2))
+            Message::from_line("3 New(text:\"a\")"),
+            Err(MessageError::OtherVersion(3))
         );
-        for noise in ["running 1 test", "", "1", "1 New(text:\"a\")"] {
+        for noise in ["running 1 test", "", "2", "2 New(text:\"a\")", "2 BQEHYQpi8J-m", "2 /w"] {
             assert!(
                 matches!(Message::from_line(noise), Err(MessageError::Malformed(_))),
                 "{noise}"

@@ -1,10 +1,10 @@
 //! The schedule of the current execution, in memory that outlives the process that makes it.
 //!
-//! The test process is the only writer. `cargo dpor` reads the heartbeat while the process runs, and
+//! The test process is the only writer, but for one flag that asks it to stop. `cargo dpor` reads the heartbeat while the process runs, and
 //! the rest after it has ended. A step is written **before** it is run, so that the step in which a
 //! process dies is on record.
 
-use crate::seed::{Creation, Seed, SeedStep, test_hash};
+use crate::{Creation, Seed, SeedStep, test_hash};
 use dpor_explorer::{ThreadId, Transition};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -15,8 +15,10 @@ pub const MAX_THREADS: usize = 4096;
 pub const MAX_REFINEMENTS: usize = 256;
 /// The most steps of one execution that a shared schedule can hold.
 pub const MAX_STEPS: usize = 1 << 20;
+/// The most callers of the place where a process has died, or was asked where it is, that a shared schedule can hold.
+pub const MAX_CALLERS: usize = 48;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"dporsch2");
+const MAGIC: u64 = u64::from_le_bytes(*b"dporsch3");
 
 /// The layout of the shared file. All-zero memory, as of a new file, is a valid value that
 /// [`SharedSchedule::attach`] refuses until [`SharedSchedule::create`] has been called on it.
@@ -27,6 +29,7 @@ pub struct SharedSchedule {
     /// Complete, blocked, pruned, cut.
     ended: [AtomicU64; 4],
     phase: AtomicU32,
+    stop: AtomicU32,
     crashed: AtomicU32,
     crash_signal: AtomicU32,
     crash_thread: AtomicU32,
@@ -36,6 +39,11 @@ pub struct SharedSchedule {
     refinement_count: AtomicU32,
     lost: AtomicU32,
     length: AtomicU64,
+    /// The thread of the operating system that runs the test; 0 before it can be asked where it is.
+    runner: AtomicU32,
+    located: AtomicU32,
+    caller_count: AtomicU64,
+    callers: [AtomicU64; MAX_CALLERS],
     threads: [AtomicU64; MAX_THREADS],
     refinements: [AtomicU64; MAX_REFINEMENTS],
     steps: [AtomicU64; MAX_STEPS],
@@ -104,6 +112,7 @@ pub struct Snapshot {
 const NO_THREAD: u32 = u32::MAX;
 const ALTERNATIVE_BITS: u32 = 24;
 
+// What is called in each step is inlined, into code that is optimised: `cargo dpor` builds this crate without optimisations.
 impl SharedSchedule {
     /// The size of the mapping, in bytes.
     pub const fn size() -> usize {
@@ -144,11 +153,13 @@ impl SharedSchedule {
     }
 
     /// Begins an execution: its schedule is empty.
+    #[inline]
     pub fn begin_execution(&self) {
         self.length.store(0, Release);
     }
 
     /// Says how many executions have ended so far, of the complete, blocked, pruned and cut ones.
+    #[inline]
     pub fn set_ended(&self, ended: [u64; 4]) {
         for (slot, count) in self.ended.iter().zip(ended) {
             slot.store(count, Relaxed);
@@ -157,6 +168,7 @@ impl SharedSchedule {
 
     /// Puts a step on record; to be called before it runs. `operation` is the scheduler's code of the
     /// kind of operation, 0 if it has none. Counts as a heartbeat.
+    #[inline]
     pub fn push(&self, transition: Transition, operation: u8) {
         let index = self.length.load(Relaxed);
         match self.steps.get(index as usize) {
@@ -170,6 +182,7 @@ impl SharedSchedule {
     }
 
     /// Forgets the steps from number `length` on.
+    #[inline]
     pub fn truncate(&self, length: usize) {
         if (length as u64) < self.length.load(Relaxed) {
             self.length.store(length as u64, Release);
@@ -177,6 +190,7 @@ impl SharedSchedule {
     }
 
     /// Says that the process is alive.
+    #[inline]
     pub fn beat(&self) {
         self.heartbeat.store(self.heartbeat.load(Relaxed) + 1, Relaxed);
     }
@@ -211,7 +225,18 @@ impl SharedSchedule {
         }
     }
 
+    /// Asks the process to end its exploration, and to save it. Only `cargo dpor` does that.
+    pub fn ask_to_stop(&self) {
+        self.stop.store(1, Relaxed);
+    }
+
+    /// Whether it is asked to.
+    pub fn is_asked_to_stop(&self) -> bool {
+        self.stop.load(Relaxed) != 0
+    }
+
     /// Says what the process does from now on.
+    #[inline]
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u32, Release);
     }
@@ -236,9 +261,45 @@ impl SharedSchedule {
         self.crashed.store(1, Release);
     }
 
-    /// Forgets the fatal signal on record.
+    /// Forgets the fatal signal on record, and where it has come.
     pub fn clear_crash(&self) {
         self.crashed.store(0, Release);
+        self.caller_count.store(0, Release);
+    }
+
+    /// Says which thread of the operating system runs the test, and answers when it is asked where it is.
+    pub fn set_runner(&self, thread: u32) {
+        self.runner.store(thread, Release);
+    }
+
+    /// The thread of the operating system that can be asked where it is, by [`WHERE_SIGNAL`](crate::WHERE_SIGNAL).
+    pub fn runner(&self) -> Option<u32> {
+        Some(self.runner.load(Acquire)).filter(|&thread| thread != 0)
+    }
+
+    /// Puts a return address of the place where the process is on record, as the linker has numbered the executable's bytes.
+    /// Innermost first; what does not fit is lost. Can be called from a signal handler.
+    pub fn add_caller(&self, address: u64) {
+        let index = self.caller_count.load(Relaxed);
+        if let Some(slot) = self.callers.get(index as usize) {
+            slot.store(address, Relaxed);
+            self.caller_count.store(index + 1, Release);
+        }
+    }
+
+    /// Says that all callers are on record. Can be called from a signal handler.
+    pub fn set_located(&self) {
+        self.located.store(1, Release);
+    }
+
+    /// Says whether the process has answered where it is.
+    pub fn is_located(&self) -> bool {
+        self.located.load(Acquire) != 0
+    }
+
+    /// The return addresses on record.
+    pub fn callers(&self) -> Vec<u64> {
+        filled(&self.callers, self.caller_count.load(Acquire))
     }
 
     /// The fatal signal on record.
@@ -276,22 +337,19 @@ impl SharedSchedule {
 
     /// Copies what is on record.
     pub fn snapshot(&self) -> Snapshot {
-        let filled = |slots: &[AtomicU64], length: usize| -> Vec<u64> {
-            slots[..length.min(slots.len())]
-                .iter()
-                .map(|slot| slot.load(Relaxed))
-                .collect()
-        };
         Snapshot {
-            threads: filled(&self.threads, self.thread_count.load(Acquire) as usize)
+            threads: filled(&self.threads, self.thread_count.load(Acquire).into())
                 .into_iter()
                 .map(|word| Creation {
                     parent: ThreadId((word >> 32) as u32),
                     nth: word as u32,
                 })
                 .collect(),
-            refinements: filled(&self.refinements, self.refinement_count.load(Acquire) as usize),
-            steps: filled(&self.steps, self.len()).into_iter().map(unpack).collect(),
+            refinements: filled(&self.refinements, self.refinement_count.load(Acquire).into()),
+            steps: filled(&self.steps, self.length.load(Acquire))
+                .into_iter()
+                .map(unpack)
+                .collect(),
             lost: self.lost.load(Relaxed) != 0,
         }
     }
@@ -313,6 +371,13 @@ impl Snapshot {
     }
 }
 
+/// The first `length` slots, or all if there are fewer.
+fn filled(slots: &[AtomicU64], length: u64) -> Vec<u64> {
+    let length = slots.len().min(usize::try_from(length).unwrap_or(usize::MAX));
+    slots[..length].iter().map(|slot| slot.load(Relaxed)).collect()
+}
+
+#[inline]
 fn pack(transition: Transition, operation: u8) -> u64 {
     u64::from(transition.thread.0) << 32 | u64::from(operation) << ALTERNATIVE_BITS | u64::from(transition.alternative)
 }
@@ -382,8 +447,14 @@ mod tests {
             assert_eq!(reader.crash(), None);
             writer.set_crash(crash);
             assert_eq!(reader.crash(), Some(crash));
+            assert_eq!((reader.runner(), reader.is_located()), (None, false));
+            writer.set_runner(17);
+            (0..=MAX_CALLERS as u64).for_each(|address| writer.add_caller(address));
+            writer.set_located();
+            assert_eq!((reader.runner(), reader.is_located()), (Some(17), true));
+            assert_eq!(reader.callers(), (0..MAX_CALLERS as u64).collect::<Vec<_>>());
             reader.clear_crash();
-            assert_eq!(writer.crash(), None);
+            assert_eq!((writer.crash(), writer.callers()), (None, vec![]));
             assert_eq!(reader.heartbeat(), 4);
             assert_eq!(reader.ended(), [0; 4]);
             writer.set_ended([4, 3, 2, 1]);

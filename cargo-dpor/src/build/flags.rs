@@ -2,7 +2,7 @@
 
 use crate::cli::CargoArgs;
 use crate::error::Error;
-use crate::toolchain::{Toolchain, output};
+use crate::toolchain::Toolchain;
 use cargo_platform::{Cfg, Platform};
 use serde_json::Value;
 use std::process::Command;
@@ -19,7 +19,7 @@ pub fn own() -> Vec<String> {
 ///
 /// # Errors
 /// If the compiler cannot be asked for the target's `cfg`s.
-pub fn of_user(toolchain: &Toolchain) -> Result<Vec<String>, Error> {
+pub fn of_user(toolchain: &Toolchain, config: &Value) -> Result<Vec<String>, Error> {
     if let Ok(flags) = std::env::var("CARGO_ENCODED_RUSTFLAGS") {
         return Ok(flags
             .split('\x1f')
@@ -30,21 +30,22 @@ pub fn of_user(toolchain: &Toolchain) -> Result<Vec<String>, Error> {
     if let Ok(flags) = std::env::var("RUSTFLAGS") {
         return Ok(words(&flags));
     }
-    let Some(config) = config(toolchain) else {
+    if config["target"].is_null() && config["build"]["rustflags"].is_null() {
         return Ok(Vec::new());
-    };
-    let cfgs = output(Command::new(&toolchain.rustc).args(["--print", "cfg"]))?;
+    }
+    let cfgs = toolchain.ask(Command::new(&toolchain.rustc).args(["--print", "cfg"]))?;
     let cfgs: Vec<Cfg> = cfgs.lines().filter_map(|line| line.parse().ok()).collect();
-    Ok(from_config(&config, &toolchain.host, &cfgs))
+    Ok(from_config(config, &toolchain.host, &cfgs))
 }
 
 /// Cargo's whole configuration. The command is not stable yet, and what it cannot say is taken for not set.
-fn config(toolchain: &Toolchain) -> Option<Value> {
+pub fn config(toolchain: &Toolchain, args: &CargoArgs) -> Option<Value> {
     let mut command = Command::new(&toolchain.cargo);
     command
         .args(["-Zunstable-options", "config", "get", "--format", "json"])
+        .args(args.config.iter().flat_map(|config| ["--config", config]))
         .env("RUSTC_BOOTSTRAP", "1");
-    serde_json::from_str(&output(&mut command).ok()?).ok()
+    serde_json::from_str(&toolchain.ask(&mut command).ok()?).ok()
 }
 
 fn from_config(config: &Value, host: &str, cfgs: &[Cfg]) -> Vec<String> {

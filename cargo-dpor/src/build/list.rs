@@ -1,8 +1,8 @@
 //! The tests in test binaries, as libtest lists them.
 
 use crate::build::Binary;
-use crate::cli::SelectArgs;
 use crate::error::Error;
+use crate::near;
 use dpor_protocol::Seed;
 use owo_colors::OwoColorize;
 use std::process::{Command, Stdio};
@@ -36,46 +36,84 @@ impl Test {
     }
 }
 
-/// Lists the tests of all binaries, ignored ones included. A binary that prints something else than libtest does is named on standard
-/// error and left out, if there are others.
+/// The tests of several binaries.
+#[derive(Debug)]
+pub struct Listing {
+    /// All of them.
+    pub tests: Vec<Test>,
+    /// Those of a binary are missing that ought to have said which it has.
+    pub broken: bool,
+}
+
+/// Lists the tests of all binaries, ignored ones included. One that cannot be listed, or has none that could be explored, is
+/// named on standard error and left out, if there are others.
 ///
 /// # Errors
-/// [`Error::Listing`] if a binary fails to answer, or if none answers as libtest does.
-pub fn list(binaries: &[Binary]) -> Result<Vec<Test>, Error> {
-    let mut tests = Vec::new();
-    let mut foreign = Vec::new();
+/// [`Error::Listing`] if all are left out.
+pub fn list(binaries: &[Binary]) -> Result<Listing, Error> {
+    let mut listing = Listing {
+        tests: Vec::new(),
+        broken: false,
+    };
+    let (mut left_out, mut last_error) = (0, None);
     for binary in binaries {
-        let binary_tests = match names(binary, &[])? {
-            Ok(names) => names,
-            Err(error) => {
-                anstream::eprintln!("{} {} is left out: {error}", "warning:".yellow().bold(), binary.name);
-                foreign.push(error);
-                continue;
+        match of_binary(binary) {
+            Ok(tests) => listing.tests.extend(tests),
+            Err(LeftOut { why, broken }) => {
+                let name = &binary.name;
+                anstream::eprintln!("{} {name} is left out: {why}", "warning:".yellow().bold());
+                listing.broken |= broken;
+                left_out += 1;
+                last_error = Some(Error::Listing {
+                    binary: binary.path.clone(),
+                    why,
+                });
             }
-        };
-        let ignored = names(binary, &["--ignored"])??;
-        let binary = Arc::new(binary.clone());
-        tests.extend(binary_tests.into_iter().map(|name| {
-            let ignored = ignored.contains(&name);
-            Test {
-                binary: binary.clone(),
-                name,
-                ignored,
-            }
-        }));
+        }
     }
-    match foreign.pop() {
-        Some(error) if foreign.len() + 1 == binaries.len() => Err(error),
-        _ => Ok(tests),
+    match last_error {
+        Some(error) if left_out == binaries.len() => Err(error),
+        _ => Ok(listing),
     }
 }
 
-/// The names of the tests of a binary; the inner error says that it is no libtest.
-fn names(binary: &Binary, flags: &[&str]) -> Result<Result<Vec<String>, Error>, Error> {
-    let error = |why: String| Error::Listing {
-        binary: binary.path.clone(),
-        why,
+/// Why the tests of a binary cannot be explored.
+struct LeftOut {
+    why: String,
+    /// It is none of those of which that is to be expected.
+    broken: bool,
+}
+
+/// The tests of one binary.
+fn of_binary(binary: &Binary) -> Result<Vec<Test>, LeftOut> {
+    let all = names(binary, &[])?;
+    if binary.is_proc_macro && !all.is_empty() {
+        let number = match all.len() {
+            1 => "its test is".into(),
+            number => format!("its {number} tests are"),
+        };
+        let why = format!(
+            "{number} the business of `cargo test`, because a procedural macro runs in the compiler, with the real standard library"
+        );
+        return Err(LeftOut { why, broken: false });
+    }
+    let ignored = if all.is_empty() {
+        Vec::new()
+    } else {
+        names(binary, &["--ignored"])?
     };
+    let binary = Arc::new(binary.clone());
+    let test = |name: String| Test {
+        binary: binary.clone(),
+        ignored: ignored.contains(&name),
+        name,
+    };
+    Ok(all.into_iter().map(test).collect())
+}
+
+/// The names of the tests of a binary.
+fn names(binary: &Binary, flags: &[&str]) -> Result<Vec<String>, LeftOut> {
+    let failed = |why: String| LeftOut { why, broken: true };
     let output = Command::new(&binary.path)
         .args(["--list", "--format", "terse"])
         .args(flags)
@@ -83,17 +121,17 @@ fn names(binary: &Binary, flags: &[&str]) -> Result<Result<Vec<String>, Error>, 
         .envs(binary.environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .output()
-        .map_err(|e| error(e.to_string()))?;
+        .map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
-        return Err(error(format!("{} {said}", output.status)));
+        return Err(failed(format!("{} {said}", output.status).trim_end().into()));
     }
-    let listing = parse(&String::from_utf8_lossy(&output.stdout));
-    Ok(listing.map_err(|line| {
-        error(format!(
+    parse(&String::from_utf8_lossy(&output.stdout)).map_err(|line| LeftOut {
+        why: format!(
             "it printed `{line}`, which libtest would not (targets with `harness = false` cannot be explored)"
-        ))
-    }))
+        ),
+        broken: false,
+    })
 }
 
 /// The names of the tests in a listing; the first line that is none of a listing otherwise.
@@ -109,29 +147,13 @@ fn parse(listing: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The tests that the user wants.
-pub fn select(tests: Vec<Test>, args: &SelectArgs) -> Vec<Test> {
-    let matches = |test: &Test, filter: &String| {
-        if args.exact {
-            test.name == *filter
-        } else {
-            test.name.contains(filter.as_str())
-        }
-    };
-    tests
-        .into_iter()
-        .filter(|test| args.include_ignored || test.ignored == args.ignored)
-        .filter(|test| args.filters.is_empty() || args.filters.iter().any(|filter| matches(test, filter)))
-        .filter(|test| !args.skip.iter().any(|filter| matches(test, filter)))
-        .collect()
-}
-
 /// The one test of this name, as the test or its target's name with it; or the one whose name contains it.
 ///
 /// # Errors
 /// [`Error::Usage`] if there is none, or more than one.
 pub fn named(tests: Vec<Test>, name: &str) -> Result<Test, Error> {
     let count = tests.len();
+    let names: Vec<_> = tests.iter().map(|test| test.name.clone()).collect();
     let whole = |test: &Test| test.name == name || test.display_name() == name;
     let part = |test: &Test| test.display_name().contains(name);
     let (mut matching, rest): (Vec<_>, Vec<_>) = tests.into_iter().partition(whole);
@@ -141,7 +163,8 @@ pub fn named(tests: Vec<Test>, name: &str) -> Result<Test, Error> {
     match <[Test; 1]>::try_from(matching) {
         Ok([test]) => Ok(test),
         Err(none) if none.is_empty() => Err(Error::Usage(format!(
-            "none of the {count} tests found here is `{name}`"
+            "none of the {count} tests found here is `{name}`{}",
+            near::question(&near::tests(name, names.iter().map(String::as_str)))
         ))),
         Err(several) => {
             let names: Vec<_> = several
@@ -170,14 +193,15 @@ pub fn of_seed(tests: Vec<Test>, seed: &Seed) -> Result<Test, Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use dpor_protocol::test_hash;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
-    fn tests() -> Vec<Test> {
+    /// Two tests of one binary, of which the second is ignored, and one of another.
+    pub fn tests() -> Vec<Test> {
         let binary = |id: &str| {
             let (id, name) = (id.to_string(), id.to_string());
             Arc::new(Binary {
@@ -185,6 +209,7 @@ mod tests {
                 id,
                 name,
                 folder: "".into(),
+                is_proc_macro: false,
                 environment: vec![],
             })
         };
@@ -201,43 +226,11 @@ mod tests {
         ]
     }
 
-    fn selected(args: SelectArgs) -> Vec<String> {
-        select(tests(), &args).iter().map(Test::id).collect()
-    }
-
     #[test]
     fn listings() {
         assert_eq!(parse("a::b: test\nc: benchmark\nd: test\n").unwrap(), ["a::b", "d"]);
         assert_eq!(parse("a: test\nhello\n"), Err("hello".into()));
         assert!(parse("").unwrap().is_empty());
-    }
-
-    #[test]
-    fn selection() {
-        assert_eq!(
-            selected(SelectArgs::default()),
-            ["p/lib/p tests::one", "p/test/it tests::one"]
-        );
-        let one = || vec!["tests::one".to_string()];
-        let ignored = SelectArgs {
-            ignored: true,
-            filters: one(),
-            ..SelectArgs::default()
-        };
-        assert_eq!(selected(ignored.clone()), ["p/lib/p tests::one_more"]);
-        assert!(selected(SelectArgs { exact: true, ..ignored }).is_empty());
-        let all = SelectArgs {
-            include_ignored: true,
-            skip: vec!["more".into()],
-            ..SelectArgs::default()
-        };
-        assert_eq!(selected(all.clone()).len(), 2);
-        let whole = SelectArgs {
-            exact: true,
-            skip: vec!["tests::one".into()],
-            ..all
-        };
-        assert_eq!(selected(whole), ["p/lib/p tests::one_more"]);
     }
 
     /// A binary that prints this when it is asked for anything.
@@ -251,6 +244,7 @@ mod tests {
             id: name.into(),
             name: name.into(),
             folder: folder.into(),
+            is_proc_macro: false,
             environment: vec![],
         }
     }
@@ -260,10 +254,49 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let own = printing(folder.path(), "own", "a: test");
         let other = printing(folder.path(), "other", "hello");
-        let tests = list(&[other.clone(), own]).unwrap();
-        assert_eq!(tests.iter().map(Test::id).collect::<Vec<_>>(), ["own a"]);
+        let listing = list(&[other.clone(), own]).unwrap();
+        assert_eq!(listing.tests.iter().map(Test::id).collect::<Vec<_>>(), ["own a"]);
+        assert!(!listing.broken);
         let error = list(&[other]).unwrap_err();
         assert!(error.to_string().contains("`hello`"), "{error}");
+    }
+
+    #[test]
+    fn procedural_macros_are_left_out_if_they_have_tests() {
+        let folder = tempfile::tempdir().unwrap();
+        let of_macro = |binary| Binary {
+            is_proc_macro: true,
+            ..binary
+        };
+        let tested = of_macro(printing(folder.path(), "tested", "a: test"));
+        let untested = of_macro(printing(folder.path(), "untested", ""));
+        let own = printing(folder.path(), "own", "a: test");
+        let listing = list(&[tested.clone(), untested.clone(), own]).unwrap();
+        assert_eq!(listing.tests.iter().map(Test::id).collect::<Vec<_>>(), ["own a"]);
+        assert!(!listing.broken);
+        let error = list(&[tested]).unwrap_err();
+        assert!(
+            error.to_string().contains("its test is the business of `cargo test`"),
+            "{error}"
+        );
+        assert!(list(&[untested]).unwrap().tests.is_empty());
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_listed_does_not_stop_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = printing(folder.path(), "own", "a: test");
+        let broken = printing(folder.path(), "broken", "END\nexit 127");
+        let missing = Binary {
+            path: folder.path().join("missing"),
+            ..own.clone()
+        };
+        for bad in [broken, missing] {
+            let listing = list(&[bad.clone(), own.clone()]).unwrap();
+            assert_eq!(listing.tests.len(), 1);
+            assert!(listing.broken, "the exit code has to tell");
+            assert!(list(&[bad]).is_err());
+        }
     }
 
     #[test]

@@ -87,6 +87,9 @@ pub fn inherit(command: &mut Command, descriptors: [RawFd; 3]) {
             }
             // Locations of statics are part of seeds, so they must not depend on the process.
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            // A terminal sends these to all processes that it runs. This one is told to end by the parent.
+            libc::signal(libc::SIGINT, libc::SIG_IGN);
+            libc::signal(libc::SIGHUP, libc::SIG_IGN);
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
                 return Err(io::Error::last_os_error());
             }

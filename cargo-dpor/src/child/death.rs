@@ -1,10 +1,15 @@
 //! What is to be said about a test process that did not say its last word.
 
 use crate::build::Test;
+use crate::callers::lines;
 use crate::child::{Account, End, Order, Outcome, State};
-use dpor_protocol::{Crash, FailureReport, Mode, Phase, SharedSchedule, Verdict};
+use dpor_protocol::{CallerReport, Crash, FailureReport, Mode, Phase, SharedSchedule, Verdict};
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
+
+/// Said of a test that ended without a word.
+const WITHOUT_MODEL: &str = "it ran without the model, so nothing was explored: it is not made by the `#[test]` of the standard library, but by \
+                             a harness or an attribute of its own; call its body from a function with `#[test]`";
 
 pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &SharedSchedule) -> Outcome {
     let phase = shared.phase();
@@ -35,11 +40,25 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
     outcome.counts.steps = outcome.counts.steps.max(shared.heartbeat());
     let last_thread = schedule.steps.last().map(|step| step.transition.thread.0);
     let in_step = phase == Phase::Running;
+    let callers = &state.account.callers;
+    // What cannot be run to its end can be run again, up to there.
+    let seed = || match &order.mode {
+        Mode::Replay { seed } | Mode::Simplify { seed, .. } => Some(seed.clone()),
+        _ if !state.started => None,
+        Mode::Explore | Mode::DiffStates { .. } => schedule
+            .seed(&test.id(), &order.strategy, order.spurious_wakeups, order.spurious_cas)
+            .map(|seed| seed.encode()),
+        Mode::Locate { .. } => None,
+    };
     let (kind, message, thread) = match end {
         End::Exited(status) if !state.started && status.success() => {
             outcome.verdict = Verdict::Incomplete;
-            outcome.reason =
-                Some("it ran without the model: nothing in this test is instrumented, so nothing was explored".into());
+            outcome.reason = Some(WITHOUT_MODEL.into());
+            return outcome;
+        }
+        End::Interrupted => {
+            outcome.verdict = Verdict::Incomplete;
+            outcome.reason = Some("interrupted".into());
             return outcome;
         }
         End::Garbled(error) => ("protocol", error, None),
@@ -60,21 +79,25 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         End::Stalled { limit, running: false } if in_step => {
             outcome.verdict = Verdict::Incomplete;
             outcome.reason = Some(format!(
-                "{} waited for {} in a system call, which the model cannot follow",
+                "{} waited for {} in a system call, which the model cannot follow{}",
                 named(last_thread),
-                seconds(limit)
+                seconds(limit),
+                listed(callers)
             ));
             return outcome;
         }
-        End::Stalled { limit, .. } if in_step => (
-            "no-progress",
-            format!(
-                "{} ran {} without reaching a scheduling point",
+        // Nobody can tell one that takes long from one that takes for ever.
+        End::Stalled { limit, .. } if in_step => {
+            outcome.verdict = Verdict::Incomplete;
+            outcome.reason = Some(format!(
+                "{} ran for {} without reaching a scheduling point: if that is no loop without end, `--stall` gives it more time{}",
                 named(last_thread),
-                seconds(limit)
-            ),
-            last_thread,
-        ),
+                seconds(limit),
+                listed(callers)
+            ));
+            outcome.seed = seed();
+            return outcome;
+        }
         End::Stalled { limit, .. } => {
             // Not the test's fault: between steps only the checker runs.
             let place = if phase == Phase::Setup {
@@ -117,19 +140,19 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         message,
         thread,
         thread_name: None,
-        location: None,
+        location: callers.iter().find_map(|caller| caller.location.clone()),
+        callers: callers.clone(),
         blocked: Vec::new(),
         output: String::new(),
         ..FailureReport::default()
     });
-    outcome.seed = match &order.mode {
-        Mode::Replay { seed } | Mode::Simplify { seed, .. } => Some(seed.clone()),
-        _ if !state.started => None,
-        Mode::Explore | Mode::DiffStates { .. } => schedule
-            .seed(&test.id(), &order.strategy, order.spurious_wakeups, order.spurious_cas)
-            .map(|seed| seed.encode()),
-    };
+    outcome.seed = seed();
     outcome
+}
+
+/// Where it was, in lines of their own.
+fn listed(callers: &[CallerReport]) -> String {
+    lines(callers).into_iter().map(|line| format!("\n  {line}")).collect()
 }
 
 fn describe(crash: Crash) -> (&'static str, String) {

@@ -8,7 +8,7 @@ use dpor_protocol::{Crash, Creation, Phase, Seed};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::FromRawFd;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The child's side.
 struct Fake {
@@ -121,6 +121,29 @@ fakes! {
         let start = std::time::Instant::now();
         while start.elapsed() < Duration::from_secs(60) {}
     }
+    hangs_and_says_where: |fake| {
+        if let Mode::Locate { callers } = fake.config.mode.clone() {
+            let function = format!("bank::sum at {callers:?}");
+            let location = Some(SourceLocation { file: "src/lib.rs".into(), line: 7, column: 0 });
+            fake.say(Message::Callers { callers: vec![CallerReport { function, location }] });
+            fake.finish(Verdict::Complete);
+            return;
+        }
+        static SHARED: OnceLock<&SharedSchedule> = OnceLock::new();
+        extern "C" fn answer(_signal: libc::c_int) {
+            let shared = SHARED.get().unwrap();
+            [64, 32].into_iter().for_each(|address| shared.add_caller(address));
+            shared.set_located();
+        }
+        let _ = SHARED.set(fake.shared);
+        // SAFETY: the handler does nothing but to store numbers.
+        unsafe { libc::signal(WHERE_SIGNAL, answer as *const () as libc::sighandler_t) };
+        fake.start();
+        // SAFETY: takes no arguments.
+        fake.shared.set_runner(unsafe { libc::gettid() } as u32);
+        let start = std::time::Instant::now();
+        while start.elapsed() < Duration::from_secs(60) {}
+    }
     waits: |fake| {
         fake.start();
         std::thread::sleep(Duration::from_secs(60));
@@ -187,6 +210,7 @@ fn test(name: &str) -> Test {
         id: "fake/lib/fake".into(),
         name: "fake".into(),
         folder: std::env::temp_dir(),
+        is_proc_macro: false,
         environment: vec![],
     };
     Test {
@@ -213,6 +237,7 @@ fn order(mode: Mode) -> Order {
         leaks: false,
         exact_states: false,
         executions: false,
+        printed: false,
         save: None,
         shard: None,
         stall: Duration::from_millis(300),
@@ -251,7 +276,7 @@ fn the_last_message_is_the_verdict_even_if_the_process_goes_on() {
 fn a_test_without_the_model_proves_nothing() {
     let outcome = explore("is_not_instrumented");
     assert_eq!(outcome.verdict, Verdict::Incomplete);
-    assert!(outcome.reason.unwrap().contains("instrumented"));
+    assert!(outcome.reason.unwrap().starts_with("it ran without the model"));
 }
 
 #[test]
@@ -263,14 +288,6 @@ fn deaths_are_told_apart_and_leave_a_seed() {
             ("crash", "SIGSEGV at address 0x8: a null pointer was used", Some(1)),
         ),
         ("exits", ("exit", "the process exited with status 3", Some(1))),
-        (
-            "hangs",
-            (
-                "no-progress",
-                "thread t1 ran 0.3 s without reaching a scheduling point",
-                Some(1),
-            ),
-        ),
     ] {
         let outcome = explore(name);
         assert_eq!(failure(&outcome), expected, "{name}");
@@ -325,6 +342,31 @@ fn executions_before_a_death_are_counted_by_how_they_ended() {
 }
 
 #[test]
+fn a_step_that_takes_too_long_is_no_failure_and_leaves_a_seed() {
+    let outcome = explore("hangs");
+    assert_eq!((outcome.verdict, &outcome.failure), (Verdict::Incomplete, &None));
+    assert_eq!(
+        outcome.reason.as_deref(),
+        Some(
+            "thread t1 ran for 0.3 s without reaching a scheduling point: if that is no loop without end, `--stall` gives it more time"
+        )
+    );
+    let seed = Seed::decode(outcome.seed.as_deref().unwrap()).unwrap();
+    assert_eq!(seed.steps.len(), 2);
+}
+
+#[test]
+fn a_process_that_is_ended_in_a_step_says_where_it_was() {
+    let outcome = explore("hangs_and_says_where");
+    let reason = outcome.reason.unwrap();
+    assert!(
+        reason.ends_with("more time\n  in bank::sum at [64, 32] (src/lib.rs:7)"),
+        "{reason}"
+    );
+    assert_eq!(outcome.account.callers.len(), 1);
+}
+
+#[test]
 fn waiting_in_the_kernel_is_beyond_the_model_and_no_failure() {
     let outcome = explore("waits");
     assert_eq!(outcome.verdict, Verdict::Incomplete);
@@ -367,7 +409,11 @@ fn to_be_killed_is_no_failure_of_the_test() {
 fn another_version_is_named() {
     assert_eq!(
         failure(&explore("talks_nonsense")),
-        ("protocol", "the test process speaks version 99, not 1", None)
+        (
+            "protocol",
+            &*format!("the test process speaks version 99, not {}", dpor_protocol::VERSION),
+            None
+        )
     );
 }
 

@@ -63,8 +63,8 @@ fn shards_are_numbered_from_one() {
 #[test]
 fn filters_and_flags_mix() {
     let args = test_args("cargo-dpor test one --exact -p a -p b two --max-time 5m --strategy random --seed 7 -j -1");
-    assert_eq!(args.select.filters, ["one", "two"]);
-    assert!(args.select.exact);
+    assert_eq!(args.select.names.filters, ["one", "two"]);
+    assert!(args.select.names.exact);
     assert_eq!(args.cargo.package, ["a", "b"]);
     assert_eq!(args.explore.model.max_time, Some(Limit(Some(Duration::from_secs(300)))));
     assert_eq!(
@@ -178,29 +178,33 @@ fn leaks_are_looked_for_on_demand() {
 }
 
 /// For each command, a line with all of its flags, none of them as it would be anyway.
-const ALL_FLAGS: [&str; 6] = [
-    "test f --exact --include-ignored --ignored --skip s --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
+const ALL_FLAGS: [&str; 7] = [
+    "test f --exact --include-ignored --ignored --run-ignored all --skip s --list --no-run --no-capture --no-tests warn --max-fail 3 --open --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
      --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 \
-     --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml",
-    "replay dpor1-A --stall 5s --message-format json --config-file c.toml",
+     --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
+    "replay dpor1-A --stall 5s --report r --open --message-format json --config-file c.toml --config-profile ci",
     "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas \
-     --message-format json --config-file c.toml",
-    "list f --exact --include-ignored --ignored --skip s --message-format json",
+     --message-format json --config-file c.toml --config-profile ci",
+    "list f --exact --include-ignored --ignored --run-ignored all --skip s --message-format json",
     "show-config t --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s \
      --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
-     --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml",
+     --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
+    "init --force --ci github",
     "completions bash",
 ];
 
 /// Cargo's flags, which most commands have.
-const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bin b --tests --test t --examples --example x --all-targets \
-     --features f --all-features --no-default-features --manifest-path m --release --profile r --target-dir d --locked --offline --frozen \
-     --jobs 2 --verbose --quiet --color never";
+const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bin b --tests --test t --examples --example x --benches --bench y --all-targets \
+     --features f --all-features --no-default-features --manifest-path m --release --profile r --target t --target-dir d --locked --offline --frozen \
+     --ignore-rust-version --config k=1 --timings --future-incompat-report --jobs 2 --verbose --quiet --color never";
 
 /// What cannot be given together: each line is parsed without the first, and without the second.
-const EXCLUSIVE: [(&str, &str); 4] = [
+const EXCLUSIVE: [(&str, &str); 7] = [
+    (" --list", " --no-run"),
     (" --ignored", " --include-ignored"),
     (" --fail-fast", " --no-fail-fast"),
+    (" --max-fail 3", " --max-fail 3"),
+    (" --run-ignored all", " --run-ignored all"),
     (" --release", " --profile r"),
     (" --quiet", " --verbose"),
 ];
@@ -273,16 +277,18 @@ fn flags_of_test_reach_the_settings() {
     ]
     .map(|setting| format!("{setting} (command line)"));
     assert_eq!(shown[..expected.len()], expected);
-    assert!(args.select.exact && args.select.ignored && !args.select.include_ignored);
+    assert!(args.select.names.exact && args.select.names.ignored && !args.select.names.include_ignored);
     assert_eq!(
-        (args.select.filters, args.select.skip),
+        (args.select.names.filters, args.select.names.skip),
         (vec!["f".to_owned()], vec!["s".to_owned()])
     );
+    assert!(args.list && args.no_capture && args.open.open && args.no_tests == NoTests::Warn);
     assert_eq!(args.report.message_format, MessageFormat::Json);
     assert_eq!(
         (args.files.junit, args.files.html, args.config.config_file),
         (Some("j.xml".into()), Some("r".into()), Some("c.toml".into()))
     );
+    assert_eq!(args.config.config_profile.as_deref(), Some("ci"));
     let Command::Test(args) = all_flags("test", |pair| pair.0) else {
         panic!()
     };
@@ -292,7 +298,7 @@ fn flags_of_test_reach_the_settings() {
         (run.fail_fast.value, run.fail_fast.origin),
         (false, crate::config::Origin::CommandLine)
     );
-    assert!(args.select.include_ignored);
+    assert!(args.select.names.include_ignored && args.no_run && !args.list);
 }
 
 #[test]
@@ -301,8 +307,8 @@ fn flags_of_other_commands_are_understood() {
         panic!()
     };
     assert_eq!(
-        (args.seed.as_str(), args.stall),
-        ("dpor1-A", Some(Duration::from_secs(5)))
+        (args.seed.as_str(), args.stall, args.html, args.open.open),
+        ("dpor1-A", Some(Duration::from_secs(5)), Some("r".into()), true)
     );
     let Command::DiffStates(args) = all_flags("diff-states", |pair| pair.1) else {
         panic!()
@@ -316,11 +322,21 @@ fn flags_of_other_commands_are_understood() {
     let Command::List(args) = all_flags("list", |pair| pair.1) else {
         panic!()
     };
-    assert!(args.select.ignored && args.select.exact);
+    assert!(args.select.names.ignored && args.select.names.exact);
     let Command::ShowConfig(args) = all_flags("show-config", |pair| pair.1) else {
         panic!()
     };
     assert_eq!((args.name.as_deref(), args.explore.seed), (Some("t"), Some(7)));
+    let Command::Init(args) = cli("cargo-dpor init --force --ci github --manifest-path m")
+        .unwrap()
+        .command
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (args.force, args.ci, args.manifest_path),
+        (true, Some(Ci::Github), Some("m".into()))
+    );
     let Command::Completions(args) = cli("cargo-dpor completions fish").unwrap().command else {
         panic!()
     };
@@ -346,12 +362,13 @@ fn flags_of_cargo_are_passed_on() {
     let (words, args) = line(|pair| pair.1);
     assert_eq!(
         words,
-        "--workspace --lib --bins --tests --examples --all-targets --all-features --no-default-features --release --package p \
-         --exclude e --bin b --test t --example x --features f --manifest-path m"
+        "--workspace --lib --bins --tests --examples --benches --all-targets --all-features --no-default-features --release \
+         --ignore-rust-version --package p --exclude e --bin b --test t --example x --bench y --features f --config k=1 --target t --manifest-path m"
     );
     assert_eq!(args.network(), ["--locked", "--offline", "--frozen"]);
     assert_eq!((args.jobs.as_deref(), args.target_dir), (Some("2"), Some("d".into())));
     assert!(args.quiet && args.color == Color::Never);
+    assert!(args.timings && args.future_incompat_report && args.config == ["k=1"]);
     let (words, args) = line(|pair| pair.0);
     assert!(words.contains("--profile r") && args.verbose == 1, "{words}");
 }
@@ -370,5 +387,131 @@ fn help_has_examples() {
     ] {
         let help = cli(&format!("cargo-dpor {command}--help")).unwrap_err().to_string();
         assert!(help.contains("\nExamples:\n  cargo dpor "), "{command}: {help}");
+    }
+}
+
+#[test]
+fn arguments_of_libtest_are_those_before() {
+    let args = test_args(
+        "cargo-dpor test one -p p --skip a -- two --exact --nocapture --skip b --include-ignored --test-threads 3 --color=never --format terse --test",
+    );
+    let names = &args.select.names;
+    assert_eq!(
+        (&names.filters[..], &names.skip[..]),
+        (&["one".into(), "two".into()][..], &["a".into(), "b".into()][..])
+    );
+    assert!(
+        names.exact && names.include_ignored && !names.ignored && args.no_capture && args.cargo.quiet && !args.list
+    );
+    assert_eq!(
+        (args.explore.test_jobs, args.cargo.color),
+        (Some(Jobs(3)), Color::Never)
+    );
+    assert!(test_args("cargo-dpor test -- --list").list);
+    assert!(test_args("cargo-dpor test -- --show-output").no_capture);
+    // What was said before stays.
+    let args = test_args("cargo-dpor test --test-jobs 2 --color always -- x");
+    assert_eq!(
+        (args.explore.test_jobs, args.cargo.color),
+        (Some(Jobs(2)), Color::Always)
+    );
+    let Command::List(args) = cli("cargo-dpor list -- --ignored x").unwrap().command else {
+        panic!()
+    };
+    assert!(args.select.names.ignored && args.select.names.filters == ["x"]);
+    for (wrong, why) in [
+        (
+            "--shuffle",
+            "cargo dpor has no `--shuffle`: each test has a process of its own",
+        ),
+        ("--report-time", "the line of a test has its time"),
+        ("--logfile=x", "cargo dpor has no `--logfile`: `--junit FILE`"),
+        ("-Zunstable-options", "cargo dpor has no `-Z`: libtest's unstable"),
+        ("--bench", "benchmarks are not explored"),
+        ("--format json", "invalid value 'json' for '--format <FORMAT>'"),
+        ("--ignored --include-ignored", "cannot be used with"),
+        ("--test-threads 0", "there must be at least 1"),
+        ("--no-such-flag", "unexpected argument '--no-such-flag'"),
+    ] {
+        let error = cli(&format!("cargo-dpor test -- {wrong}")).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    let error = cli("cargo-dpor test --ignored -- --include-ignored").unwrap_err();
+    assert!(error.to_string().contains("but not both"), "{error}");
+}
+
+/// The flags that `cargo test --help` (1.95) and `cargo nextest run --help` (0.9.143) show, but for those that only print help.
+const OF_OTHERS: &str = "--no-run --no-fail-fast --future-incompat-report --message-format= --quiet --verbose --color= --config= -Z= --package= \
+     --workspace --exclude= --all --lib --bins --bin= --examples --example= --tests --test= --benches --bench= --all-targets --doc --features= \
+     --all-features --no-default-features --jobs= --release --profile= --target= --target-dir= --unit-graph --timings --manifest-path= \
+     --ignore-rust-version --locked --offline --frozen \
+     --no-pager --build-jobs= --cargo-profile= --cargo-message-format= --cargo-quiet --cargo-verbose --rerun= -R= --run-ignored= --partition= \
+     --platform-filter= --filterset= -E= --ignore-default-filter --test-threads= --retries= --flaky-result= --fail-fast --ff --nff --max-fail= \
+     --debugger= --tracer= --no-tests= --no-capture --stress-count= --stress-duration= --failure-output= --success-output= --status-level= \
+     --final-status-level= --no-output-indent --show-progress= --hide-progress-bar --no-input-handler --max-progress-running= \
+     --message-format-version= --archive-file= --archive-format= --extract-to= --extract-overwrite --persist-extract-tempdir --cargo-metadata= \
+     --workspace-remap= --binaries-metadata= --target-dir-remap= --build-dir-remap= --config-file= --user-config-file= --tool-config-file= \
+     --override-version-check";
+
+#[test]
+fn flags_of_cargo_and_nextest_are_there_or_it_is_said_what_is() {
+    for flag in OF_OTHERS.split_whitespace() {
+        let line = match flag.strip_suffix('=') {
+            Some(flag) => format!("cargo-dpor test --workspace {flag} 1"),
+            None => format!("cargo-dpor test {flag}"),
+        };
+        let Err(error) = cli(&line) else { continue };
+        let said = error.to_string();
+        let understood = match error.kind() {
+            ErrorKind::UnknownArgument => said.contains(": cargo dpor has no `"),
+            // The value is none of those that there are, or the flag is one that must not be given twice.
+            ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::ArgumentConflict => true,
+            _ => false,
+        };
+        assert!(understood, "{line}: {said}");
+    }
+    let error = cli("cargo-dpor test --retries 3").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("error: cargo dpor has no `--retries`: an exploration always"),
+        "{error}"
+    );
+}
+
+#[test]
+fn words_of_nextest_are_understood() {
+    let args = test_args(
+        "cargo-dpor test --run-ignored only --cargo-profile fast --nff --test-threads num-cpus --build-jobs 1",
+    );
+    assert!(args.select.names.ignored && args.explore.no_fail_fast);
+    assert_eq!(
+        (args.cargo.profile.as_deref(), args.cargo.jobs.as_deref()),
+        (Some("fast"), Some("1"))
+    );
+    assert!(args.explore.test_jobs.is_some_and(|jobs| jobs.0 > 0));
+    assert_eq!(
+        test_args("cargo-dpor test --max-fail 2").max_fail,
+        Some(MaxFail(Some(2)))
+    );
+    assert_eq!(
+        test_args("cargo-dpor test --max-fail all").max_fail,
+        Some(MaxFail(None))
+    );
+    assert!(
+        test_args("cargo-dpor test --run-ignored all")
+            .select
+            .names
+            .include_ignored
+    );
+    assert!(test_args("cargo-dpor test --ff").explore.fail_fast);
+    assert_eq!(test_args("cargo-dpor test --no-tests auto").no_tests, NoTests::Fail);
+    for wrong in [
+        "--max-fail 0",
+        "--max-fail 2:immediate",
+        "--run-ignored all --ignored",
+        "--max-fail 1 --fail-fast",
+    ] {
+        assert!(cli(&format!("cargo-dpor test {wrong}")).is_err(), "{wrong}");
     }
 }

@@ -14,8 +14,10 @@ use std::time::Duration;
 pub enum Origin {
     #[default]
     Default,
+    /// The default, and what there is to be said of that.
+    DefaultFor(&'static str),
     CommandLine,
-    /// A line of a file, of an override if it is one.
+    /// A line of a file, and the profile or the override to which it belongs there, in words.
     File {
         name: Arc<str>,
         line: usize,
@@ -27,13 +29,14 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Default => f.write_str("default"),
+            Origin::DefaultFor(why) => write!(f, "default; {why}"),
             Origin::CommandLine => f.write_str("command line"),
             Origin::File { name, line, of: None } => write!(f, "{name}:{line}"),
             Origin::File {
                 name,
                 line,
                 of: Some(of),
-            } => write!(f, "{name}:{line}, override for {of}"),
+            } => write!(f, "{name}:{line}, {of}"),
         }
     }
 }
@@ -71,8 +74,22 @@ pub struct Row<'a> {
     pub origin: &'a Origin,
 }
 
+/// How long a test may take, unless a limit is configured or it is run alone.
+const DEFAULT_TIME: Duration = Duration::from_secs(60);
+
+/// What a configuration file's author has to know of a setting.
+pub struct KeyDoc {
+    pub key: &'static str,
+    /// What it sets, in a sentence.
+    pub meaning: &'static str,
+    /// A value that it can have, as a file has it.
+    pub example: &'static str,
+}
+
 macro_rules! settings {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident, $key:literal: $type:ty = $default:expr;)* }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$field_doc:meta])* $field:ident, $key:literal: $type:ty = $default:expr, $example:literal, $meaning:literal;)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $name {
@@ -88,6 +105,9 @@ macro_rules! settings {
         impl $name {
             /// The names of all settings.
             pub const KEYS: &[&str] = &[$($key),*];
+
+            /// What is to be known of each, in the same order.
+            pub const DOCS: &[KeyDoc] = &[$(KeyDoc { key: $key, meaning: $meaning, example: $example },)*];
 
             /// Sets what has this name.
             ///
@@ -119,26 +139,66 @@ macro_rules! settings {
 settings! {
     /// What is set for each test.
     Settings {
-        strategy, "strategy": Strategy = Strategy::default();
-        seed, "seed": u64 = 0;
-        max_executions, "max-executions": Limit<u64> = Limit(None);
-        max_time, "max-time": Limit<Duration> = Limit(None);
-        max_steps, "max-steps": Limit<u64> = Limit(None);
-        preemptions, "preemptions": Limit<u32> = Limit(None);
-        max_depth, "max-depth": u32 = 100_000;
-        stall, "stall": Duration = Duration::from_secs(10);
-        spurious_wakeups, "spurious-wakeups": bool = false;
-        spurious_cas, "spurious-cas": bool = false;
-        leaks, "leaks": bool = false;
-        exact_states, "exact-states": bool = false;
-        simplify, "simplify": Duration = Duration::from_secs(2);
-        incomplete, "incomplete": Policy = Policy::Fail;
-        vacuous, "vacuous": Policy = Policy::Ok;
-        weak_orderings, "weak-orderings": Policy = Policy::Ok;
+        strategy, "strategy": Strategy = Strategy::default(), "\"source\"",
+            "How to search for schedules: context, source, unfolding, exhaustive, random or pct.";
+        seed, "seed": u64 = 0, "7",
+            "The seed of the strategies random and pct.";
+        max_executions, "max-executions": Limit<u64> = Limit(None), "100000",
+            "Give up a test after so many executions, or \"none\".";
+        max_time, "max-time": Limit<Duration> = Limit(Some(DEFAULT_TIME)), "\"30s\"",
+            "Give up a test after this time (a number of seconds, or \"500ms\", \"30s\", \"5m\", \"1h\"), or \"none\".";
+        max_steps, "max-steps": Limit<u64> = Limit(None), "1000000",
+            "Give up a test after so many steps of all its executions together, or \"none\".";
+        preemptions, "preemptions": Limit<u32> = Limit(None), "2",
+            "Explore executions with at most so many preemptions, fewest first, or \"none\" for no bound.";
+        max_depth, "max-depth": u32 = 100_000, "100000",
+            "Cut an execution after so many steps.";
+        stall, "stall": Duration = Duration::from_secs(10), "\"10s\"",
+            "Say that there is no progress when a step takes longer than this.";
+        spurious_wakeups, "spurious-wakeups": bool = false, "true",
+            "Let waits on condition variables end without a notification.";
+        spurious_cas, "spurious-cas": bool = false, "true",
+            "Let compare_exchange_weak fail without a reason.";
+        leaks, "leaks": bool = false, "true",
+            "Fail a test that leaves memory behind which was not freed and is not reachable.";
+        exact_states, "exact-states": bool = false, "true",
+            "Check the checker: keep states whole, and compare them byte by byte. Slow.";
+        simplify, "simplify": Duration = Duration::from_secs(2), "\"2s\"",
+            "Look for so long for a simpler schedule that fails in the same way; 0 for not at all.";
+        incomplete, "incomplete": Policy = Policy::Fail, "\"ok\"",
+            "Whether the exit code tells of incomplete tests: \"ok\" or \"fail\".";
+        vacuous, "vacuous": Policy = Policy::Ok, "\"fail\"",
+            "Whether the exit code tells of tests in which nothing is interleaved: \"ok\" or \"fail\".";
+        weak_orderings, "weak-orderings": Policy = Policy::Ok, "\"fail\"",
+            "Whether the exit code tells of racing atomics with orderings weaker than SeqCst: \"ok\" or \"fail\".";
     }
 }
 
 impl Settings {
+    /// Lifts the default limit of time where it is not meant to hold: for a test that somebody wants to see the end of, since it is `alone` in
+    /// its run and was asked for by its name, and where another budget is configured.
+    pub fn settle(&mut self, alone: bool) {
+        if self.max_time.origin != Origin::Default {
+            return;
+        }
+        let (lifted, why) = match (self.max_executions.value, self.max_steps.value) {
+            (Limit(Some(_)), _) => (true, "`max-executions` is the limit"),
+            (_, Limit(Some(_))) => (true, "`max-steps` is the limit"),
+            _ if alone => (true, "the test is run alone, by its name"),
+            _ => (false, "none for a test that is run alone, by its name"),
+        };
+        if lifted {
+            self.max_time.value = Limit(None);
+        }
+        self.max_time.origin = Origin::DefaultFor(why);
+    }
+
+    /// Whether a test may take no longer than the limit that holds where none is configured.
+    pub fn has_default_time(&self) -> bool {
+        let by_default = matches!(self.max_time.origin, Origin::Default | Origin::DefaultFor(_));
+        by_default && self.max_time.value.0.is_some()
+    }
+
     /// Whether the settings fit together.
     ///
     /// # Errors
@@ -157,12 +217,16 @@ impl Settings {
 settings! {
     /// What is set for a whole run.
     RunSettings {
-        fail_fast, "fail-fast": bool = false;
-        test_jobs, "test-jobs": Jobs = Jobs(1);
+        fail_fast, "fail-fast": bool = false, "true",
+            "Stop after the first failing test.";
+        test_jobs, "test-jobs": Jobs = Jobs(1), "2",
+            "Tests to explore at the same time.";
         /// Empty: none.
-        junit, "junit": PathBuf = PathBuf::new();
+        junit, "junit": PathBuf = PathBuf::new(), "\"target/dpor.xml\"",
+            "Write what came of each test to this file as well, in JUnit's format. Relative to this file.";
         /// Empty: none.
-        report, "report": PathBuf = PathBuf::new();
+        report, "report": PathBuf = PathBuf::new(), "\"target/dpor-pages\"",
+            "Write a page for each test to this folder, to be looked at in a browser. Relative to this file.";
     }
 }
 
@@ -206,7 +270,37 @@ macro_rules! by_text {
     )*};
 }
 
-by_text!(u64, u32, bool, Jobs, Policy);
+by_text!(Jobs, Policy);
+
+macro_rules! whole_numbers {
+    ($($type:ty),*) => {$(
+        impl Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|_| match text.parse::<u128>() {
+                    Ok(_) => format!("`{text}` is too large: {} is the most", <$type>::MAX),
+                    Err(_) => format!("`{text}` is no whole number in digits"),
+                })
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+whole_numbers!(u64, u32);
+
+impl Value for bool {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|_| format!("`{text}` is neither `true` nor `false`"))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
 
 impl Value for Strategy {
     fn read(text: &str) -> Result<Self, String> {
@@ -220,7 +314,10 @@ impl Value for Strategy {
 
 impl Value for PathBuf {
     fn read(text: &str) -> Result<Self, String> {
-        Ok(text.into())
+        Ok(match text {
+            "none" => PathBuf::new(),
+            path => path.into(),
+        })
     }
 
     fn show(&self) -> String {
@@ -248,7 +345,17 @@ impl<T: Value> Value for Limit<T> {
 impl Value for Duration {
     /// A number with an optional unit; seconds without one.
     fn read(text: &str) -> Result<Self, String> {
+        let form =
+            || format!("`{text}` is no time: a number of seconds, or one with a unit such as 500ms, 30s, 5m or 1h");
         let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        // `1e9` and the like are rather a mistake than 31 years.
+        let Some(value) = number
+            .parse::<f64>()
+            .ok()
+            .filter(|_| !number.contains(['e', 'E', '-', '+']))
+        else {
+            return Err(form());
+        };
         let scale = match &text[number.len()..] {
             "ms" => 1e-3,
             "" | "s" => 1.0,
@@ -256,9 +363,6 @@ impl Value for Duration {
             "h" => 3600.0,
             unit => return Err(format!("`{text}`: unknown unit `{unit}`: use ms, s, m or h")),
         };
-        let value: f64 = number
-            .parse()
-            .map_err(|_| format!("`{text}` is no number with an optional unit, such as 30s"))?;
         Duration::try_from_secs_f64(value * scale).map_err(|error| format!("`{text}`: {error}"))
     }
 
@@ -272,6 +376,10 @@ impl FromStr for Jobs {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.parse() {
+            _ if text == "num-cpus" => {
+                let number = std::thread::available_parallelism().map_or(1, |number| number.get());
+                Ok(Jobs(number.try_into().unwrap_or(u16::MAX)))
+            }
             Ok(0) => Err("there must be at least 1".into()),
             Ok(jobs) => Ok(Jobs(jobs)),
             Err(error) => Err(error.to_string()),

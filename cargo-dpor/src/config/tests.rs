@@ -35,9 +35,17 @@ impl Workspace {
     }
 
     fn load(&self, file: Option<&Path>) -> Result<Config, Error> {
+        self.load_profile(file, None)
+    }
+
+    fn load_profile(&self, file: Option<&Path>, profile: Option<&str>) -> Result<Config, Error> {
         let mut command = MetadataCommand::new();
         command.current_dir(self.folder.path()).no_deps();
-        Config::load(&command.exec().unwrap(), file)
+        Config::load(&command.exec().unwrap(), file, profile)
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
     }
 
     fn config(&self) -> Config {
@@ -177,6 +185,229 @@ fn another_file_is_read_instead() {
     );
 }
 
+const PROFILES: &str = "\
+max-time = \"30s\"
+seed = 1
+junit = \"a.xml\"
+
+[[overrides]]
+filter = \"long\"
+max-time = \"5m\"
+
+[profile.ci]
+max-time = \"1m\"
+leaks = true
+test-jobs = 2
+junit = \"b.xml\"
+
+[[profile.ci.overrides]]
+filter = \"very_long\"
+max-time = \"10m\"
+
+[profile.other]
+seed = 9
+";
+
+#[test]
+fn a_profile_covers_what_holds_without_it() {
+    let workspace = Workspace::new(
+        PROFILES,
+        "[workspace.metadata.dpor.profile.nightly]\nseed = 5\n",
+        "[package.metadata.dpor]\nseed = 4\nleaks = false\n[package.metadata.dpor.profile.ci]\nseed = 6\n",
+    );
+    let with = |profile| workspace.load_profile(None, profile).unwrap();
+    let config = with(Some("ci"));
+    assert_eq!(config.profile(), Some("ci"));
+    assert_eq!(config.files(), ["Cargo.toml", "dpor.toml", "bank/Cargo.toml"]);
+    let bank = config.of_test("bank", "a");
+    assert_eq!(shown(&bank, "max-time"), "60s from dpor.toml:10, profile ci");
+    // Those who chose it want what it says, also where a package says something else for all runs.
+    assert_eq!(shown(&bank, "leaks"), "true from dpor.toml:11, profile ci");
+    assert_eq!(shown(&bank, "seed"), "6 from bank/Cargo.toml:9, profile ci");
+    assert_eq!(shown(&config.of_test("till", "a"), "seed"), "1 from dpor.toml:2");
+    // An override is for a test, and so nearer to it than a profile.
+    let long = config.of_test("till", "long");
+    assert_eq!(
+        shown(&long, "max-time"),
+        "300s from dpor.toml:7, override for filter = \"long\""
+    );
+    let very = config.of_test("till", "very_long");
+    assert_eq!(
+        shown(&very, "max-time"),
+        "600s from dpor.toml:17, profile ci, override for filter = \"very_long\""
+    );
+    let run = config.of_run();
+    assert_eq!(run.test_jobs.value, Jobs(2));
+    assert!(run.junit.value.ends_with("b.xml") && run.junit.value.parent() == Some(workspace.root()));
+    let overrides: Vec<_> = config.overrides().map(|told| (told.profile, told.of)).collect();
+    assert_eq!(overrides.len(), 2);
+    assert_eq!(overrides[1].0, Some("ci"));
+
+    for none in [None, Some(""), Some("default")] {
+        let config = with(none);
+        assert_eq!(config.profile(), None);
+        assert_eq!(shown(&config.of_test("bank", "a"), "seed"), "4 from bank/Cargo.toml:6");
+        assert_eq!(config.of_run().test_jobs.value, Jobs(1));
+        assert!(config.of_run().junit.value.ends_with("a.xml"));
+    }
+    assert_eq!(with(Some("nightly")).of_test("till", "a").seed.value, 5);
+    let error = workspace.load_profile(None, Some("cii")).unwrap_err();
+    assert_eq!(error.exit(), crate::error::Exit::Usage);
+    assert_eq!(
+        error.to_string(),
+        "there is no profile `cii` in the configuration, only `ci`, `nightly`, `other`"
+    );
+    let error = Workspace::new("", "", "").load_profile(None, Some("ci")).unwrap_err();
+    assert!(
+        error.to_string().ends_with("`[profile.ci]` in dpor.toml begins one"),
+        "{error}"
+    );
+}
+
+#[test]
+fn time_is_limited_where_nothing_else_is() {
+    let settled = |text: &str, alone: bool| {
+        let mut settings = Workspace::new(text, "", "").config().of_package("bank");
+        settings.settle(alone);
+        (shown(&settings, "max-time"), settings.has_default_time())
+    };
+    for (text, alone, expected, by_default) in [
+        (
+            "",
+            false,
+            "60s from default; none for a test that is run alone, by its name",
+            true,
+        ),
+        ("", true, "none from default; the test is run alone, by its name", false),
+        (
+            "max-executions = 5",
+            false,
+            "none from default; `max-executions` is the limit",
+            false,
+        ),
+        (
+            "max-steps = 5",
+            false,
+            "none from default; `max-steps` is the limit",
+            false,
+        ),
+        (
+            "max-steps = \"none\"",
+            false,
+            "60s from default; none for a test that is run alone, by its name",
+            true,
+        ),
+        ("max-time = \"none\"", false, "none from dpor.toml:1", false),
+        // What is configured holds in any case.
+        ("max-time = 60", true, "60s from dpor.toml:1", false),
+    ] {
+        assert_eq!(
+            settled(text, alone),
+            (expected.to_owned(), by_default),
+            "{text} {alone}"
+        );
+    }
+}
+
+#[test]
+fn paths_are_relative_to_the_file_once() {
+    let workspace = Workspace::new("", "", "");
+    fs::create_dir(workspace.root().join("sub")).unwrap();
+    fs::write(
+        workspace.root().join("sub/own.toml"),
+        "report = \"out\"\n[profile.ci]\nseed = 1\n",
+    )
+    .unwrap();
+    let file = workspace.root().join("sub/own.toml");
+    let run = workspace.load_profile(Some(&file), Some("ci")).unwrap().of_run();
+    assert_eq!(run.report.value, workspace.root().join("sub/out"));
+    // A relative path must not be joined twice.
+    let layer = Source::read("sub/own.toml", &file).unwrap();
+    let source = Source {
+        folder: "sub".into(),
+        ..layer
+    };
+    let table = source.table().unwrap();
+    let config = Config {
+        layers: source.layers(table.get_ref(), None).unwrap(),
+        profile: None,
+    };
+    assert_eq!(config.of_run().report.value, Path::new("sub/out"));
+}
+
+#[test]
+fn overrides_for_nothing_are_said() {
+    let text = "[[overrides]]\nfilter = \"a\"\nseed = 1\n[[overrides]]\nfilter = \"=b\"\nseed = 1\n\
+                [[overrides]]\npackage = \"till\"\nseed = 1\n[[overrides]]\npackage = \"tlil\"\nseed = 1\n\
+                [profile.ci]\n[[profile.ci.overrides]]\nfilter = \"/^x/\"\nseed = 1\n";
+    let in_bank = "[[package.metadata.dpor.overrides]]\nfilter = \"c\"\nseed = 1\n";
+    let workspace = Workspace::new(text, "", in_bank);
+    let config = workspace.load_profile(None, Some("ci")).unwrap();
+    let both = ["bank", "till"];
+    let idle =
+        |tests: &[(&str, &str)], whole: &[&str]| config.idle(&both, tests, &|package: &str| whole.contains(&package));
+    assert_eq!(
+        idle(&[("bank", "tests::a"), ("till", "c")], &both),
+        [
+            "dpor.toml:4: the override for filter = \"=b\" chooses no test",
+            "dpor.toml:10: the override for package = \"tlil\" chooses no test: there is no such package in the workspace",
+            "bank/Cargo.toml:5: the override for filter = \"c\" chooses no test",
+            "dpor.toml:14: the override for filter = \"/^x/\" chooses no test",
+        ]
+    );
+    // A test that it is for may be among those that were not built.
+    assert_eq!(
+        idle(&[("bank", "tests::a")], &["bank"]),
+        [
+            "dpor.toml:10: the override for package = \"tlil\" chooses no test: there is no such package in the workspace",
+            "bank/Cargo.toml:5: the override for filter = \"c\" chooses no test",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_text_file_is_said() {
+    let workspace = Workspace::new("", "", "");
+    let own = workspace.root().join(FILE);
+    fs::write(&own, b"seed = 1\n# caf\xe9\n").unwrap();
+    assert_eq!(
+        workspace.error(),
+        "dpor.toml:2: the byte 0xe9 is no UTF-8: TOML files are UTF-8"
+    );
+    fs::remove_file(&own).unwrap();
+    fs::create_dir(&own).unwrap();
+    assert_eq!(
+        workspace.error(),
+        "dpor.toml is a folder, and should be a file with the configuration"
+    );
+    let error = workspace.load(Some(workspace.root())).unwrap_err();
+    assert!(
+        error.to_string().contains(" is a folder, and should be a file"),
+        "{error}"
+    );
+    fs::remove_dir(&own).unwrap();
+    std::os::unix::fs::symlink("nowhere", &own).unwrap();
+    let error = workspace.load(None).unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot read ") && error.contains("dpor.toml"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_key_has_an_example() {
+    for doc in Settings::DOCS {
+        let config = Workspace::new(&format!("{} = {}\n", doc.key, doc.example), "", "").config();
+        let settings = config.of_package("bank");
+        let rows = settings.rows();
+        let row = rows.iter().find(|row| row.key == doc.key).unwrap();
+        assert_ne!(*row.origin, Origin::Default, "{}", doc.key);
+    }
+    let keys = |docs: &[KeyDoc]| docs.iter().map(|doc| doc.key).collect::<Vec<_>>();
+    assert_eq!(keys(Settings::DOCS), Settings::KEYS);
+    assert_eq!(keys(RunSettings::DOCS), RunSettings::KEYS);
+}
+
 #[test]
 fn what_is_wrong_is_named_with_file_line_and_key() {
     let of_file = |text: &str| Workspace::new(text, "", "").error();
@@ -195,7 +426,43 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         ),
         (
             "max-executions = -1",
-            "dpor.toml:1: `max-executions`: `-1`: invalid digit",
+            "dpor.toml:1: `max-executions`: `-1` is no whole number in digits; write `max-executions = 100000`, for example",
+        ),
+        (
+            "max-executions = 1e9",
+            "dpor.toml:1: `max-executions`: `1e9` is no whole number in digits; write `max-executions = 100000`",
+        ),
+        (
+            "max-depth = 5_000_000_000",
+            "dpor.toml:1: `max-depth`: `5000000000` is too large: 4294967295 is the most",
+        ),
+        (
+            "\nmax-time = true",
+            "dpor.toml:2: `max-time`: `true` is no time: a number of seconds, or one with a unit such as 500ms, 30s, 5m or 1h; \
+             write `max-time = \"30s\"`, for example",
+        ),
+        ("max-time = 1e9", "dpor.toml:1: `max-time`: `1e9` is no time: "),
+        ("max-time = \"-3s\"", "dpor.toml:1: `max-time`: `-3s` is no time: "),
+        (
+            "profile = \"ci\"",
+            "dpor.toml:1: `profile` must be a table of profiles, and is a string: write `[profile.ci]`",
+        ),
+        (
+            "profile.ci = 1",
+            "dpor.toml:1: `profile.ci` must be a table, and is an integer: write `[profile.ci]`",
+        ),
+        (
+            "[profile.default]\nseed = 1",
+            "dpor.toml:1: a profile cannot be called `default`",
+        ),
+        // Profiles are read also where none of them is chosen.
+        (
+            "[profile.ci]\nsede = 1",
+            "dpor.toml:2: unknown key `sede`; there are `strategy`",
+        ),
+        (
+            "[profile.ci]\n[[profile.ci.overrides]]\nfilter = \"x\"\nfail-fast = true",
+            "dpor.toml:4: `fail-fast` is for a whole run",
         ),
         (
             "max-depth = [1]",
@@ -203,7 +470,7 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         ),
         (
             "leaks = 1",
-            "dpor.toml:1: `leaks`: `1`: provided string was not `true` or `false`",
+            "dpor.toml:1: `leaks`: `1` is neither `true` nor `false`; write `leaks = true`",
         ),
         (
             "vacuous = \"no\"",

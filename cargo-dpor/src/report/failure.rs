@@ -1,5 +1,6 @@
 //! A failure in full: what happened, the schedule, who waits for whom, what was printed, how to see it again.
 
+use crate::callers;
 use crate::child::{Account, Outcome};
 use crate::report::SourceTree;
 use crate::report::fold::fold;
@@ -36,7 +37,11 @@ impl Failure<'_> {
         // The replay's report is the one with names and places.
         let shown = replayed.unwrap_or(self.outcome);
         let account = replayed.map_or(&self.outcome.account, |replay| &replay.account);
-        put!(out, "{} {}\n", "failure:".red().bold(), self.test.bold());
+        let title = match shown.verdict {
+            Verdict::Incomplete => "incomplete:".yellow().bold().to_string(),
+            _ => "failure:".red().bold().to_string(),
+        };
+        put!(out, "{title} {}\n", self.test.bold());
         if let Some(failure) = &shown.failure {
             let names = names(account, failure);
             let words = Words::new(&account.steps, &names);
@@ -53,7 +58,15 @@ impl Failure<'_> {
             self.schedule(&mut out, account, failure, &names, &words);
             printed(&mut out, failure, account);
         } else if let Some(reason) = &shown.reason {
-            put!(out, "  {reason}\n");
+            for line in reason.lines() {
+                put!(out, "  {line}");
+            }
+            put!(out, "");
+            let failure = FailureReport::default();
+            let names = names(account, &failure);
+            let words = Words::new(&account.steps, &names);
+            self.schedule(&mut out, account, &failure, &names, &words);
+            printed(&mut out, &failure, account);
         }
         if let Some(replay) = self.replay
             && replayed.is_none()
@@ -124,6 +137,9 @@ impl Failure<'_> {
             (Some(thread), None) => put!(out, "  in {}", names.of(thread)),
             (None, Some(location)) => put!(out, "  at {}", self.place(location)),
             (None, None) => {}
+        }
+        for line in callers::lines(&failure.callers) {
+            put!(out, "    {line}");
         }
         if let Some(value) = freed_bytes(failure) {
             put!(
@@ -298,23 +314,56 @@ fn freed_bytes(failure: &FailureReport) -> Option<&str> {
     numbers.into_iter().find(|number| VALUES.contains(number))
 }
 
+/// Maximum number of lines of an output that are shown: its last ones.
+const LINES: usize = 100;
+/// Maximum size in bytes of what is shown of an output.
+const BYTES: usize = 16 << 10;
+
+/// Says whether a report shows all of an output.
+pub fn printed_whole(text: &str) -> bool {
+    end(text).len() == text.len()
+}
+
+/// The end of an output that is shown of it: whole lines, unless the last one alone is too long.
+fn end(text: &str) -> &str {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    let from_line = body.rmatch_indices('\n').nth(LINES - 1).map_or(0, |(at, _)| at + 1);
+    let least = text.len().saturating_sub(BYTES);
+    if from_line >= least {
+        return &text[from_line..];
+    }
+    let cut = text.ceil_char_boundary(least);
+    match text[cut..].trim_end_matches('\n').find('\n') {
+        Some(end) => &text[cut + end + 1..],
+        None => &text[cut..],
+    }
+}
+
 /// What the failing run printed, by the model's account; then what the process wrote past it.
 fn printed(out: &mut String, failure: &FailureReport, account: &Account) {
-    let mut text: String = account.output.iter().map(|(_, text)| text.as_str()).collect();
-    if text.is_empty() {
-        text = failure.output.clone();
-    }
-    for (title, text) in [
-        ("output", text.as_str()),
-        ("the process's own standard error", &account.stderr),
+    let output = account.output_text(Some(failure));
+    for (title, text, file, whole) in [
+        ("output", &*output, &account.output_file, printed_whole(&output)),
+        (
+            "the process's own standard error",
+            &account.stderr,
+            &account.stderr_file,
+            account.stderr_whole.is_none(),
+        ),
     ] {
-        if !text.is_empty() {
-            put!(out, "  {title}:\n");
-            for line in text.lines() {
-                put!(out, "    {} {line}", "│".dimmed());
-            }
-            put!(out, "");
+        if text.is_empty() {
+            continue;
         }
+        let shown = end(text);
+        match (whole, file) {
+            (true, _) => put!(out, "  {title}:\n"),
+            (false, None) => put!(out, "  {title}, the end of it:\n"),
+            (false, Some(file)) => put!(out, "  {title}, the end of it (all of it is in {}):\n", file.display()),
+        }
+        for line in shown.lines() {
+            put!(out, "    {} {line}", "│".dimmed());
+        }
+        put!(out, "");
     }
 }
 

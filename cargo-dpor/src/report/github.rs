@@ -16,6 +16,14 @@ pub struct GitHub<W> {
     folders: Vec<PathBuf>,
 }
 
+/// The text, and the command that shows the same again, if there is one of a length that can be shown.
+fn with_command(text: &str, result: &TestResult) -> String {
+    match result.again.as_ref().filter(|again| again.len() <= MAX_AGAIN) {
+        Some(again) => format!("{text}\nagain: {again}"),
+        None => text.to_owned(),
+    }
+}
+
 /// The longest command that is worth to be in an annotation, in bytes. The log has it in any case.
 const MAX_AGAIN: usize = 1000;
 
@@ -91,17 +99,16 @@ impl<W: Write> GitHub<W> {
                 } else {
                     Level::Warning
                 };
-                let place = self.place([own]);
-                self.annotate(level, place, &format!("incomplete: {name}"), reason);
+                let callers = outcome.account.callers.iter().map(|caller| caller.location.as_ref());
+                let place = self.place(callers.chain([own]));
+                let text = with_command(reason, result);
+                self.annotate(level, place, &format!("incomplete: {name}"), &text);
             }
             Verdict::Failed => {
                 let failure = result.shown().failure.as_ref();
                 let place = self.place([failure.and_then(|failure| failure.location.as_ref()), own]);
                 let kind = failure.map_or("failed", |failure| &failure.kind);
-                let mut text = failure.map_or(reason, |failure| &failure.message).to_owned();
-                if let Some(again) = result.again.as_ref().filter(|again| again.len() <= MAX_AGAIN) {
-                    text.push_str(&format!("\nagain: {again}"));
-                }
+                let text = with_command(failure.map_or(reason, |failure| &failure.message), result);
                 self.annotate(Level::Error, place, &format!("{kind}: {name}"), &text);
                 return;
             }
@@ -142,6 +149,7 @@ impl<W: Write> Reporter for GitHub<W> {
     fn event(&mut self, event: &Event<'_>) {
         match *event {
             Event::Built { folders } => self.folders = folders.to_vec(),
+            Event::Warning { message } => self.annotate(Level::Warning, None, "cargo dpor", message),
             Event::TestFinished { test, result } => self.finished(test, result),
             Event::Replayed { test, outcome, .. } => {
                 let result = TestResult {
@@ -154,6 +162,10 @@ impl<W: Write> Reporter for GitHub<W> {
             }
             Event::RunFinished { summary, .. } if summary.threaded == 0 => {
                 self.annotate(Level::Warning, None, "cargo dpor", NO_THREADS);
+            }
+            Event::Interrupted { signal, .. } => {
+                let message = format!("the run was interrupted by {signal}");
+                self.annotate(Level::Warning, None, "cargo dpor", &message);
             }
             Event::Stopped { error } => self.annotate(Level::Error, None, "cargo dpor", &error.to_string()),
             _ => {}

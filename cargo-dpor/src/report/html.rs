@@ -6,13 +6,14 @@ use crate::build::Test;
 use crate::child::Outcome;
 use crate::error::Error;
 use crate::judgement::{vacuous, weak_orderings};
+use crate::report::browser;
 use crate::report::failure::{names, other_choice};
 use crate::report::source::SourceTree;
 use crate::report::steps::Names;
 use crate::report::waits::Waits;
 use crate::report::weak::sequential;
 use crate::report::words::Words;
-use crate::report::{Event, Reporter, TestResult};
+use crate::report::{Event, Reporter, Summary, TestResult};
 use dpor_protocol::{
     BlockedThread, Counts, FailureReport, PartingReport, Simplified, SourceLocation, StepReport, ThreadReport,
     ValueReport, Verdict,
@@ -26,10 +27,17 @@ use tree::Tree;
 /// The page, with a place for [`Page`] as JSON, and for what follows.
 const TEMPLATE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
-/// What makes the page of the data; the tree of executions has a file of its own.
-const SCRIPT: [&str; 2] = [include_str!("html/tree.js"), include_str!("html/page.js")];
+/// The colours of all pages, in light and in dark.
+const COLOURS: &str = include_str!("html/colours.css");
+/// What makes the page of the data: the tree of executions, the colours of source, the arrows, and all else.
+const SCRIPT: [&str; 4] = [
+    include_str!("html/tree.js"),
+    include_str!("html/rust.js"),
+    include_str!("html/arrows.js"),
+    include_str!("html/page.js"),
+];
 
-/// The list of the pages, with a place for [`Entry`]s as JSON.
+/// The list of the pages, with a place for [`Index`] as JSON.
 const INDEX: &str = include_str!("html/index.html");
 
 /// Where the data go.
@@ -39,9 +47,43 @@ const PLACE: &str = "@DATA@";
 pub struct Html {
     folder: PathBuf,
     sources: SourceTree,
-    pages: Vec<Entry>,
+    index: Index,
     files: HashSet<String>,
+    /// They are to be shown in a browser in the end.
+    open: bool,
     error: Option<Error>,
+}
+
+/// What the list of pages shows.
+#[derive(Default, Serialize)]
+struct Index {
+    tests: Vec<Entry>,
+    /// None as long as the run goes on, or if it did not come to its end.
+    totals: Option<Totals>,
+}
+
+/// The run as a whole.
+#[derive(Serialize)]
+struct Totals {
+    vacuous: usize,
+    weak_orderings: usize,
+    not_run: usize,
+    left_out: usize,
+    shard: Option<String>,
+    seconds: f64,
+}
+
+impl Totals {
+    fn of(summary: &Summary) -> Totals {
+        Totals {
+            vacuous: summary.vacuous,
+            weak_orderings: summary.weak_orderings,
+            not_run: summary.not_run,
+            left_out: summary.left_out,
+            shard: summary.shard.map(|shard| shard.to_string()),
+            seconds: summary.time.as_secs_f64(),
+        }
+    }
 }
 
 /// A line of the list of pages.
@@ -51,8 +93,11 @@ struct Entry {
     file: String,
     verdict: String,
     shard: Option<String>,
-    text: String,
+    vacuous: bool,
+    /// What is to be known of the verdict: the failure, or what has limited the exploration, and what is doubtful.
+    notes: Vec<String>,
     executions: u64,
+    seconds: f64,
 }
 
 /// What a page shows.
@@ -108,25 +153,31 @@ struct Value {
 }
 
 impl Html {
-    /// Writes to this folder, which is made now, so that nobody has to wait to learn that it cannot be.
+    /// Writes to this folder, which is made now, so that nobody has to wait to learn that it cannot be. In the end the pages are
+    /// opened in a browser, if they are to be.
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn create(folder: &Path) -> Result<Self, Error> {
+    pub fn create(folder: &Path, open: bool) -> Result<Self, Error> {
         let html = Html {
             folder: folder.into(),
             sources: SourceTree::new(Vec::new()),
-            pages: Vec::new(),
+            index: Index::default(),
             files: HashSet::new(),
+            open,
             error: None,
         };
         fs::create_dir_all(folder).map_err(Error::io(html.cannot_write()))?;
-        html.write("index.html", INDEX, &html.pages)?;
+        html.write_index()?;
         Ok(html)
     }
 
     fn cannot_write(&self) -> String {
         format!("cannot write the report to {}", self.folder.display())
+    }
+
+    fn write_index(&self) -> Result<(), Error> {
+        self.write("index.html", &INDEX.replacen("@COLOURS@", COLOURS, 1), &self.index)
     }
 
     fn write(&self, file: &str, template: &str, data: &impl Serialize) -> Result<(), Error> {
@@ -143,20 +194,26 @@ impl Html {
             file = format!("{}-{n}.html", file_name(&page.test));
         }
         let template = TEMPLATE
+            .replacen("@COLOURS@", COLOURS, 1)
             .replacen("@STYLE@", STYLE, 1)
             .replacen("@SCRIPT@", &SCRIPT.concat(), 1);
         self.write(&file, &template, &page)?;
-        let text = page
+        let outcome = &result.outcome;
+        let failure = page
             .failure
             .as_ref()
             .map(|failure| format!("{}: {}", failure.kind, failure.message));
-        self.pages.push(Entry {
-            text: text.or(page.reason.map(Into::into)).unwrap_or_default(),
+        let explored = explored(outcome).map(|share| format!("about {share} explored"));
+        let notes = failure.or(page.reason.map(Into::into)).into_iter().chain(explored);
+        self.index.tests.push(Entry {
+            vacuous: vacuous(outcome).is_some(),
+            notes: notes.chain(page.notes).collect(),
             test: page.test,
             file,
             verdict: page.verdict,
             shard: page.shard,
-            executions: result.outcome.counts.complete,
+            executions: outcome.counts.complete,
+            seconds: outcome.time.as_secs_f64(),
         });
         Ok(())
     }
@@ -167,15 +224,38 @@ impl Reporter for Html {
         match *event {
             Event::Built { folders } => self.sources = SourceTree::new(folders.to_vec()),
             Event::TestFinished { test, result } if self.error.is_none() => self.error = self.add(test, result).err(),
+            Event::Replayed {
+                test, outcome, again, ..
+            } if self.error.is_none() => {
+                let result = TestResult {
+                    outcome: outcome.clone(),
+                    replay: None,
+                    again: outcome.failure.is_some().then(|| again.to_owned()),
+                    fault: None,
+                };
+                self.index.totals = Some(Totals::of(&Summary {
+                    time: outcome.time,
+                    ..Summary::default()
+                }));
+                self.error = self.add(test, &result).err();
+            }
+            Event::RunFinished { summary, .. } => self.index.totals = Some(Totals::of(summary)),
             _ => {}
         }
     }
 
     fn close(&mut self) -> Result<(), Error> {
         match self.error.take() {
-            Some(error) => Err(error),
-            None => self.write("index.html", INDEX, &self.pages),
+            Some(error) => return Err(error),
+            None => self.write_index()?,
         }
+        match &self.index.tests[..] {
+            [] => {}
+            [only] if self.open => browser::show(&self.folder.join(&only.file)),
+            _ if self.open => browser::show(&self.folder.join("index.html")),
+            _ => {}
+        }
+        Ok(())
     }
 }
 
@@ -289,7 +369,6 @@ fn statistics(outcome: &Outcome) -> Vec<(&'static str, String)> {
         states,
         peak_depth,
         threads,
-        explored,
         compared,
         equal,
         checks,
@@ -319,10 +398,15 @@ fn statistics(outcome: &Outcome) -> Vec<(&'static str, String)> {
             .filter(|(_, n)| *n > 0)
             .map(|(name, n)| (*name, n.to_string())),
     );
-    if outcome.verdict == Verdict::Incomplete && explored > 0 {
-        all.push(("explored, about", format!("{:.2} %", f64::from(explored) / 10_000.0)));
-    }
+    all.extend(explored(outcome).map(|share| ("explored, about", share)));
     all
+}
+
+/// The share of the search tree that was explored before it was given up, as far as that is known.
+fn explored(outcome: &Outcome) -> Option<String> {
+    let share = outcome.counts.explored;
+    let known = outcome.verdict == Verdict::Incomplete && share > 0;
+    known.then(|| format!("{:.2} %", f64::from(share) / 10_000.0))
 }
 
 #[cfg(test)]

@@ -1,19 +1,23 @@
 //! The reporter for people.
 
-use crate::build::Test;
+mod screen;
+
+use crate::build::{Binary, Test};
 use crate::child::Outcome;
 use crate::cli::CargoArgs;
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use crate::report::failure::Failure;
+use crate::report::fit::fit;
 use crate::report::pair::Pair;
 use crate::report::source::short;
 use crate::report::steps::plural;
 use crate::report::weak::sequential;
 use crate::report::{Event, NO_THREADS, Reporter, Resumed, SourceTree, Summary, TestResult, WIDTH, digits, settings};
 use dpor_protocol::{Counts, LabelReport, Verdict};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::OwoColorize;
-use std::io::Write;
+use screen::{Screen, StandardError};
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// Prints lines and failures to an output, and shows progress on the terminal.
@@ -23,8 +27,11 @@ pub struct Human<W> {
     sources: SourceTree,
     bar: ProgressBar,
     name_width: usize,
-    /// How many columns there are to print in.
-    width: usize,
+    /// How many columns there are to print in now; none if the output is no terminal.
+    width: Box<dyn Fn() -> Option<usize>>,
+    /// What is to be told again at the end: tests that have failed, and those that are incomplete where that counts.
+    failed: Vec<String>,
+    incomplete: Vec<String>,
 }
 
 /// How much to say.
@@ -51,16 +58,19 @@ impl Amount {
 
 /// So many places of weak orderings are named, unless more is to be said.
 const WEAK_SHOWN: usize = 3;
+/// What is left free before the name of a test, under its verdict.
+const MARGIN: &str = "             ";
 /// The widest column of names.
 const MAX_NAME: usize = 60;
 
 impl<W: Write> Human<W> {
     /// The bar is hidden if standard error is no terminal, or if little is to be said.
     pub fn new(out: W, amount: Amount) -> Self {
-        let bar = if amount == Amount::Quiet {
+        let bar = if amount == Amount::Quiet || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
-            ProgressBar::no_length()
+            let screen = Box::new(Screen::new(StandardError));
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(screen))
         };
         Human {
             out,
@@ -68,13 +78,20 @@ impl<W: Write> Human<W> {
             sources: SourceTree::new(Vec::new()),
             bar,
             name_width: 0,
-            width: WIDTH,
+            width: Box::new(|| None),
+            failed: Vec::new(),
+            incomplete: Vec::new(),
         }
     }
 
-    /// Says how wide the output is; if it is no terminal, it has no width of its own.
-    pub fn set_width(&mut self, width: Option<usize>) {
-        self.width = width.unwrap_or(WIDTH);
+    /// Says how to find out how wide the output is, which can change; if it is no terminal, it has no width of its own.
+    pub fn set_width(&mut self, width: impl Fn() -> Option<usize> + 'static) {
+        self.width = Box::new(width);
+    }
+
+    /// How many columns a report can have.
+    fn columns(&self) -> usize {
+        (self.width)().unwrap_or(WIDTH)
     }
 
     /// Takes the output back.
@@ -84,6 +101,8 @@ impl<W: Write> Human<W> {
     }
 
     fn print(&mut self, text: &str) {
+        let fitting = (self.width)().map(|width| fit(text, width));
+        let text = fitting.as_deref().unwrap_or(text);
         let out = &mut self.out;
         // Whoever closed the output does not want the rest of it.
         self.bar.suspend(|| {
@@ -105,8 +124,9 @@ impl<W: Write> Human<W> {
                 resumed.map(of_which).unwrap_or_default()
             ));
         }
-        let style = ProgressStyle::with_template("{spinner} [{pos}/{len}] {wide_msg}");
+        let style = ProgressStyle::with_template("{spinner} [{pos}/{len}] {elapsed_precise} {wide_msg}");
         self.bar.set_style(style.expect("the template is well formed"));
+        self.bar.reset_elapsed();
         self.bar.set_length(tests.len() as u64);
         self.bar.enable_steady_tick(Duration::from_millis(120));
     }
@@ -114,13 +134,37 @@ impl<W: Write> Human<W> {
     fn test_finished(&mut self, test: &Test, result: &TestResult) {
         self.bar.inc(1);
         let outcome = &result.outcome;
-        if self.amount != Amount::Quiet || outcome.verdict != Verdict::Complete {
-            let line = self.line(test, outcome);
+        let printed = printed(outcome);
+        if self.amount != Amount::Quiet || outcome.verdict != Verdict::Complete || !printed.is_empty() {
+            let mut line = self.line(test, outcome);
+            if let Some(again) = result.again.as_ref().filter(|_| outcome.verdict == Verdict::Incomplete) {
+                line.push_str(&format!("{MARGIN}again: {}\n", again.cyan()));
+            }
+            line.push_str(&printed);
             self.print(&line);
         }
         if outcome.verdict == Verdict::Failed {
-            let text = format!("\n{}\n", result.failure_text(test, &self.sources, self.width));
+            let text = format!("\n{}\n", result.failure_text(test, &self.sources, self.columns()));
             self.print(&text);
+            let failure = result.shown().failure.as_ref();
+            let what = failure.map_or_else(String::new, |failure| {
+                let place = failure.location.as_ref();
+                let place = place.map_or_else(String::new, |place| format!(" at {}", short(place)));
+                format!("{}{place}", failure.kind)
+            });
+            self.failed.push(self.in_short(test, &what));
+        } else if result.fault == Some(Fault::Incomplete) {
+            let reason = outcome.reason.as_deref().and_then(|reason| reason.lines().next());
+            self.incomplete.push(self.in_short(test, reason.unwrap_or_default()));
+        }
+    }
+
+    /// A test, for the lists at the end.
+    fn in_short(&self, test: &Test, what: &str) -> String {
+        let name = test.display_name();
+        match what {
+            "" => format!("    {name}\n"),
+            what => format!("    {name:<width$}  {}\n", what.dimmed(), width = self.name_width),
         }
     }
 
@@ -136,22 +180,25 @@ impl<W: Write> Human<W> {
         } else {
             "executions"
         };
-        let mut line = format!(
-            "{} {:<width$}  {:>7} {executions:<10}  {:>5} blocked  {pruned:<12}  {:>8} steps",
-            verdict(outcome),
-            test.display_name(),
+        let name = test.display_name();
+        let mut told = format!(
+            "{name:<width$}  {:>7} {executions:<10}  {:>5} blocked  {pruned:<12}  {:>8} steps",
             counts.complete,
             counts.blocked,
             counts.steps,
             width = self.name_width,
         );
         if self.amount == Amount::Verbose {
-            line.push_str(&format!(
+            told.push_str(&format!(
                 "  {:>3} threads  {:>8} states  {:>5} checks  {:>8} equal of {} compared",
                 counts.threads, counts.states, counts.checks, counts.equal, counts.compared
             ));
         }
-        line.push_str(&format!("  {:>8}", time(outcome.time)));
+        told.push_str(&format!("  {:>8}", time(outcome.time)));
+        if let Some(width) = (self.width)().filter(|&width| MARGIN.len() + told.chars().count() > width) {
+            told = self.narrow(&name, outcome, width);
+        }
+        let mut line = format!("{} {told}", verdict(outcome));
         if let Some(reason) = vacuous(outcome) {
             line.push_str(&format!("  {} {reason}", "vacuous?".yellow()));
         }
@@ -168,15 +215,52 @@ impl<W: Write> Human<W> {
         let refined = (self.amount == Amount::Verbose && counts.refinements > 0).then(|| refined(counts.refinements));
         let said = outcome.reason.iter().chain(&share).chain(&outcome.note);
         for text in said.chain(&refined).chain(&weak) {
-            line.push_str(&format!("\n             {}", text.dimmed()));
+            for text in text.lines() {
+                line.push_str(&format!("\n{MARGIN}{}", text.dimmed()));
+            }
         }
         let width = outcome.labels.iter().map(|label| label.label.chars().count()).max();
         for label in &outcome.labels {
             let text = self.label(label, width.unwrap_or(0), counts.complete);
-            line.push_str(&format!("\n             {}", text.dimmed()));
+            line.push_str(&format!("\n{MARGIN}{}", text.dimmed()));
         }
         line.push('\n');
         line
+    }
+
+    /// A test's name and counts where there is no room for columns of them: what is not zero, on a line of its own if need be.
+    fn narrow(&self, name: &str, outcome: &Outcome, width: usize) -> String {
+        let counts = &outcome.counts;
+        let mut told = vec![plural(counts.complete as usize, "execution")];
+        let mut more = vec![("blocked", counts.blocked), ("pruned", counts.pruned)];
+        if self.amount == Amount::Verbose {
+            let Counts {
+                threads,
+                states,
+                checks,
+                equal,
+                compared,
+                ..
+            } = *counts;
+            more.extend([("threads", threads), ("states", states), ("checks", checks)]);
+            more.extend([("compared", compared), ("equal", equal)]);
+        }
+        told.extend(
+            more.iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(what, count)| format!("{count} {what}")),
+        );
+        told.extend([plural(counts.steps as usize, "step"), time(outcome.time)]);
+        let told = told.join(", ");
+        let columns = |name: usize| MARGIN.len() + name + 2 + told.len();
+        let length = name.chars().count();
+        if columns(length.max(self.name_width)) <= width {
+            format!("{name:<width$}  {told}", width = self.name_width)
+        } else if columns(length) <= width {
+            format!("{name}  {told}")
+        } else {
+            format!("{name}\n{MARGIN}{told}")
+        }
     }
 
     /// In how many executions a label was reached.
@@ -200,6 +284,19 @@ impl<W: Write> Human<W> {
 
     fn run_finished(&mut self, summary: &Summary) {
         self.bar.finish_and_clear();
+        // Of a single test, it was said just now.
+        if summary.total() > 1 {
+            let (failed, incomplete) = (std::mem::take(&mut self.failed), std::mem::take(&mut self.incomplete));
+            let titles = [
+                "failed:".red().bold().to_string(),
+                "incomplete:".yellow().bold().to_string(),
+            ];
+            for (title, tests) in titles.into_iter().zip([failed, incomplete]) {
+                if !tests.is_empty() {
+                    self.print(&format!("{title}\n{}", tests.concat()));
+                }
+            }
+        }
         let mut parts = vec![
             plural(summary.total(), "test"),
             format!("{} complete", summary.complete),
@@ -231,7 +328,7 @@ impl<W: Write> Human<W> {
             _ => text.yellow().to_string(),
         };
         self.print(&text);
-        if summary.threaded == 0 {
+        if summary.threaded == 0 && summary.total() > 0 {
             self.print(&format!("{} {NO_THREADS}\n", "warning:".yellow().bold()));
         }
     }
@@ -246,7 +343,7 @@ impl<W: Write> Human<W> {
                 "cannot replay:".red().bold(),
                 step + 1
             )
-        } else if outcome.verdict == Verdict::Failed {
+        } else if outcome.verdict == Verdict::Failed || outcome.seed.is_some() {
             let own = Outcome {
                 seed: Some(seed.into()),
                 ..outcome.clone()
@@ -258,7 +355,7 @@ impl<W: Write> Human<W> {
                 replay: None,
                 again: Some(&again),
                 sources: &self.sources,
-                width: self.width,
+                width: self.columns(),
             }
             .render()
         } else if let Some(reason) = &outcome.reason {
@@ -291,7 +388,7 @@ impl<W: Write> Human<W> {
                 replay: None,
                 again,
                 sources: &self.sources,
-                width: self.width,
+                width: self.columns(),
             }
             .render()
         } else {
@@ -323,10 +420,18 @@ impl<W: Write> Reporter for Human<W> {
                 }
             }
             Event::Built { folders } => self.sources = SourceTree::new(folders.to_vec()),
+            Event::Warning { message } => {
+                anstream::eprintln!("{} {message}", "warning:".yellow().bold());
+            }
             Event::Configured { configuration } => self.print(&settings::render(configuration)),
             Event::Listed { tests } => {
                 let names: String = tests.iter().map(|test| test.display_name() + "\n").collect();
                 self.print(&names);
+            }
+            Event::Executables { binaries } => {
+                let line = |binary: &Binary| format!("{}  {}\n", binary.name, binary.path.display());
+                let lines: String = binaries.iter().map(line).collect();
+                self.print(&lines);
             }
             Event::RunStarted { tests, resumed } => self.run_started(tests, resumed),
             Event::TestStarted { test } => self.bar.set_message(test.display_name()),
@@ -338,13 +443,23 @@ impl<W: Write> Reporter for Human<W> {
                 self.bar.finish_and_clear();
                 anstream::eprintln!("{} {error}", "error:".red().bold());
             }
+            Event::Interrupted { signal, resumable } => {
+                self.bar.finish_and_clear();
+                let next = match resumable {
+                    true => ": the same command with `--resume` goes on from here",
+                    false => "",
+                };
+                self.print(&format!("{} by {signal}{next}\n", "interrupted".yellow().bold()));
+            }
             Event::Compared {
                 test,
                 number,
                 outcome,
                 again,
             } => self.compared(test, number, outcome, again),
-            Event::Replayed { test, seed, outcome } => self.replayed(test, seed, outcome),
+            Event::Replayed {
+                test, seed, outcome, ..
+            } => self.replayed(test, seed, outcome),
         }
     }
 }
@@ -360,6 +475,19 @@ fn of_which(resumed: Resumed) -> String {
             format!(", of which {finished} had finished, and {interrupted} had been interrupted")
         }
     }
+}
+
+/// What the first execution of a test has printed, if that is to be shown. What the failing one has is in the report.
+fn printed(outcome: &Outcome) -> String {
+    let text: String = outcome.account.printed.iter().map(|(_, text)| text.as_str()).collect();
+    if text.is_empty() || outcome.verdict == Verdict::Failed {
+        return String::new();
+    }
+    let mut lines = format!("{MARGIN}printed in the first execution:\n");
+    for line in text.lines() {
+        lines.push_str(&format!("{MARGIN}  {line}\n"));
+    }
+    lines
 }
 
 fn progress(test: &Test, counts: &Counts) -> String {

@@ -3,19 +3,19 @@
 //! What the lines hold is described in the book's chapter on machine output. Within a [`VERSION`], fields and events are only
 //! added.
 
-use crate::build::Test;
+use crate::build::{Binary, Test};
 use crate::child::Outcome;
 use crate::config::Row;
 use crate::judgement::{Fault, vacuous, weak_orderings};
 use crate::report::{Configuration, Event, Reporter, Resumed, Summary, TestResult, digits};
 use dpor_protocol::{
-    Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport, ThreadReport,
-    WeakReport,
+    CallerReport, Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport,
+    ThreadReport, Verdict, WeakReport,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The version of the format, in every line.
 const VERSION: u32 = 1;
@@ -51,14 +51,21 @@ enum Body<'a> {
     Built {
         folders: &'a [PathBuf],
     },
+    Warning {
+        message: &'a str,
+    },
     Configured {
         files: Vec<&'a str>,
+        profile: Option<&'a str>,
         run: Settings,
         tests: Vec<OfTests<'a>>,
         overrides: Vec<Override<'a>>,
     },
     Listed {
         tests: Vec<Name<'a>>,
+    },
+    Executables {
+        executables: Vec<Executable<'a>>,
     },
     RunStarted {
         tests: Vec<Name<'a>>,
@@ -103,28 +110,64 @@ enum Body<'a> {
         message: String,
         exit_code: u8,
     },
+    Interrupted {
+        signal: String,
+        resumable: bool,
+        exit_code: u8,
+    },
+}
+
+/// What a target with tests is called.
+#[derive(Serialize)]
+struct Target<'a> {
+    package: &'a str,
+    kind: &'a str,
+    target: &'a str,
+}
+
+impl<'a> From<&'a Binary> for Target<'a> {
+    fn from(binary: &'a Binary) -> Self {
+        let mut parts = binary.id.splitn(3, '/');
+        let mut part = || parts.next().unwrap_or_default();
+        Target {
+            package: part(),
+            kind: part(),
+            target: part(),
+        }
+    }
 }
 
 /// What a test is called.
 #[derive(Serialize)]
 struct Name<'a> {
-    package: &'a str,
-    kind: &'a str,
-    target: &'a str,
+    #[serde(flatten)]
+    target: Target<'a>,
     name: &'a str,
     ignored: bool,
 }
 
 impl<'a> From<&'a Test> for Name<'a> {
     fn from(test: &'a Test) -> Self {
-        let mut parts = test.binary.id.splitn(3, '/');
-        let mut part = || parts.next().unwrap_or_default();
         Name {
-            package: part(),
-            kind: part(),
-            target: part(),
+            target: (&*test.binary).into(),
             name: &test.name,
             ignored: test.ignored,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Executable<'a> {
+    #[serde(flatten)]
+    target: Target<'a>,
+    path: &'a Path,
+}
+
+impl<'a> From<&'a Binary> for Executable<'a> {
+    fn from(binary: &'a Binary) -> Self {
+        Executable {
+            target: binary.into(),
+            path: &binary.path,
         }
     }
 }
@@ -143,6 +186,8 @@ struct Finished<'a> {
     reason: Option<&'a str>,
     note: Option<&'a str>,
     location: Option<&'a SourceLocation>,
+    /// Where it was, if it was ended in a step that takes too long.
+    callers: &'a [CallerReport],
     seconds: f64,
     counts: &'a Counts,
     labels: &'a [LabelReport],
@@ -154,6 +199,9 @@ struct Finished<'a> {
     /// The command that shows the failure again.
     again: Option<&'a str>,
     schedule: Option<Schedule<'a>>,
+    /// What the first execution has printed, if that is to be shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    printed: Vec<Piece<'a>>,
 }
 
 /// How the failure comes about.
@@ -220,6 +268,10 @@ impl<'a> Finished<'a> {
             reason: outcome.reason.as_deref(),
             note: outcome.note.as_deref(),
             location: outcome.account.location.as_ref(),
+            callers: match outcome.verdict {
+                Verdict::Incomplete => &outcome.account.callers,
+                _ => &[],
+            },
             seconds: outcome.time.as_secs_f64(),
             counts: &outcome.counts,
             labels: &outcome.labels,
@@ -230,6 +282,7 @@ impl<'a> Finished<'a> {
             seed: outcome.seed.as_deref(),
             again,
             schedule,
+            printed: outcome.account.printed.iter().map(piece).collect(),
         }
     }
 }
@@ -288,8 +341,12 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
         match *event {
             Event::FacadesBuilding => Body::FacadesBuilding,
             Event::Built { folders } => Body::Built { folders },
+            Event::Warning { message } => Body::Warning { message },
             Event::Configured { configuration } => configured(configuration),
             Event::Listed { tests } => Body::Listed { tests: names(tests) },
+            Event::Executables { binaries } => Body::Executables {
+                executables: binaries.iter().map(Executable::from).collect(),
+            },
             Event::RunStarted { tests, resumed } => Body::RunStarted {
                 tests: names(tests),
                 resumed,
@@ -341,6 +398,11 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
                 message: error.to_string(),
                 exit_code: error.exit() as u8,
             },
+            Event::Interrupted { signal, resumable } => Body::Interrupted {
+                signal: signal.to_string(),
+                resumable,
+                exit_code: signal.exit() as u8,
+            },
         }
     }
 }
@@ -365,6 +427,7 @@ struct OfTests<'a> {
 #[derive(Serialize)]
 struct Override<'a> {
     file: &'a str,
+    profile: Option<&'a str>,
     #[serde(rename = "for")]
     of: String,
     settings: BTreeMap<&'a str, &'a str>,
@@ -386,6 +449,7 @@ fn configured<'a>(configuration: &'a Configuration<'a>) -> Body<'a> {
     });
     let overrides = configuration.config.overrides().map(|told| Override {
         file: told.file,
+        profile: told.profile,
         of: told.of.to_string(),
         settings: told
             .entries
@@ -395,6 +459,7 @@ fn configured<'a>(configuration: &'a Configuration<'a>) -> Body<'a> {
     });
     Body::Configured {
         files: configuration.config.files(),
+        profile: configuration.config.profile(),
         run: settings(configuration.run.rows()),
         tests: tests.collect(),
         overrides: overrides.collect(),

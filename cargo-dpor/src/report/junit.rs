@@ -122,7 +122,10 @@ impl<W: Write> Junit<W> {
         if let Some(seed) = &outcome.seed {
             case.add_property(("seed", seed.as_str()));
         }
-        let output = &result.shown().account.output;
+        let output = match outcome.verdict {
+            Verdict::Failed => &result.shown().account.output,
+            _ => &outcome.account.printed,
+        };
         if !output.is_empty() {
             case.set_system_out(output.iter().map(|(_, text)| text.as_str()).collect::<String>());
         }

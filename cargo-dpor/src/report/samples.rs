@@ -19,6 +19,7 @@ pub fn test(name: &str) -> Test {
         id: "bank/lib/bank".into(),
         name: "bank".into(),
         folder: "".into(),
+        is_proc_macro: false,
         environment: vec![],
     };
     Test {
@@ -118,6 +119,7 @@ pub fn failed_in_full() -> Outcome {
         static_address: None,
         location: Some(place(9)),
         held_by: vec![],
+        timeout: None,
     }];
     let thread = |id, parent, name: Option<&str>| ThreadReport {
         id,
@@ -149,8 +151,10 @@ pub fn failed_in_full() -> Outcome {
         threads: vec![thread(0, None, None), thread(1, Some(0), Some("teller"))],
         steps: vec![step(0, 0, "load", true), step(1, 1, "store", true)],
         output: vec![(OutputStream::Err, "seen 1\n".into())],
+        printed: vec![],
         diverged: None,
         stderr: String::new(),
+        ..Account::default()
     };
     outcome.labels = vec![LabelReport {
         label: "overdrawn".into(),

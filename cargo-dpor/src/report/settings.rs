@@ -13,6 +13,9 @@ pub fn render(configuration: &Configuration<'_>) -> String {
         true => put!(out, "no configuration files"),
         false => put!(out, "files: {}", files.join(", ")),
     }
+    if let Some(profile) = configuration.config.profile() {
+        put!(out, "profile: {profile}");
+    }
     put!(out, "\n{}", "the run:".bold());
     rows(&mut out, &configuration.run.rows());
     for (packages, settings) in &configuration.tests {
@@ -25,8 +28,15 @@ pub fn render(configuration: &Configuration<'_>) -> String {
         rows(&mut out, &settings.rows());
     }
     if configuration.test.is_none() {
-        for Told { file, of, entries } in configuration.config.overrides() {
-            put!(out, "\n{}", format!("override for {of}:").bold());
+        for told in configuration.config.overrides() {
+            let Told {
+                file,
+                of,
+                entries,
+                profile,
+            } = told;
+            let profile = profile.map_or_else(String::new, |name| format!("profile {name}, "));
+            put!(out, "\n{}", format!("{profile}override for {of}:").bold());
             for Entry { key, text, line } in entries {
                 put!(out, "  {key:<17}  {text:<12}  {}", format!("{file}:{line}").dimmed());
             }

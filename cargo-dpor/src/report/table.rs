@@ -1,6 +1,7 @@
 //! A schedule as a table: a column for each thread, a row for each step.
 
 use crate::report::SourceTree;
+use crate::report::fit::wrapped_source;
 use crate::report::fold::Item;
 use crate::report::steps::{Names, row};
 use crate::report::words::Words;
@@ -9,11 +10,10 @@ use owo_colors::OwoColorize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The widest column, unless all columns fit as they are, or the text of the source lines has room enough.
+/// The widest column, unless all columns fit as they are, or there is room enough.
 const WIDEST: usize = 34;
-/// The least room for the text of the source lines, and what is enough of it for columns to be wider.
-const SOURCE: usize = 20;
-const ENOUGH: usize = 32;
+/// The least room for source lines beside the steps. With less, they have lines of their own.
+const SOURCE: usize = 32;
 /// With more threads than that, columns are not easier to read than a list.
 const THREADS: usize = 6;
 
@@ -25,7 +25,9 @@ pub struct Table<'a> {
     columns: Vec<(u32, String, usize)>,
     number: usize,
     place: usize,
-    source: usize,
+    /// How wide source lines beside the steps can be; none if they are below them.
+    source: Option<usize>,
+    width: usize,
 }
 
 impl<'a> Table<'a> {
@@ -47,26 +49,26 @@ impl<'a> Table<'a> {
         };
         let room = |most: usize| {
             let columns: usize = threads.iter().map(|&thread| natural(thread).min(most) + 3).sum();
-            width.checked_sub(4 + number + columns + 2 + place + 2)
+            width.checked_sub(4 + number + columns + 3 + place)
         };
-        let fits = |most: usize, source: usize| room(most).is_some_and(|room| room >= source);
-        let wider = (WIDEST + 1..width).rev().find(|&most| fits(most, ENOUGH));
-        let narrow = || fits(WIDEST, SOURCE).then_some(WIDEST);
+        let beside = |most: usize| room(most)?.checked_sub(2).filter(|&room| room >= SOURCE);
+        // Rather a source line below than a column that is cut.
         let most = Some(usize::MAX)
-            .filter(|&most| fits(most, SOURCE))
-            .or(wider)
-            .or_else(narrow)?;
+            .filter(|&most| room(most).is_some())
+            .or_else(|| (WIDEST..width).rev().find(|&most| beside(most).is_some()))
+            .or_else(|| room(WIDEST).map(|_| WIDEST))?;
         let columns = threads
             .iter()
             .map(|&thread| (thread, title(thread), natural(thread).min(most)));
         let columns: Vec<_> = columns.collect();
-        let source = room(most).unwrap_or(SOURCE);
+        let source = beside(most);
         (columns.len() <= THREADS).then_some(Table {
             items,
             columns,
             number,
             place,
             source,
+            width,
             rows,
         })
     }
@@ -114,11 +116,38 @@ impl<'a> Table<'a> {
                 Item::Step(step) => step.location.as_ref().and_then(|location| sources.line(location)),
                 Item::Folded(_) => None,
             };
-            let source = source.map(|line| shortened(&line, self.source)).unwrap_or_default();
-            let text = format!("{place:<width$}  {source}", width = self.place);
+            let (beside, below) = self.parted(source.as_deref().unwrap_or_default());
+            let mut beside = beside.into_iter();
+            let text = format!(
+                "{place:<width$}  {}",
+                beside.next().unwrap_or_default(),
+                width = self.place
+            );
             match text.trim_end() {
                 "" => put!(out, "{line} {bar}"),
                 text => put!(out, "{line} {bar} {}", text.dimmed()),
+            }
+            for text in beside {
+                let mut line = format!("    {:number$}", "", number = self.number);
+                for (_, _, width) in &self.columns {
+                    write!(line, " {bar} {:width$}", "").expect("a String takes anything");
+                }
+                put!(out, "{line} {bar} {:place$}  {}", "", text.dimmed(), place = self.place);
+            }
+            for text in below {
+                put!(out, "{:1$}{2}", "", self.number + 6, text.dimmed());
+            }
+        }
+    }
+
+    /// A source line, in lines beside its step or below it.
+    fn parted(&self, source: &str) -> (Vec<String>, Vec<String>) {
+        match self.source {
+            _ if source.is_empty() => (Vec::new(), Vec::new()),
+            Some(width) => (wrapped_source(source, width), Vec::new()),
+            None => {
+                let width = self.width.saturating_sub(self.number + 6);
+                (Vec::new(), wrapped_source(source, width))
             }
         }
     }

@@ -46,7 +46,7 @@ impl Waits<'_> {
             n => return Some(format!("{n} threads wait for each other")),
         }
         // Whoever waits for the end of another waits for what that one waits for.
-        let waiting: Vec<_> = blocked.iter().filter(|thread| thread.operation != "join").collect();
+        let waiting: Vec<_> = blocked.iter().filter(|thread| !waits_for_end(thread)).collect();
         let who = self.all(&waiting);
         let all = |operations: &[&str]| {
             waiting
@@ -70,9 +70,9 @@ impl Waits<'_> {
                 "{who} {waits} in park, and nobody unparks {}",
                 if one { "it" } else { "them" }
             )
-        } else if all(&["recv"]) {
+        } else if all(&["recv", "recv-wait"]) {
             format!("{who} {waits} for a message that nobody sends")
-        } else if all(&["send"]) {
+        } else if all(&["send", "send-wait"]) {
             format!("{who} {waits} to send, and nobody receives")
         } else {
             format!("{who} {waits} for ever")
@@ -126,7 +126,7 @@ impl Waits<'_> {
         let rest = blocked
             .iter()
             .filter(|thread| !threads[..in_cycle].iter().any(|known| known.thread == thread.thread));
-        let (joining, waiting): (Vec<_>, Vec<_>) = rest.partition(|thread| thread.operation == "join");
+        let (joining, waiting): (Vec<_>, Vec<_>) = rest.partition(|thread| waits_for_end(thread));
         threads.extend(waiting);
         threads.extend(joining);
         put!(out, "  who waits:\n");
@@ -181,16 +181,21 @@ impl Waits<'_> {
         let holders = holders.join(" and ");
         let text = match thread.operation.as_str() {
             "join" if !holders.is_empty() => format!("waits for the end of {holders}"),
-            "join" => "waits for the end of its threads".to_owned(),
+            "join" | "scope-wait" => "waits for the end of its threads".to_owned(),
             "condvar-wake" => format!("waits for a notification of {object}{}", self.since(thread)),
-            "park" => "waits to be unparked".to_owned(),
-            "recv" => format!("waits for a message of {object}"),
-            "send" => format!("waits to send to {object}"),
+            "park" | "park-timeout" => "waits to be unparked".to_owned(),
+            "sleep" => "sleeps".to_owned(),
+            "recv" | "recv-wait" | "recv-timeout" => format!("waits for a message of {object}"),
+            "send" | "send-wait" => format!("waits to send to {object}"),
             _ if self.failure.kind == "livelock" && is_spinning(thread) => {
                 format!("goes round: {}", self.last_look(thread))
             }
             _ if holders.is_empty() => format!("waits in {} of {object}", thread.operation),
             _ => format!("waits for {object}, which {holders} holds"),
+        };
+        let text = match &thread.timeout {
+            Some(timeout) => format!("{text}, for {timeout}, which no run takes"),
+            None => text,
         };
         lines.push(Line {
             text,
@@ -287,6 +292,11 @@ impl Waits<'_> {
     }
 }
 
+/// Says whether it waits for the end of other threads.
+fn waits_for_end(thread: &BlockedThread) -> bool {
+    matches!(thread.operation.as_str(), "join" | "scope-wait")
+}
+
 /// Operations in which threads wait. A thread that would wait for a lock which nobody holds only repeats itself.
 const WAITS: &[&str] = &[
     "join",
@@ -295,7 +305,11 @@ const WAITS: &[&str] = &[
     "park-timeout",
     "recv",
     "recv-timeout",
+    "recv-wait",
     "send",
+    "send-wait",
+    "scope-wait",
+    "sleep",
     "once-begin",
     "once-wait",
     "barrier-wake",

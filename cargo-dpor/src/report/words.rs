@@ -158,6 +158,14 @@ impl<'a> Words<'a> {
             // A thread that is joined has a name; all those of a scope are waited for by one step.
             "join" if step.object.starts_with("thread#") => "end of the scope".to_owned(),
             "park" | "park-timeout" => and(step.operation.clone()),
+            // What std's waits do with park tokens.
+            "enter-wait" | "look-in-wait" if detail.is_empty() => format!("look at {name}"),
+            "enter-wait" | "look-in-wait" => format!("{name}: {detail}"),
+            "recv-wait" | "send-wait" => format!("unparked in {name}"),
+            "look-at-scope" => "look at the scope".to_owned(),
+            "scope-wait" => "unparked in the scope".to_owned(),
+            "leave-scope" => "leave the scope".to_owned(),
+            "wake-thread" => format!("unpark {name}"),
             operation if name.is_empty() => and(operation.to_owned()),
             operation => and(format!("{operation} {name}")),
         }

@@ -69,7 +69,8 @@ fn page(name: Option<&str>) -> Result<Vec<u8>, Error> {
     Ok(page)
 }
 
-fn print(text: &[u8]) -> Result<Exit, Error> {
+/// Prints a command's whole output.
+pub fn print(text: &[u8]) -> Result<Exit, Error> {
     let mut out = std::io::stdout();
     // Whoever closed the output does not want the rest of it.
     let _ = out.write_all(text).and_then(|()| out.flush());
@@ -140,7 +141,7 @@ mod tests {
             assert_eq!(offered(&["te"]), "test");
             assert_eq!(
                 offered(&["test", "--max-"]),
-                "--max-executions --max-time --max-steps --max-depth"
+                "--max-executions --max-time --max-steps --max-depth --max-fail"
             );
             assert_eq!(offered(&["diff-states", "--pai"]), "--pair");
             assert_eq!(offered(&["test", "--color", "al"]), "always");

@@ -57,7 +57,7 @@ fn mode(outcome: &Outcome, time: Duration, shorten: bool) -> Option<Mode> {
         .as_ref()
         .filter(|_| outcome.verdict == Verdict::Failed)?;
     let seed = outcome.seed.clone()?;
-    let searchable = !time.is_zero() && !matches!(failure.kind.as_str(), "nondeterminism" | "no-progress" | "protocol");
+    let searchable = !time.is_zero() && !matches!(failure.kind.as_str(), "nondeterminism" | "protocol");
     searchable.then(|| Mode::Simplify {
         seed,
         kind: failure.kind.clone(),

@@ -19,6 +19,7 @@ fn sample() -> Test {
         id: "bank/test/it".into(),
         name: "bank::it".into(),
         folder: "".into(),
+        is_proc_macro: false,
         environment: vec![],
     };
     Test {
@@ -30,11 +31,15 @@ fn sample() -> Test {
 
 #[test]
 fn exit_codes() {
-    assert_eq!(exit(None), Exit::Complete);
-    assert_eq!(exit(Some(Fault::Incomplete)), Exit::Incomplete);
-    assert_eq!(exit(Some(Fault::Failed)), Exit::Failed);
-    assert_eq!(exit(Some(Fault::Vacuous)), Exit::Doubtful);
-    assert_eq!(exit(Some(Fault::WeakOrderings)), Exit::Doubtful);
+    assert_eq!(exit(None, false), Exit::Complete);
+    assert_eq!(exit(Some(Fault::Incomplete), false), Exit::Incomplete);
+    assert_eq!(exit(Some(Fault::Failed), false), Exit::Failed);
+    assert_eq!(exit(Some(Fault::Vacuous), false), Exit::Doubtful);
+    assert_eq!(exit(Some(Fault::WeakOrderings), false), Exit::Doubtful);
+    // Of some target no test could be run.
+    assert_eq!(exit(None, true), Exit::Internal);
+    assert_eq!(exit(Some(Fault::Incomplete), true), Exit::Internal);
+    assert_eq!(exit(Some(Fault::Failed), true), Exit::Failed);
     assert_eq!(Error::NoTests(String::new()).exit(), Exit::Usage);
     assert_eq!(Error::Build.exit(), Exit::Build);
 }
@@ -135,11 +140,42 @@ fn random_exploration_has_an_end() {
     };
     assert_eq!(executions("cargo-dpor test --strategy random"), Some(RANDOM_EXECUTIONS));
     assert_eq!(executions("cargo-dpor test --strategy random --max-time 1s"), None);
+    assert_eq!(
+        executions("cargo-dpor test --strategy random --max-time none"),
+        Some(RANDOM_EXECUTIONS)
+    );
     assert_eq!(executions("cargo-dpor test --strategy source"), None);
     assert_eq!(
         executions("cargo-dpor test --strategy random --max-executions 5"),
         Some(5)
     );
+}
+
+#[test]
+fn who_meets_the_default_limit_is_told() {
+    let said = |verdict, seconds: u64, flags: &str, alone: bool| {
+        let mut settings = Settings::default();
+        test_args(&format!("cargo-dpor test {flags}"))
+            .explore
+            .set(&mut settings);
+        settings.settle(alone);
+        let outcome = Outcome {
+            time: Duration::from_secs(seconds),
+            ..crate::report::samples::outcome(verdict)
+        };
+        default_limit(&outcome, &settings)
+    };
+    let note = said(Verdict::Incomplete, 61, "--leaks", false).unwrap();
+    assert!(
+        note.starts_with("60s is the default in a run of several tests: "),
+        "{note}"
+    );
+    assert_eq!(said(Verdict::Complete, 61, "--leaks", false), None);
+    // Something else was met.
+    assert_eq!(said(Verdict::Incomplete, 3, "--leaks", false), None);
+    assert_eq!(said(Verdict::Incomplete, 61, "--max-time 60s", false), None);
+    assert_eq!(said(Verdict::Incomplete, 61, "--max-executions 1000", false), None);
+    assert_eq!(said(Verdict::Incomplete, 61, "--leaks", true), None);
 }
 
 #[test]

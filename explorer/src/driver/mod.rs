@@ -21,7 +21,6 @@ use crate::trace::{Event, EventIndex, Races, Trace};
 use crate::unfolding::Unfolding;
 use save::Unsaved;
 pub use save::{CannotResume, Snapshot};
-pub(crate) use save::{from_bytes, to_bytes};
 pub(crate) use state::{Added, Sleeping, State};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -126,8 +125,11 @@ pub trait Observer<S: System> {
     /// Exploration starts again, with more scheduling points; all that was reported before is void.
     fn refined(&mut self) {}
 
-    /// An execution has ended, and there is another one to come: the exploration can be saved.
-    fn at_rest(&mut self, _explorer: &mut Explorer<S>) {}
+    /// An execution has ended, and there is another one to come: the exploration can be saved. Breaking off makes the verdict
+    /// incomplete for this reason, and what was explored can still be saved then.
+    fn at_rest(&mut self, _explorer: &mut Explorer<S>) -> ControlFlow<String> {
+        ControlFlow::Continue(())
+    }
 }
 
 impl<S: System> Observer<S> for () {
@@ -343,7 +345,9 @@ impl<S: System> Explorer<S> {
                         break self.exhausted();
                     }
                     self.at_rest = true;
-                    observer.at_rest(self);
+                    if let ControlFlow::Break(reason) = observer.at_rest(self) {
+                        break self.incomplete(reason);
+                    }
                     if let Some(reason) = self.limit_reached() {
                         break self.incomplete(reason);
                     }

@@ -5,6 +5,7 @@
 //! addresses.
 
 use super::{Explorer, State};
+use crate::codec::{from_bytes, to_bytes};
 use crate::context::Rarity;
 use crate::footprint::Footprint;
 use crate::learned::Learned;
@@ -12,8 +13,6 @@ use crate::statistics::Statistics;
 use crate::system::{System, Transition};
 use crate::thread::Status;
 use crate::unfolding::Unfolding;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::mem::{swap, take};
 
@@ -54,7 +53,7 @@ impl fmt::Display for CannotResume {
 impl std::error::Error for CannotResume {}
 
 /// What the search knows.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 struct Knowledge {
     states: Vec<State>,
     statistics: Statistics,
@@ -65,32 +64,25 @@ struct Knowledge {
     unfolding: Option<Unfolding>,
 }
 
+crate::codec!(struct Knowledge { states, statistics, unclear, preemptions, learned, rarity, unfolding });
+
 /// A step of the execution that comes next.
-#[derive(Serialize, Deserialize)]
 struct Repeated {
     transition: Transition,
     signature: u64,
     footprint: Footprint,
 }
 
+crate::codec!(struct Repeated { transition, signature, footprint });
+
 /// Everything, but for the keys of states.
-#[derive(Serialize, Deserialize)]
 struct Saved {
     knowledge: Knowledge,
     rules: Vec<u8>,
     trace: Vec<Repeated>,
 }
 
-/// Writes a value that can be read by [`from_bytes`].
-pub(crate) fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
-    postcard::to_stdvec(value).expect("what the search consists of has a form in bytes")
-}
-
-/// Reads a value.
-pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
-    rest.is_empty().then_some(value)
-}
+crate::codec!(struct Saved { knowledge, rules, trace });
 
 /// The keys of states that are explored since the exploration was last saved.
 #[derive(Default)]

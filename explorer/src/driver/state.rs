@@ -4,11 +4,10 @@ use crate::context::Sequence;
 use crate::footprint::Footprint;
 use crate::system::{Fingerprint, Transition};
 use crate::thread::{BitSet, ThreadId};
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// A transition that need not be explored from a state, with the footprint that it had when it was.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sleeping {
     pub transition: Transition,
     pub footprint: Footprint,
@@ -16,8 +15,10 @@ pub(crate) struct Sleeping {
     pub by_context: bool,
 }
 
+crate::codec!(struct Sleeping { transition, footprint, by_context });
+
 /// What has frozen a backtrack set.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Added {
     pub thread: ThreadId,
     /// It is the race's own thread, and not one that has to move before.
@@ -26,8 +27,10 @@ pub(crate) struct Added {
     pub steps: u64,
 }
 
+crate::codec!(struct Added { thread, direct, steps });
+
 /// A state of the current execution: what can be and what must be explored from it.
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct State {
     pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
     /// Under an order: the time at which each enabled thread, or the actor that its message is for, was created.
@@ -55,6 +58,11 @@ pub(crate) struct State {
     /// The transition that the current execution takes from here.
     pub current: Option<Transition>,
 }
+
+crate::codec!(struct State {
+    enabled, created, backtrack, queue, holding, preemptions, frozen, sleep, inherited, sequences, fingerprint,
+    key, current,
+});
 
 impl State {
     /// Forgets everything, but for the storage.

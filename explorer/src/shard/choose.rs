@@ -50,7 +50,7 @@ impl<S: System> Sharded<S> {
     #[must_use]
     pub fn narrow(mut self, shard: Shard, salt: u64, time: Option<Duration>) -> (Self, Part) {
         let started = Instant::now();
-        let Shard { mut index, mut count } = shard;
+        let (mut index, mut count) = (shard.number() - 1, shard.count());
         while count > 1 {
             // The larger half of the shards takes the order that is met more often.
             let (most, least) = (count.div_ceil(2), count / 2);

@@ -28,7 +28,8 @@
 //! then everything has been explored.
 
 use super::{Race, RaceReports, Rules, Search, all_enabled};
-use crate::driver::{State, from_bytes, to_bytes};
+use crate::codec::{from_bytes, to_bytes};
+use crate::driver::State;
 use crate::footprint::Footprint;
 use crate::statistics::Statistics;
 use crate::thread::{BitSet, ThreadId};

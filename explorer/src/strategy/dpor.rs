@@ -17,7 +17,7 @@
 //!   is explored first. So does the tool with which TransDPOR was compared with DPOR, and so its figures come out.
 //! * Backtrack sets hold threads, and all alternatives of a thread's operation are explored where the thread is.
 
-use super::order::Dpor;
+use super::Dpor;
 use super::source::open_awake;
 use super::{Race, Rules, Search, all_enabled};
 use crate::driver::State;

@@ -10,7 +10,8 @@
 //! are created later draw their priority then; alternatives of an operation are drawn uniformly.
 
 use super::{Rules, Search, all_enabled};
-use crate::driver::{State, from_bytes, to_bytes};
+use crate::codec::{from_bytes, to_bytes};
+use crate::driver::State;
 use crate::random::SplitMix64;
 use crate::system::Transition;
 use crate::thread::ThreadId;
@@ -91,7 +92,7 @@ impl Rules for Pct {
     }
 
     fn save(&self) -> Vec<u8> {
-        to_bytes(&(&self.numbers, &self.longest))
+        to_bytes(&(self.numbers.clone(), self.longest))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Option<()> {

@@ -2,7 +2,8 @@
 //! For programs that are too large to exhaust; it can find failures and never proves anything.
 
 use super::{Rules, Search, all_enabled};
-use crate::driver::{State, from_bytes, to_bytes};
+use crate::codec::{from_bytes, to_bytes};
+use crate::driver::State;
 use crate::random::SplitMix64;
 use crate::system::Transition;
 use crate::thread::ThreadId;

@@ -37,18 +37,18 @@
 //!   is transitive in orders that were not explored; `complete` does not depend on it, because the last thread
 //!   explored from a state had all its races followed up, and so the backtrack set is a source set.
 
+use super::Dpor;
 use super::dpor::leading_to;
-use super::order::Dpor;
 use super::source::open_awake;
 use super::{Lead, Race, Refusal, Rules, Search, StepName, all_enabled};
-use crate::driver::{Added, State, from_bytes, to_bytes};
+use crate::codec::{from_bytes, to_bytes};
+use crate::driver::{Added, State};
 use crate::footprint::{AccessKind, Footprint};
 use crate::keys::KeyMap;
 use crate::statistics::Statistics;
 use crate::system::Transition;
 use crate::thread::{BitSet, ThreadId};
 use crate::trace::{EventIndex, Trace};
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 pub(super) struct TransDpor {
@@ -183,20 +183,23 @@ fn writes_all(writer: &Footprint, touched: &Footprint) -> bool {
 }
 
 /// Which steps have been found in a race with which others.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 struct RaceRelation {
     steps: Vec<KnownStep>,
     /// The steps of a thread and a number, which differ in what they touch.
     variants: KeyMap<u64, SmallVec<[u32; 1]>>,
 }
 
-#[derive(Serialize, Deserialize)]
+crate::codec!(struct RaceRelation { steps, variants });
+
 struct KnownStep {
     name: StepName,
     footprint: Footprint,
     /// The steps that are in race with this one.
     races: BitSet,
 }
+
+crate::codec!(struct KnownStep { name, footprint, races });
 
 impl RaceRelation {
     /// Adds the race of a step that has run. Two independent steps that it makes known as in race with a third.

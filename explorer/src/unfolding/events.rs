@@ -4,20 +4,21 @@ use crate::footprint::Footprint;
 use crate::keys::KeyMap;
 use crate::system::{Failure, Step, Transition};
 use crate::thread::BitSet;
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// An event's number. Numbers of events that were forgotten are given again.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct EventId(pub u32);
+
+crate::codec!(struct EventId { 0 });
 
 /// The causally maximal events of a history, in ascending order: what an event comes right after. It says which history
 /// it is.
 pub(super) type Causes = SmallVec<[EventId; 4]>;
 
 /// An event `⟨a, H⟩`: a transition and all that happens before it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Event {
     pub transition: Transition,
     /// `⌈e⌉`.
@@ -34,6 +35,8 @@ pub(super) struct Event {
     pub inherited: BitSet,
 }
 
+crate::codec!(struct Event { transition, history, causes, step, failure, conflicts, inherited });
+
 impl Event {
     /// Says whether two events of which none is before the other are in conflict by themselves.
     fn conflicts_with(&self, other: &Event) -> bool {
@@ -47,7 +50,7 @@ impl Event {
 }
 
 /// The set `U`.
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Events {
     slots: Vec<Option<Event>>,
     free: Vec<EventId>,
@@ -56,9 +59,10 @@ pub(super) struct Events {
     kept: usize,
     /// Events of which alternatives are not made, for a seeded fault.
     #[cfg(feature = "faults")]
-    #[serde(skip)]
     pub dropped: BitSet,
 }
+
+crate::codec!(struct Events { slots, free, index, kept } skip { #[cfg(feature = "faults")] dropped });
 
 impl std::ops::Index<EventId> for Events {
     type Output = Event;
@@ -182,7 +186,7 @@ impl Events {
 }
 
 /// A history after which a thread's next operation is known.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct History {
     pub members: BitSet,
     /// What decides what the operation does and whether it is enabled.
@@ -193,17 +197,23 @@ pub(super) struct History {
     pub listed: bool,
 }
 
+crate::codec!(struct History { members, footprint, events, listed });
+
 /// The number of a [`History`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct HistoryId(pub u32);
 
+crate::codec!(struct HistoryId { 0 });
+
 /// What was learnt about operations after histories, by thread and the histories' maximal events.
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Histories {
     slots: Vec<Option<History>>,
     free: Vec<HistoryId>,
     index: KeyMap<(u32, Causes), HistoryId>,
 }
+
+crate::codec!(struct Histories { slots, free, index });
 
 impl std::ops::Index<HistoryId> for Histories {
     type Output = History;

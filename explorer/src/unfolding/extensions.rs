@@ -17,23 +17,26 @@ use crate::driver::{Explorer, Next};
 use crate::footprint::Footprint;
 use crate::system::{Step, Stop, System, Transition};
 use crate::thread::{BitSet, Status, ThreadId};
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// What a thread does next, after its events so far.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub thread: ThreadId,
     /// The event of `C` that is this operation.
     pub successor: Option<EventId>,
 }
 
+crate::codec!(struct Operation { thread, successor });
+
 /// A history within `C` after which an operation is known.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Listed {
     pub operation: usize,
     pub history: HistoryId,
 }
+
+crate::codec!(struct Listed { operation, history });
 
 /// A history to look at.
 type New = (usize, BitSet);

@@ -35,14 +35,13 @@ use crate::thread::{BitSet, Status};
 use alternatives::Found;
 use events::{Event, EventId, Events, Histories};
 use extensions::{Listed, Operation};
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 /// More events than this would take gigabytes: each has sets of them.
 const MOST_EVENTS: usize = 1 << 15;
 
 /// A call of `Explore(C, D, A)`.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 struct Frame {
     /// The event that was added last to `C`.
     added: Option<EventId>,
@@ -59,8 +58,10 @@ struct Frame {
     ran: Option<usize>,
 }
 
+crate::codec!(struct Frame { added, enabled, guide, disabled, operations, listed, ran });
+
 /// The state of the search.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 pub(crate) struct Unfolding {
     /// How much of `D` alternatives must be in conflict with; all, if nothing is said.
     partial: Option<NonZeroU32>,
@@ -78,14 +79,17 @@ pub(crate) struct Unfolding {
     /// The histories within `C` after which they are known.
     listed: Vec<Listed>,
     /// The events that the system has run since it was started, if that is known.
-    #[serde(skip)]
     position: Option<BitSet>,
     learnt: u64,
-    #[serde(skip)]
     scratch: Step,
     /// The search for an alternative took too long.
     gave_up: bool,
 }
+
+crate::codec!(struct Unfolding {
+    partial, events, histories, configuration, members, disabled, frames, operations, listed, learnt,
+    gave_up } skip { position, scratch,
+});
 
 impl Unfolding {
     pub fn new(partial: Option<NonZeroU32>) -> Self {

@@ -1,4 +1,4 @@
-//! Crashes of the explored program: fatal signals, caught on a stack of their own and classified.
+//! Signals that tell of the explored program: fatal ones, caught on a stack of their own and classified, and one that asks where it is.
 
 use crate::memory::region;
 use crate::memory::stacks;
@@ -46,11 +46,47 @@ pub(crate) struct CrashInfo {
     pub address: usize,
     /// The index of the model thread whose stack was in use.
     pub thread: Option<usize>,
+    /// Where the thread was.
+    pub place: Interrupted,
 }
 
-/// The function to call, or 0.
+/// Where a thread was when a signal came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interrupted {
+    /// The address of the instruction.
+    pub instruction: usize,
+    /// The stack pointer.
+    pub stack: usize,
+}
+
+impl Interrupted {
+    /// # Safety
+    ///
+    /// The argument is that of a signal handler.
+    unsafe fn of(context: *const c_void) -> Interrupted {
+        // SAFETY: the caller's promise.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        Interrupted {
+            instruction: registers[libc::REG_RIP as usize] as usize,
+            stack: registers[libc::REG_RSP as usize] as usize,
+        }
+    }
+}
+
+/// What is called in signal handlers. Must be async-signal-safe.
+#[derive(Clone, Copy)]
+pub(crate) struct Callbacks {
+    /// A fatal signal has come. May end the process; if it returns, the handler that was installed before goes on.
+    pub crashed: fn(&CrashInfo),
+    /// The signal that asks where the thread is.
+    pub question: c_int,
+    /// It has come.
+    pub asked: fn(Interrupted),
+}
+
+/// The functions to call, or 0: for a fatal signal, and for the one that asks.
 #[unsafe(link_section = ".dpor.data")]
-static CALLBACK: AtomicUsize = AtomicUsize::new(0);
+static CALLBACKS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// The thread pointer of the thread whose crashes are ours, or 0.
 #[unsafe(link_section = ".dpor.data")]
@@ -60,22 +96,23 @@ static OWNER: AtomicUsize = AtomicUsize::new(0);
 #[unsafe(link_section = ".dpor.data")]
 static mut PREVIOUS: [MaybeUninit<libc::sigaction>; SIGNALS.len()] = [MaybeUninit::uninit(); SIGNALS.len()];
 
-/// While it lives, crashes of the thread that made it are reported.
-pub(crate) struct CrashHandler {
+/// While it lives, signals of the thread that made it are reported.
+pub(crate) struct SignalHandler {
     stack: *mut c_void,
     previous_stack: libc::stack_t,
+    /// The signal that asks, and its handler before.
+    question: (c_int, libc::sigaction),
 }
 
-impl CrashHandler {
-    /// Has `callback` called when the calling thread receives a fatal signal.
+impl SignalHandler {
+    /// Has callbacks called when the calling thread receives a fatal signal, or is asked where it is.
     ///
-    /// The callback must be async-signal-safe, and may end the process. If it returns, the handler that was installed
-    /// before goes on. Signals of other threads go there directly.
+    /// Signals of other threads go to the handlers that were installed before.
     ///
     /// # Errors
     ///
-    /// There is no memory for the handlers' stack, or another `CrashHandler` is alive.
-    pub(crate) fn install(callback: fn(&CrashInfo)) -> io::Result<CrashHandler> {
+    /// There is no memory for the handlers' stack, or another `SignalHandler` is alive.
+    pub(crate) fn install(callbacks: Callbacks) -> io::Result<SignalHandler> {
         if OWNER.compare_exchange(0, thread_pointer(), Relaxed, Relaxed).is_err() {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
@@ -92,35 +129,50 @@ impl CrashHandler {
             OWNER.store(0, Relaxed);
             return Err(io::Error::last_os_error());
         }
-        CALLBACK.store(callback as usize, Relaxed);
+        CALLBACKS[0].store(callbacks.crashed as usize, Relaxed);
+        CALLBACKS[1].store(callbacks.asked as usize, Relaxed);
         let ours = libc::stack_t {
             ss_sp: stack,
             ss_flags: 0,
             ss_size: STACK_SIZE,
         };
-        // SAFETY: all-zero values are valid for both types; the stack stays mapped until `drop`, and `OWNER` makes this
+        // SAFETY: all-zero values are valid for all these types; the stack stays mapped until `drop`, and `OWNER` makes this
         // the only writer of `PREVIOUS`.
         unsafe {
             let mut previous_stack: libc::stack_t = std::mem::zeroed();
             libc::sigaltstack(&ours, &mut previous_stack);
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = handle as *const () as usize;
+            action.sa_sigaction = crashes as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            // If looking at the stack of a crashed program crashes as well, the process ends then and there.
+            for signal in SIGNALS {
+                libc::sigaddset(&mut action.sa_mask, signal);
+            }
             for (i, signal) in SIGNALS.into_iter().enumerate() {
                 libc::sigaction(signal, &action, (&raw mut PREVIOUS[i]).cast());
             }
-            Ok(CrashHandler { stack, previous_stack })
+            let mut question: (c_int, libc::sigaction) = (callbacks.question, std::mem::zeroed());
+            action.sa_sigaction = is_asked as *const () as usize;
+            action.sa_mask = std::mem::zeroed();
+            action.sa_flags |= libc::SA_RESTART;
+            libc::sigaction(question.0, &action, &mut question.1);
+            Ok(SignalHandler {
+                stack,
+                previous_stack,
+                question,
+            })
         }
     }
 }
 
-impl Drop for CrashHandler {
+impl Drop for SignalHandler {
     fn drop(&mut self) {
         // SAFETY: `install` has filled `PREVIOUS`; the stack is ours and no handler runs on it.
         unsafe {
             for (i, signal) in SIGNALS.into_iter().enumerate() {
                 libc::sigaction(signal, (&raw const PREVIOUS[i]).cast(), ptr::null_mut());
             }
+            libc::sigaction(self.question.0, &self.question.1, ptr::null_mut());
             libc::sigaltstack(&self.previous_stack, ptr::null_mut());
             libc::munmap(self.stack, STACK_SIZE);
         }
@@ -135,8 +187,7 @@ impl Drop for CrashHandler {
 /// The arguments are those of a signal handler.
 unsafe fn classify(signal: c_int, info: *const siginfo_t, context: *const c_void) -> CrashInfo {
     // SAFETY: the caller's promise.
-    let (info, registers) = unsafe { (&*info, &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs) };
-    let register = |index: c_int| registers[index as usize] as usize;
+    let (info, place) = unsafe { (&*info, Interrupted::of(context)) };
     // Only a fault says where. Addresses that are not canonical come without one (code SI_KERNEL, 0x80).
     let faulted = info.si_code > 0 && info.si_code != 0x80 && signal != libc::SIGABRT;
     // SAFETY: signals of faults have an address.
@@ -150,27 +201,37 @@ unsafe fn classify(signal: c_int, info: *const siginfo_t, context: *const c_void
         },
         _ => CrashKind::Other,
     };
-    let pointer = register(libc::REG_RSP);
     // An overflow may have taken the pointer into the guard, which is still its thread's slot.
-    let thread = region::in_stacks(pointer).then(|| region::stack_thread(pointer));
+    let thread = region::in_stacks(place.stack).then(|| region::stack_thread(place.stack));
     CrashInfo {
         signal,
         kind,
         address,
         thread,
+        place,
     }
 }
 
-unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+unsafe extern "C" fn crashes(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     if OWNER.load(Relaxed) == thread_pointer() {
-        // SAFETY: the kernel's arguments are passed on; `CALLBACK` holds what `install` has put there.
+        // SAFETY: the kernel's arguments are passed on; `CALLBACKS` holds what `install` has put there.
         unsafe {
             let crash = classify(signal, info, context);
-            std::mem::transmute::<usize, fn(&CrashInfo)>(CALLBACK.load(Relaxed))(&crash);
+            std::mem::transmute::<usize, fn(&CrashInfo)>(CALLBACKS[0].load(Relaxed))(&crash);
         }
     }
     // SAFETY: the kernel's arguments are passed on.
     unsafe { chain(signal, info, context) };
+}
+
+unsafe extern "C" fn is_asked(_signal: c_int, _info: *mut siginfo_t, context: *mut c_void) {
+    if OWNER.load(Relaxed) == thread_pointer() {
+        // SAFETY: `CALLBACKS` holds what `install` has put there, and the context is the kernel's.
+        unsafe {
+            let asked = std::mem::transmute::<usize, fn(Interrupted)>(CALLBACKS[1].load(Relaxed));
+            asked(Interrupted::of(context));
+        }
+    }
 }
 
 /// Does what would have been done without our handler.
@@ -207,7 +268,15 @@ unsafe fn chain(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
 mod tests {
     use super::*;
     use crate::memory::testing::{Model, on_thread};
+    use crate::{callers, state::Symbols};
     use std::hint::black_box;
+    use std::sync::atomic::AtomicBool;
+
+    const CALLBACKS: Callbacks = Callbacks {
+        crashed: |_| (),
+        question: libc::SIGURG,
+        asked: |_| (),
+    };
 
     /// Runs `crash` in a child process and returns what the callback saw, or how the child died.
     fn in_child(callback: fn(&CrashInfo), crash: impl FnOnce()) -> Result<String, c_int> {
@@ -219,7 +288,10 @@ mod tests {
             let child = libc::fork();
             if child == 0 {
                 libc::dup2(ends[1], 2);
-                let _handler = CrashHandler::install(callback);
+                let _handler = SignalHandler::install(Callbacks {
+                    crashed: callback,
+                    ..CALLBACKS
+                });
                 crash();
                 libc::_exit(9);
             }
@@ -281,6 +353,107 @@ mod tests {
         assert!(in_child(report, trap).unwrap().starts_with("4 Other"));
     }
 
+    /// The functions of this file that were being run, innermost first, without their modules.
+    fn own_functions(place: Interrupted) -> String {
+        let mut addresses = Vec::new();
+        callers::walk_interrupted(place.instruction, place.stack, |address| {
+            addresses.push(address);
+            addresses.len() < 16
+        });
+        let symbols = Symbols::of_executable();
+        let frames = addresses.iter().flat_map(|&address| symbols.frames(address));
+        let own = frames.filter_map(|caller| {
+            let caller = caller.to_string();
+            let (function, _) = caller
+                .strip_prefix("dpor_scheduler::platform::signals::tests::")?
+                .split_once(' ')?;
+            Some(format!(" {function}"))
+        });
+        own.collect()
+    }
+
+    fn tell_where(crash: &CrashInfo) {
+        let text = own_functions(crash.place);
+        // SAFETY: writes a buffer and ends the process.
+        unsafe {
+            libc::write(2, text.as_ptr().cast(), text.len());
+            libc::_exit(0);
+        }
+    }
+
+    #[inline(never)]
+    fn reads_null() -> u8 {
+        // SAFETY: reads null on purpose.
+        black_box(unsafe { black_box(ptr::null::<u8>()).read_volatile() })
+    }
+
+    #[inline(never)]
+    fn calls_null() -> u8 {
+        // SAFETY: calls null on purpose.
+        let function = unsafe { std::mem::transmute::<usize, Option<fn() -> u8>>(black_box(1)) };
+        black_box(function.map_or(0, |function| function()))
+    }
+
+    #[inline(never)]
+    fn aborts() -> u8 {
+        std::process::abort()
+    }
+
+    #[inline(never)]
+    fn overflows() -> usize {
+        black_box(recurse(usize::MAX))
+    }
+
+    /// Its caller, so that it is on the stack itself.
+    #[inline(never)]
+    fn outer<R>(f: fn() -> R) -> R {
+        black_box(black_box(f)())
+    }
+
+    #[test]
+    fn a_crash_is_located_on_the_stack_of_the_thread() {
+        let functions = |f: fn() -> u8| in_child(tell_where, || _ = on_thread(2, || outer(f))).unwrap();
+        assert!(
+            functions(reads_null).starts_with(" reads_null outer"),
+            "{}",
+            functions(reads_null)
+        );
+        // Of the frame that never was there is nothing, and of the caller's callers nobody knows.
+        assert!(
+            functions(calls_null).ends_with(" calls_null"),
+            "{}",
+            functions(calls_null)
+        );
+        assert!(functions(aborts).starts_with(" aborts"), "{}", functions(aborts));
+        let overflow = in_child(tell_where, || _ = on_thread(2, || outer(overflows))).unwrap();
+        assert!(overflow.starts_with(" recurse recurse"), "{overflow}");
+        // Nothing is said of the checker's own stacks.
+        assert_eq!(in_child(tell_where, || _ = outer(reads_null)).unwrap(), "");
+    }
+
+    #[test]
+    fn a_thread_says_where_it_is_and_goes_on() {
+        static SEEN: std::sync::Mutex<String> = std::sync::Mutex::new(String::new());
+        static DONE: AtomicBool = AtomicBool::new(false);
+        #[inline(never)]
+        fn works() {
+            // SAFETY: the signal has a handler.
+            unsafe { libc::raise(libc::SIGURG) };
+            assert!(DONE.load(Relaxed));
+        }
+        let _model = Model::enter();
+        let _handler = SignalHandler::install(Callbacks {
+            asked: |place| {
+                *SEEN.lock().unwrap() = own_functions(place);
+                DONE.store(true, Relaxed);
+            },
+            ..CALLBACKS
+        });
+        on_thread(1, works);
+        let seen = SEEN.lock().unwrap();
+        assert!(seen.contains("works"), "{seen}");
+    }
+
     #[test]
     fn without_an_end_in_the_callback_the_process_dies_as_ever() {
         // SAFETY: reads null on purpose.
@@ -295,9 +468,9 @@ mod tests {
     #[test]
     fn one_model_at_a_time() {
         let _model = Model::enter();
-        let handler = CrashHandler::install(|_| ()).unwrap();
-        assert!(CrashHandler::install(|_| ()).is_err());
+        let handler = SignalHandler::install(CALLBACKS).unwrap();
+        assert!(SignalHandler::install(CALLBACKS).is_err());
         drop(handler);
-        CrashHandler::install(|_| ()).unwrap();
+        SignalHandler::install(CALLBACKS).unwrap();
     }
 }

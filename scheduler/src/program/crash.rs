@@ -1,11 +1,13 @@
-//! Fatal signals of the explored program.
+//! Signals that tell of the explored program.
 
 use super::SetupError;
-use crate::platform::signals::{CrashHandler, CrashInfo, CrashKind};
+use crate::callers;
+use crate::platform::signals::{Callbacks, CrashInfo, CrashKind, Interrupted, SignalHandler};
 use dpor_explorer::ThreadId;
 use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What a fatal signal says of the explored program. For [`on_crash`].
+/// What a fatal signal says of the explored program. For [`watch`].
 #[derive(Clone, Copy, Debug)]
 pub struct Crash {
     /// The signal's number.
@@ -16,6 +18,29 @@ pub struct Crash {
     pub thread: Option<ThreadId>,
     /// The thread's stack is used up.
     pub stack_overflow: bool,
+    /// Where it was.
+    pub place: Place,
+}
+
+/// Where the explored program was when a signal came. For [`watch`].
+#[derive(Clone, Copy, Debug)]
+pub struct Place(Interrupted);
+
+impl Place {
+    /// Calls `found` with the return addresses of the model thread's frames, innermost first, as the linker has numbered the
+    /// executable's bytes: what [`functions_at`](super::functions_at) takes. Frames of libraries are left out. Async-signal-safe if `found`
+    /// is, and only to be called by the callback that got this: the stack is still there then. Where the stack is damaged, the process may
+    /// die in this call.
+    pub fn callers(&self, mut found: impl FnMut(u64)) {
+        /// Callers further out are of no interest.
+        const CALLERS: usize = 48;
+        let mut count = 0;
+        callers::walk_interrupted(self.0.instruction, self.0.stack, |address| {
+            count += 1;
+            callers::in_file(address).into_iter().for_each(&mut found);
+            count < CALLERS
+        });
+    }
 }
 
 impl Crash {
@@ -29,29 +54,41 @@ impl Crash {
             address: info.address,
             thread: overflowing.or(info.thread).map(|thread| ThreadId(thread as u32)),
             stack_overflow: overflowing.is_some(),
+            place: Place(info.place),
         }
     }
 }
 
-/// Reports fatal signals of the calling OS thread, as long as it lives.
-pub struct CrashReporter(#[expect(dead_code, reason = "held for its destructor")] CrashHandler);
+/// Watches the signals of the calling OS thread, as long as it lives.
+pub struct Watch(#[expect(dead_code, reason = "held for its destructor")] SignalHandler);
 
-/// Has `callback` called when the calling OS thread receives a fatal signal. It must be async-signal-safe, and may
-/// end the process; otherwise the handler that was there before goes on.
+/// Has `crashed` called when the calling OS thread receives a fatal signal, and `asked` when it receives the signal `question`. Both must
+/// be async-signal-safe. `crashed` may end the process; otherwise the handler that was there before goes on.
 ///
 /// # Errors
-/// Another reporter is alive, or there is no memory.
-pub fn on_crash(callback: fn(Crash)) -> Result<CrashReporter, SetupError> {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+/// Another watch is alive, or there is no memory.
+pub fn watch(crashed: fn(Crash), question: i32, asked: fn(Place)) -> Result<Watch, SetupError> {
     #[unsafe(link_section = ".dpor.data")]
-    static CALLBACK: AtomicUsize = AtomicUsize::new(0);
-    CALLBACK.store(callback as usize, Ordering::Relaxed);
-    let handler = CrashHandler::install(|info| {
-        // SAFETY: only the function above stores here, and only values of this type.
-        let callback = unsafe { mem::transmute::<usize, fn(Crash)>(CALLBACK.load(Ordering::Relaxed)) };
-        callback(Crash::of(info));
+    static CRASHED: AtomicUsize = AtomicUsize::new(0);
+    #[unsafe(link_section = ".dpor.data")]
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    CRASHED.store(crashed as usize, Relaxed);
+    ASKED.store(asked as usize, Relaxed);
+    callers::prepare();
+    let handler = SignalHandler::install(Callbacks {
+        crashed: |info| {
+            // SAFETY: only the function above stores here, and only values of this type.
+            let crashed = unsafe { mem::transmute::<usize, fn(Crash)>(CRASHED.load(Relaxed)) };
+            crashed(Crash::of(info));
+        },
+        question,
+        asked: |place| {
+            // SAFETY: likewise.
+            let asked = unsafe { mem::transmute::<usize, fn(Place)>(ASKED.load(Relaxed)) };
+            asked(Place(place));
+        },
     });
     handler
-        .map(CrashReporter)
+        .map(Watch)
         .map_err(|error| SetupError(format!("cannot watch for crashes: {error}")))
 }

@@ -5,7 +5,8 @@ mod reports;
 mod step;
 mod stuck;
 
-pub use crash::{Crash, CrashReporter, on_crash};
+pub use crash::{Crash, Place, Watch, watch};
+pub use reports::functions_at;
 
 use crate::failure;
 use crate::learnt::Learnt;
@@ -70,6 +71,7 @@ impl Program {
         arena::set_fault_hook(heap_fault);
         interpose::set_unsupported_hook(|what| runtime::unsupported(what));
         interpose::set_out_of_sight_hook(runtime::out_of_sight);
+        interpose::set_exit_hook(|code| runtime::fail("exit", format!("the program called exit({code})")));
         // So that their lazy initialisation does not fall into an execution, whose memory goes away.
         let _ = (
             std::io::stdin(),
@@ -352,6 +354,7 @@ impl System for Program {
         runtime.allocations.clear();
         runtime.frees.clear();
         runtime.freed_wrongly = None;
+        runtime.failed_at = Box::default();
         interpose::forget_files();
         queue::forget_all();
         runtime.output.clear();

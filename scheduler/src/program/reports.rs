@@ -3,13 +3,31 @@
 use super::Program;
 use crate::label::Label;
 use crate::memory::executable::Executable;
-use crate::operation::OperationKind;
+use crate::operation::{NEVER, OperationKind};
 use crate::output::Output;
 use crate::panic::PanicRecord;
-use crate::report::{BlockUse, BlockedReport, Source, StepReport, ThreadReport};
-use crate::state::Symbols;
+use crate::report::{BlockUse, BlockedReport, Function, Source, StepReport, ThreadReport};
+use crate::state::{Caller, Symbols};
 use crate::thread::Record;
 use dpor_explorer::{Location, Status, ThreadId};
+
+/// The functions of the program at return addresses, as [`Place::callers`](super::Place::callers) tells them.
+pub fn functions_at(addresses: &[u64]) -> Vec<Function> {
+    let (symbols, bias) = (Symbols::of_executable(), Executable::running().bias);
+    let frames = addresses
+        .iter()
+        .flat_map(|&address| symbols.frames(bias.wrapping_add(address as usize)));
+    frames.filter(|caller| caller.of_program).map(Function::from).collect()
+}
+
+impl From<Caller> for Function {
+    fn from(caller: Caller) -> Function {
+        Function {
+            source: caller.source(),
+            name: caller.name,
+        }
+    }
+}
 
 impl Program {
     /// In a traced execution, the thread that a location stands for.
@@ -37,6 +55,12 @@ impl Program {
     /// In a traced execution that has ended because a block was freed wrongly: what happened to the block.
     pub fn wrong_free(&self) -> Vec<BlockUse> {
         Self::runtime().wrong_free()
+    }
+
+    /// In a traced execution that a thread has ended as a failure, the functions that this thread was in: innermost first.
+    pub fn failed_in(&self) -> Vec<Function> {
+        let runtime = Self::runtime();
+        runtime.frames(&runtime.failed_at).map(Function::from).collect()
     }
 
     /// What the last step of a traced execution did.
@@ -105,6 +129,9 @@ impl Program {
                 object: operation.object,
                 source: runtime.source(record),
                 spinning: record.spin.awaiting().is_some(),
+                endless: operation
+                    .timeout
+                    .and_then(|(alternative, after)| (alternative == NEVER).then_some(after)),
                 holders: match (&runtime.trace, self.thread_of(operation.object)) {
                     (Some(_), Some(thread)) if operation.kind == OperationKind::Join => vec![(thread, None)],
                     (Some(trace), _) => trace.holders(operation.object),

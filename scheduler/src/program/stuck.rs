@@ -6,6 +6,7 @@ use crate::report::BlockedReport;
 use crate::spin::Awaiting;
 use crate::state;
 use crate::thread::Record;
+use crate::time;
 use dpor_explorer::{Failure, Outlook, SplitMix64, System, Transition};
 use smallvec::SmallVec;
 
@@ -118,6 +119,9 @@ pub(super) fn failure(blocked: &[BlockedReport]) -> Failure {
         );
         if let Some(source) = &thread.source {
             let _ = write!(message, " {source}");
+        }
+        if let Some(after) = thread.endless {
+            let _ = write!(message, ", for {}, which no run takes", time::in_years(after));
         }
         let holders: &[_] = match thread.kind {
             OperationKind::Join => &[],

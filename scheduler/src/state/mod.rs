@@ -124,6 +124,7 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         allocations: _,
         frees: _,
         freed_wrongly: _,
+        failed_at: _,
         symbols: _,
         #[cfg(feature = "faults")]
         coarse,

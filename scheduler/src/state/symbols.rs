@@ -2,6 +2,7 @@
 
 use crate::memory::executable::Executable;
 use crate::memory::statics::{FOREIGN_CRATES, Mapped};
+use crate::report::Source;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian};
 use object::read::elf::ElfFile64;
 use object::{NativeEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
@@ -167,7 +168,7 @@ fn relative<'a>(file: &'a str, folder: &str) -> &'a str {
 
 /// A function that makes a call.
 pub(crate) struct Caller {
-    name: String,
+    pub name: String,
     /// The source file and the line.
     pub line: Option<(String, u32)>,
     /// It belongs to the explored program, not to the standard library or the checker.
@@ -183,10 +184,21 @@ impl Caller {
         let is_path = path.contains("::") && path.chars().all(|c| c.is_alphanumeric() || "_:{}#".contains(c));
         let of_crate = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with("::"));
         let of_program = match is_path {
-            true => !FOREIGN_CRATES.iter().any(|name| of_crate(name)),
+            // The compiler's own crate has the entries to std, such as the one of panics.
+            true => !of_crate("__rustc") && !FOREIGN_CRATES.iter().any(|name| of_crate(name)),
             false => line.as_ref().is_some_and(|(file, _)| !is_foreign_file(file)),
         };
         Caller { name, line, of_program }
+    }
+
+    /// The source file and the line.
+    pub fn source(&self) -> Option<Source> {
+        let (file, line) = self.line.clone()?;
+        Some(Source {
+            file: file.into(),
+            line,
+            column: 0,
+        })
     }
 }
 

@@ -15,9 +15,10 @@ use dpor_explorer::{
 };
 use dpor_protocol::{
     Config, Counts, FailureReport, Message, Mode, OutputStream, Phase, Seed, SeedStep, SharedSchedule, SourceLocation,
-    StepReport, ThreadReport, test_hash,
+    StepReport, ThreadReport, WHERE_SIGNAL, test_hash,
 };
-use dpor_scheduler::{Crash, OperationKind, Options, Program, program};
+use dpor_scheduler::output::Stream;
+use dpor_scheduler::{Crash, OperationKind, Options, Place, Program, program};
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::Write;
@@ -46,8 +47,11 @@ pub(crate) fn serve(config: Result<Config, String>, test: &str, place: &std::pan
         location: Some(SourceLocation::from(place)),
     });
     let _ = MAP.set(map);
-    let _reporter = program::on_crash(crashed);
+    let _watch = program::watch(crashed, WHERE_SIGNAL, asked);
+    // SAFETY: takes no arguments, and cannot fail.
+    map.set_runner(unsafe { libc::gettid() }.unsigned_abs());
     let finished = match &config.mode {
+        Mode::Locate { callers } => locate(callers, &mut parent),
         Mode::Explore => explore(&config, map, body, &mut parent),
         Mode::DiffStates { pair } => diff_states(&config, *pair, map, body, &mut parent),
         Mode::Replay { seed } => replay(&config, seed, map, body, &mut parent),
@@ -82,7 +86,7 @@ pub(super) fn leave(code: i32) -> ! {
 }
 
 fn crashed(crash: Crash) {
-    dpor_scheduler::output::dump(libc::STDERR_FILENO);
+    // In the order of importance, as each may be too much for a damaged program.
     if let Some(map) = MAP.get() {
         map.set_crash(dpor_protocol::Crash {
             signal: crash.signal.unsigned_abs(),
@@ -91,7 +95,35 @@ fn crashed(crash: Crash) {
             stack_overflow: crash.stack_overflow,
         });
     }
+    dpor_scheduler::output::dump(libc::STDERR_FILENO);
+    if let Some(map) = MAP.get() {
+        crash.place.callers(|address| map.add_caller(address));
+    }
     leave(CRASHED)
+}
+
+fn asked(place: Place) {
+    if let Some(map) = MAP.get() {
+        place.callers(|address| map.add_caller(address));
+        map.set_located();
+    }
+}
+
+/// Says which functions of the program are at these return addresses.
+fn locate(callers: &[u64], parent: &mut Parent) -> Message {
+    let callers = program::functions_at(callers)
+        .into_iter()
+        .map(describe::caller)
+        .collect();
+    parent.send(&Message::Callers { callers });
+    Message::Finished {
+        verdict: dpor_protocol::Verdict::Complete,
+        reason: None,
+        note: None,
+        counts: Counts::default(),
+        failure: None,
+        seed: None,
+    }
 }
 
 fn attach(descriptor: i32) -> Result<&'static SharedSchedule, String> {
@@ -157,6 +189,8 @@ struct Progress<'a> {
     saving: Option<&'a mut Saving>,
     /// What was told of the executions, if they are to be.
     record: Option<Record>,
+    /// What the next execution prints is to be told.
+    printed: bool,
     started: Instant,
     sent: Instant,
     executions: u32,
@@ -176,6 +210,17 @@ impl Observer<Explored> for Progress<'_> {
             && let Some(message) = record.tell(&system.program, end, trace, statistics)
         {
             self.parent.send(&message);
+        }
+        if std::mem::take(&mut self.printed) {
+            for piece in system.program.output() {
+                self.parent.send(&Message::Printed {
+                    stream: match piece.stream {
+                        Stream::Out => OutputStream::Out,
+                        Stream::Err => OutputStream::Err,
+                    },
+                    text: piece.text.clone(),
+                });
+            }
         }
         let &Statistics {
             complete,
@@ -202,10 +247,15 @@ impl Observer<Explored> for Progress<'_> {
         }
     }
 
-    fn at_rest(&mut self, explorer: &mut Explorer<Explored>) {
+    fn at_rest(&mut self, explorer: &mut Explorer<Explored>) -> ControlFlow<String> {
+        // It is saved in the end.
+        if explorer.system().map.is_asked_to_stop() {
+            return ControlFlow::Break("interrupted".to_owned());
+        }
         if let Some(saving) = &mut self.saving {
             saving.look(explorer, self.sharing);
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -332,6 +382,7 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         sharing: &mut sharing,
         saving: saving.as_mut(),
         record: config.executions.then(Record::default),
+        printed: config.printed,
         started: now,
         sent: now,
         executions: 0,

@@ -1,5 +1,6 @@
 //! Labels: what is said of them when an exploration has ended.
 
+use super::journal::Explored;
 use super::sharing::Sharing;
 use dpor_explorer::{End, Failure, Observer, Statistics, Trace, Verdict};
 use dpor_scheduler::Program;
@@ -22,10 +23,10 @@ pub(crate) struct Watching {
     pub sharing: Sharing,
 }
 
-impl Observer<Program> for Watching {
-    fn execution(&mut self, program: &mut Program, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
-        count(program, end);
-        self.sharing.look(program, trace);
+impl Observer<Explored> for Watching {
+    fn execution(&mut self, system: &mut Explored, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+        count(&mut system.program, end);
+        self.sharing.look(&system.program, trace);
         ControlFlow::Continue(())
     }
 }

@@ -3,12 +3,12 @@
 use super::coverage::Shortfall;
 use dpor_explorer::Failure;
 use dpor_protocol::{
-    BlockReport, BlockedThread, FailureReport, Holder, LabelReport, PanicReport, SourceLocation, StepReport,
-    ThreadReport, ValueReport,
+    BlockReport, BlockedThread, CallerReport, FailureReport, Holder, LabelReport, PanicReport, SourceLocation,
+    StepReport, ThreadReport, ValueReport,
 };
 use dpor_scheduler::label::Label;
 use dpor_scheduler::panic::PanicRecord;
-use dpor_scheduler::report::BlockUse;
+use dpor_scheduler::report::{BlockUse, Function};
 use dpor_scheduler::{Location, OperationKind, Program, ThreadId};
 
 /// Names for objects: their kind, and a number in order of first use. Threads have theirs.
@@ -74,8 +74,14 @@ fn class(kind: OperationKind) -> &'static str {
         | K::RecvTimeout
         | K::DropSender
         | K::DropReceiver
-        | K::CloneSender => "channel",
-        K::Join | K::IsFinished | K::Park | K::ParkTimeout | K::Unpark | K::Exit => "thread",
+        | K::CloneSender
+        | K::EnterWait
+        | K::LookInWait
+        | K::RecvWait
+        | K::SendWait
+        | K::NotifyChannel => "channel",
+        K::Join | K::IsFinished | K::Park | K::ParkTimeout | K::Unpark | K::WakeThread | K::Exit => "thread",
+        K::LookAtScope | K::ScopeWait => "scope",
         K::PoisonQuery | K::PoisonClear => "lock",
         K::ProcessMessage | K::ProcessRefused | K::AwaitTurn | K::Look => "actor",
         K::Answer | K::AwaitAnswer | K::TryAnswer => "answer",
@@ -100,6 +106,14 @@ pub(super) fn place(source: Option<dpor_scheduler::report::Source>) -> Option<So
 /// The place, unless it is one of the facades' own, of which the program knows nothing.
 pub(super) fn place_of_program(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
     place(source).filter(|place| !place.file.starts_with("shim-std/src/"))
+}
+
+/// A function that was being run.
+pub(super) fn caller(function: Function) -> CallerReport {
+    CallerReport {
+        function: function.name,
+        location: place(function.source),
+    }
 }
 
 /// A thread of the program.
@@ -197,12 +211,20 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
         .filter(|_| failure.kind == "panic")
         .and_then(|thread| program.last_panic(thread));
     let location = panic.and_then(|panic| panic.location);
+    let location = location.map(|(file, line, column)| SourceLocation { file, line, column });
+    let block = program.wrong_free();
+    // Where a block was freed wrongly is the last thing that is told of it.
+    let callers: Vec<_> = match block.is_empty() {
+        true => program.failed_in().into_iter().map(caller).collect(),
+        false => Vec::new(),
+    };
     FailureReport {
         kind: failure.kind.to_owned(),
         message: failure.message.clone(),
         thread: thread.map(|thread| thread.0),
         thread_name: thread.and_then(|thread| program.thread_name(thread)),
-        location: location.map(|(file, line, column)| SourceLocation { file, line, column }),
+        location: location.or_else(|| callers.iter().find_map(|caller| caller.location.clone())),
+        callers,
         blocked: blocked
             .into_iter()
             .map(|thread| BlockedThread {
@@ -213,6 +235,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
                 object_name: program.static_name(thread.object),
                 static_address: program.static_address(thread.object),
                 location: place(thread.source),
+                timeout: thread.endless.map(dpor_scheduler::time::in_years),
                 held_by: thread
                     .holders
                     .into_iter()
@@ -225,17 +248,13 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
             })
             .collect(),
         panics: Vec::new(),
-        block: program
-            .wrong_free()
-            .into_iter()
-            .map(|what| block(program, what))
-            .collect(),
+        block: block.into_iter().map(|what| block_report(program, what)).collect(),
         output: program.output().iter().map(|piece| piece.text.as_str()).collect(),
     }
 }
 
 /// What has happened to a block of memory.
-fn block(program: &Program, what: BlockUse) -> BlockReport {
+fn block_report(program: &Program, what: BlockUse) -> BlockReport {
     BlockReport {
         freed: what.freed,
         step: what.step.into(),

@@ -5,6 +5,8 @@ use dpor_explorer::{
 };
 use dpor_protocol::{Creation, Phase, SharedSchedule};
 use dpor_scheduler::{Learnt, OperationKind, Program};
+use std::alloc::{Layout, alloc_zeroed};
+use std::sync::OnceLock;
 
 /// A program that writes each transition to a shared mapping before it runs it.
 pub(crate) struct Journaled {
@@ -18,6 +20,19 @@ pub(crate) struct Journaled {
 
 /// What is explored: a part of such a program, or all of it.
 pub(crate) type Explored = Sharded<Journaled>;
+
+/// A mapping for a process that shares it with nobody. So [`Explored`] is all that is ever explored, and the search is compiled once. Models of one process
+/// take turns.
+pub(crate) fn unshared() -> &'static SharedSchedule {
+    static MAP: OnceLock<&SharedSchedule> = OnceLock::new();
+    MAP.get_or_init(|| {
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc_zeroed(Layout::new::<SharedSchedule>()) };
+        assert!(!memory.is_null(), "there is no memory for a schedule");
+        // SAFETY: the memory is zeroed, has this layout, and is never freed.
+        unsafe { SharedSchedule::create(memory) }
+    })
+}
 
 impl Journaled {
     pub fn new(program: Program, map: &'static SharedSchedule) -> Journaled {

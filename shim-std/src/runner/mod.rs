@@ -13,10 +13,11 @@ mod sharing;
 mod simplify;
 
 use body::Body;
-use dpor_explorer::{Context, Explorer, Limits, Report, Statistics, Strategy, System, Verdict};
+use dpor_explorer::{Context, Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Config, Creation, Seed, SeedStep, ValueBytes, test_hash};
 use dpor_scheduler::label::Label;
 use dpor_scheduler::{OperationKind, Options, Program};
+use journal::{Journaled, unshared};
 use std::fmt;
 use std::process::{ExitCode, Termination};
 use std::time::Duration;
@@ -210,10 +211,11 @@ impl Model {
         program.compare_states(needs_states(self.strategy) && self.limits.preemptions.is_none());
         program.exact_states(self.exact_states);
         program.find_leaks(self.leaks);
-        let mut explorer = Explorer::new(program, self.strategy, self.limits).verify_states(self.exact_states);
+        let whole = Sharded::whole(Journaled::new(program, unshared()));
+        let mut explorer = Explorer::new(whole, self.strategy, self.limits).verify_states(self.exact_states);
         let mut watching = coverage::Watching::default();
         let mut report = explorer.run(&mut watching);
-        let program = explorer.system();
+        let program = &mut explorer.system().program;
         let labels = program.labels();
         let sharing = watching.sharing.report(program);
         let counts = child::counts(&report.statistics, program.threads().len(), report.statistics.time);

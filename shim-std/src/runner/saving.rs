@@ -7,10 +7,10 @@
 use super::journal::Explored;
 use super::sharing::Sharing;
 use dpor_explorer::Explorer;
+use dpor_explorer::codec;
 use dpor_explorer::keys::KeyHasher;
 use dpor_protocol::Save;
 use dpor_scheduler::Learnt;
-use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, Read, Write};
@@ -26,7 +26,6 @@ const STEPS: u64 = 1 << 10;
 const KEY: usize = size_of::<u128>();
 
 /// What is in the file, after its two lines and a digest.
-#[derive(Serialize, Deserialize)]
 struct Saved {
     /// Where code of this process lies: what was saved is full of addresses.
     layout: [u64; 2],
@@ -38,6 +37,8 @@ struct Saved {
     keys: PathBuf,
     count: u64,
 }
+
+dpor_explorer::codec!(struct Saved { layout, learnt, sharing, snapshot, keys, count });
 
 /// Saves the exploration now and then.
 pub(crate) struct Saving {
@@ -159,7 +160,7 @@ impl Saving {
             keys: self.keys.as_ref().map(|(_, path)| path.clone()).unwrap_or_default(),
             count: self.count,
         };
-        let body = postcard::to_stdvec(&saved).map_err(io::Error::other)?;
+        let body = codec::to_bytes(&saved);
         let new = self.save.file.with_extension("new");
         let mut file = File::create(&new)?;
         let head = format!("{}\n{}\n", self.save.identity, snapshot.executions);
@@ -196,7 +197,7 @@ fn parse(bytes: &[u8]) -> Option<(u64, Saved)> {
     if u64::from_le_bytes(*known) != digest(body) {
         return None;
     }
-    Some((executions, postcard::from_bytes(body).ok()?))
+    Some((executions, codec::from_bytes(body)?))
 }
 
 fn digest(bytes: &[u8]) -> u64 {

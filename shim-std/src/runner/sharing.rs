@@ -9,15 +9,16 @@ use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{AccessKind, Event, Location, ThreadId, Trace};
 use dpor_protocol::{SharingReport, WeakReport};
 use dpor_scheduler::{OperationKind, Program, WeakOrderings, program};
-use serde::{Deserialize, Serialize};
 
 /// What was found in the executions so far.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default)]
 pub(crate) struct Sharing {
     conflict: bool,
     /// Places of racing operations with weak orderings, with a signature of each.
     racing: KeyMap<u64, u64>,
 }
+
+dpor_explorer::codec!(struct Sharing { conflict, racing });
 
 /// An earlier access of a location.
 type Access = (usize, AccessKind);

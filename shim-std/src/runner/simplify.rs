@@ -231,7 +231,7 @@ impl Signature {
         let waits = program
             .blocked()
             .into_iter()
-            .filter(|thread| stuck && thread.kind != OperationKind::Join);
+            .filter(|thread| stuck && !matches!(thread.kind, OperationKind::Join | OperationKind::ScopeWait));
         // That of a heap fault has an address in it, and who is stuck is compared by itself.
         let says = !stuck && !matches!(failure.kind, "double-free" | "invalid-free");
         Signature {

@@ -297,6 +297,7 @@ impl Condvar {
             },
         );
 
+        let fires = time::firing(timeout);
         let notified = waiter.notified.variable();
         let unasked = || Guard::when(Condition::Equals(notified, 0));
         let alternatives = [
@@ -314,8 +315,8 @@ impl Condvar {
             kind: OperationKind::CondvarWake,
             object: self.location(),
             accesses: &accesses,
-            alternatives: &alternatives[..1 + usize::from(timeout.is_some()) + usize::from(spurious)],
-            timeout: timeout.map(|after| (1, after)),
+            alternatives: &alternatives[..1 + usize::from(fires.is_some()) + usize::from(spurious)],
+            timeout: time::alternative(1, timeout),
         };
         let chosen = perform(&operation, |alternative| {
             if alternative == 0 {
@@ -330,7 +331,7 @@ impl Condvar {
         if chosen == 0 {
             return false;
         }
-        let timed_out = timeout.filter(|_| chosen == 1);
+        let timed_out = fires.filter(|_| chosen == 1);
         note(|| {
             if timed_out.is_some() {
                 "timed out"

@@ -39,6 +39,13 @@ pub(super) fn with_own<R>(f: impl FnOnce(&mut Own) -> R) -> R {
     }
 }
 
+/// The handle of the present model thread, if its park token is part of the model in the wait of std's that begins.
+pub(crate) fn lend_token() -> Option<Thread> {
+    on_model_thread()
+        .then(|| with_own(|own| own.thread.as_ref().filter(|thread| thread.lend_token()).cloned()))
+        .flatten()
+}
+
 /// `std::thread::current`.
 #[must_use]
 pub fn current() -> Thread {

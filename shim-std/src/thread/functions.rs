@@ -51,12 +51,12 @@ pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(u64::from(ms)));
 }
 
-/// `std::thread::sleep`. On a model thread its clock goes on, and others may run.
+/// `std::thread::sleep`. On a model thread its clock goes on, and others may run; from a sleep of more than a year it does not
+/// wake.
 #[track_caller]
 pub fn sleep(dur: Duration) {
     if on_model_thread() {
-        time::advance(dur);
-        spin::hint(OperationKind::Yield);
+        time::sleep(dur);
     } else {
         real::sleep(dur);
     }

@@ -1,14 +1,14 @@
 //! Handles of threads: `Thread` and `ThreadId`.
 
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note,
-    on_model_thread, options, perform, stands_for, time,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, is_observed, location,
+    note, observe_each, on_model_thread, options, perform, stands_for, sub_location, time,
 };
 use std::ffi::CString;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// `std::thread::ThreadId`.
@@ -37,6 +37,25 @@ impl ThreadId {
     }
 }
 
+/// The part of a thread's token that stands for its use by std.
+const LENT_TOKEN: u64 = 0xF0C7;
+
+/// Stands for the tokens of all threads.
+const SOME_TOKEN: Location = Location((LENT_TOKEN + 1) << 48);
+
+/// Whether the token of some thread is part of the model in the waits of std's.
+pub(crate) fn tokens_are_modelled() -> bool {
+    on_model_thread() && is_observed(SOME_TOKEN)
+}
+
+/// Why a parked thread goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    ByToken,
+    ByTimeout,
+    Spuriously,
+}
+
 /// What the handles of one thread share.
 struct Inner {
     /// The thread's id; 0 until a model thread that is being created knows its own.
@@ -44,6 +63,8 @@ struct Inner {
     name: Option<CString>,
     /// 1 when `park` need not block.
     token: Word,
+    /// A wait of std's may have taken the token, or left one.
+    lent: AtomicBool,
     /// 1 when the thread's function has returned and its result is there.
     finished: Word,
     /// 1 when the thread has destroyed its thread-locals as well.
@@ -71,6 +92,7 @@ impl Thread {
                 id,
                 name,
                 token,
+                lent: AtomicBool::new(false),
                 finished,
                 exited,
             }),
@@ -105,36 +127,73 @@ impl Thread {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::Unpark, self.location(), &accesses),
-            |_| {
-                if self.inner.token.get() == 1 {
-                    access(self.location(), AccessKind::Read);
-                } else {
-                    self.inner.token.set(1);
-                    access(self.location(), AccessKind::Write);
-                }
-            },
+            |_| self.give_token(),
         );
+    }
+
+    /// Unparks the thread as a part of what std does to end a wait. `done` is part of the same step, and touches a location
+    /// besides.
+    #[track_caller]
+    pub(crate) fn wake<R>(&self, besides: Location, done: impl FnOnce() -> R) -> R {
+        let accesses = [self.location(), besides].map(|location| access_of(location, AccessKind::Write));
+        perform(
+            &Operation::always(OperationKind::WakeThread, self.location(), &accesses),
+            |_| {
+                self.give_token();
+                done()
+            },
+        )
+    }
+
+    /// Leaves a token, in the current step.
+    fn give_token(&self) {
+        if self.inner.token.get() == 1 {
+            access(self.location(), AccessKind::Read);
+        } else {
+            self.inner.token.set(1);
+            access(self.location(), AccessKind::Write);
+        }
     }
 
     /// Blocks the calling thread, whose handle this is, until there is a token, the timeout fires or, by option,
     /// it wakes spuriously.
     #[track_caller]
     pub(super) fn park(&self, timeout: Option<Duration>) {
+        self.look_for_lent_token();
+        let kind = match timeout {
+            Some(_) => OperationKind::ParkTimeout,
+            None => OperationKind::Park,
+        };
+        let spurious = on_model_thread() && options().spurious_wakeups;
+        match self.take_token(kind, self.location(), timeout, spurious) {
+            Woken::ByToken => {}
+            Woken::ByTimeout => {
+                note(|| "timed out".to_string());
+                time::advance(timeout.unwrap_or_default());
+            }
+            Woken::Spuriously => note(|| "woke spuriously".to_string()),
+        }
+    }
+
+    /// Parks the calling thread, whose handle this is, inside of a wait of std's. Says whether the timeout has fired.
+    #[track_caller]
+    pub(crate) fn park_in_wait(&self, kind: OperationKind, object: Location, timeout: Option<Duration>) -> bool {
+        self.take_token(kind, object, timeout, false) == Woken::ByTimeout
+    }
+
+    #[track_caller]
+    fn take_token(&self, kind: OperationKind, object: Location, timeout: Option<Duration>, spurious: bool) -> Woken {
+        let fires = time::firing(timeout);
         let token = self.inner.token.variable();
         let absent = || Guard::when(Condition::Equals(token, 0));
         let alternatives = [Guard::when(Condition::Equals(token, 1)), absent(), absent()];
-        let spurious = on_model_thread() && options().spurious_wakeups;
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let operation = Operation {
-            kind: if timeout.is_some() {
-                OperationKind::ParkTimeout
-            } else {
-                OperationKind::Park
-            },
-            object: self.location(),
+            kind,
+            object,
             accesses: &accesses,
-            alternatives: &alternatives[..1 + usize::from(timeout.is_some()) + usize::from(spurious)],
-            timeout: timeout.map(|after| (1, after)),
+            alternatives: &alternatives[..1 + usize::from(fires.is_some()) + usize::from(spurious)],
+            timeout: time::alternative(1, timeout),
         };
         let chosen = perform(&operation, |alternative| {
             if alternative == 0 {
@@ -145,15 +204,37 @@ impl Thread {
             }
             alternative
         });
-        if chosen == 0 {
-            return;
+        match chosen {
+            0 => Woken::ByToken,
+            1 if fires.is_some() => Woken::ByTimeout,
+            _ => Woken::Spuriously,
         }
-        match timeout.filter(|_| chosen == 1) {
-            Some(after) => {
-                note(|| "timed out".to_string());
-                time::advance(after);
-            }
-            None => note(|| "woke spuriously".to_string()),
+    }
+
+    /// Says that a wait of std's begins in which the thread may be parked and unparked, and whether its token is part
+    /// of the model there: it is not unless the thread parks later ([`Thread::look_for_lent_token`]).
+    pub(crate) fn lend_token(&self) -> bool {
+        on_model_thread() && {
+            self.inner.lent.store(true, Ordering::Relaxed);
+            self.has_modelled_token()
+        }
+    }
+
+    /// Whether the token is part of the model in the waits of std's.
+    pub(crate) fn has_modelled_token(&self) -> bool {
+        on_model_thread() && is_observed(self.lent_token())
+    }
+
+    /// The location that is observed where a thread may find the token as a wait of std's has left it.
+    fn lent_token(&self) -> Location {
+        sub_location(location(&self.inner.token), LENT_TOKEN)
+    }
+
+    /// Before the token is looked at: if a wait of std's may have changed it, exploration starts again with the tokens
+    /// of such waits as part of the model.
+    fn look_for_lent_token(&self) {
+        if on_model_thread() && self.inner.lent.load(Ordering::Relaxed) && !self.has_modelled_token() {
+            observe_each(&[self.lent_token(), SOME_TOKEN]);
         }
     }
 

@@ -20,6 +20,8 @@ use std::thread as real;
 /// Where a thread leaves its result.
 struct Packet<'scope, T> {
     scope: Option<Arc<ScopeData>>,
+    /// Of a thread of a scope: who has not let go of the packet, where that is a step.
+    shares: Word,
     result: UnsafeCell<Option<real::Result<T>>>,
     /// As in std, the packet holds on to the scope's lifetime.
     lifetime: PhantomData<Option<&'scope ScopeData>>,
@@ -27,6 +29,14 @@ struct Packet<'scope, T> {
 
 // SAFETY: the result is written by the thread before it counts as finished and read after that.
 unsafe impl<T: Send> Sync for Packet<'_, T> {}
+
+impl<T> Packet<'_, T> {
+    /// Before a share is dropped. Says whether the scope has to be told afterwards that the thread is over.
+    #[track_caller]
+    fn leave(&self) -> bool {
+        self.scope.as_ref().is_some_and(|scope| scope.leave(&self.shares))
+    }
+}
 
 impl<T> Drop for Packet<'_, T> {
     fn drop(&mut self) {
@@ -90,6 +100,7 @@ where
     let thread = Thread::new((!model).then(ThreadId::of_real), name.clone());
     let packet = Arc::new(Packet {
         scope: scope.clone(),
+        shares: Word::new(2),
         result: UnsafeCell::new(None),
         lifetime: PhantomData,
     });
@@ -110,10 +121,11 @@ where
         // SAFETY: nobody reads the result before the thread counts as finished.
         unsafe { *own_packet.result.get() = Some(result) };
         announce(own_thread.finished());
+        let over = own_packet.leave();
         // Drops the result if nobody can join any more; that is code of the user, and still counts as the thread.
         drop(own_packet);
         if let Some(scope) = own_scope {
-            scope.thread_finished();
+            scope.thread_finished(over);
         }
         finish_thread();
         ownership::leave(location(own_thread.exited()));
@@ -139,12 +151,15 @@ where
             Ok(native) => Some(native),
             Err(error) => {
                 if let Some(scope) = scope {
-                    scope.thread_finished();
+                    scope.thread_finished(false);
                 }
                 return Err(error);
             }
         }
     };
+    if let Some(scope) = &packet.scope {
+        scope.handle_made();
+    }
     Ok(JoinInner {
         native,
         thread,
@@ -207,12 +222,26 @@ impl<T> JoinInner<'_, T> {
             );
             ownership::waited_for(here);
         }
-        let packet = self.packet.take();
         // The thread has dropped its share of the packet.
-        let result = packet
-            .and_then(Arc::into_inner)
-            .and_then(|mut packet| packet.result.get_mut().take());
-        result.unwrap_or_else(|| Err(Box::new("threads should not terminate unexpectedly") as Box<dyn Any + Send>))
+        let result = self.let_go(|packet| Arc::into_inner(packet)?.result.get_mut().take());
+        result
+            .flatten()
+            .unwrap_or_else(|| Err(Box::new("threads should not terminate unexpectedly") as Box<dyn Any + Send>))
+    }
+}
+
+impl<'scope, T> JoinInner<'scope, T> {
+    /// Drops the share of the packet, by `end`.
+    #[track_caller]
+    fn let_go<R>(&mut self, end: impl FnOnce(Arc<Packet<'scope, T>>) -> R) -> Option<R> {
+        let packet = self.packet.take()?;
+        let scope = packet.scope.clone();
+        let over = packet.leave();
+        let result = end(packet);
+        if let Some(scope) = scope {
+            scope.handle_gone(over);
+        }
+        Some(result)
     }
 }
 
@@ -225,5 +254,6 @@ impl<T> Drop for JoinInner<'_, T> {
             point(OperationKind::Detach, here, AccessKind::Read);
             access(here, AccessKind::Read);
         }
+        self.let_go(drop);
     }
 }

@@ -25,4 +25,5 @@ pub use local::{AccessError, LocalKey};
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 pub use std::thread::Result;
 
-pub(crate) use current::{finish_thread, set_main_name};
+pub(crate) use current::{finish_thread, lend_token, set_main_name};
+pub(crate) use handle::tokens_are_modelled;

@@ -1,18 +1,22 @@
 //! `std::thread::scope`.
+//!
+//! std's scope waits by parking its owner, whom the thread that brings the number of running threads to 0 unparks: a wait
+//! can take the owner's park token, and leave one. That is modelled where the owner parks otherwise (see
+//! [`Thread::lend_token`]), step by step as std does it. Elsewhere the wait is one step, and ends of threads are releases.
 
 use super::builder::Builder;
 use super::current::current;
 use super::handle::Thread;
 use super::lifecycle::JoinInner;
 use dpor_scheduler::{
-    AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting, awaiting,
-    location, ownership, perform, release,
+    AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting, access_of,
+    awaiting, location, ownership, perform, release,
 };
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Result;
 
 /// `std::thread::Scope`.
@@ -30,6 +34,8 @@ pub struct ScopedJoinHandle<'scope, T>(JoinInner<'scope, T>);
 /// What a scope shares with its threads.
 pub(super) struct ScopeData {
     running: Word,
+    /// Handles that are alive, or leaked.
+    handles: AtomicUsize,
     a_thread_panicked: AtomicBool,
     main_thread: Thread,
 }
@@ -48,12 +54,65 @@ impl ScopeData {
     }
 
     pub(super) fn thread_started(&self) {
+        self.main_thread.lend_token();
         self.count(1);
     }
 
-    pub(super) fn thread_finished(&self) {
+    /// There is a handle for a thread.
+    pub(super) fn handle_made(&self) {
+        self.handles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A handle is no more. `over` says that its thread has ended before.
+    #[track_caller]
+    pub(super) fn handle_gone(&self, over: bool) {
+        self.handles.fetch_sub(1, Ordering::Relaxed);
+        if over {
+            self.thread_over();
+        }
+    }
+
+    /// Lets go of one of the two shares of a thread's result, that of the thread and that of its handle. Says whether
+    /// the other is gone already: then the thread counts no more, and that is for [`ScopeData::thread_over`] to say.
+    #[track_caller]
+    pub(super) fn leave(&self, shares: &Word) -> bool {
+        if !self.main_thread.has_modelled_token() {
+            return false;
+        }
+        let here = location(shares);
+        let accesses = [access_of(here, AccessKind::Write)];
+        perform(&Operation::always(OperationKind::LeaveScope, here, &accesses), |_| {
+            shares.set(shares.get() - 1);
+            access(here, AccessKind::Write);
+            shares.get() == 0
+        })
+    }
+
+    /// A thread has ended and its handle is gone.
+    #[track_caller]
+    fn thread_over(&self) {
+        let accesses = [access_of(self.location(), AccessKind::Write)];
+        let last = perform(
+            &Operation::always(OperationKind::LeaveScope, self.location(), &accesses),
+            |_| {
+                self.running.set(self.running.get() - 1);
+                access(self.location(), AccessKind::Write);
+                self.running.get() == 0
+            },
+        );
+        if last {
+            self.main_thread.wake(self.location(), || ());
+        }
+    }
+
+    /// The function of a thread has returned, and its result is there. `over` says that its handle is gone.
+    pub(super) fn thread_finished(&self, over: bool) {
         ownership::leave(self.location());
-        self.count(-1);
+        match self.main_thread.has_modelled_token() {
+            false => self.count(-1),
+            true if over => self.thread_over(),
+            true => {}
+        }
     }
 
     /// A thread's panic was not seen by anybody who joined it.
@@ -63,6 +122,10 @@ impl ScopeData {
 
     #[track_caller]
     fn wait(&self) {
+        if self.main_thread.has_modelled_token() {
+            self.wait_parked();
+            return;
+        }
         let accesses = [awaiting(self.location(), AccessKind::Read, Awaits::AllWrites)];
         let over = [Guard::when(Condition::Equals(self.running.variable(), 0))];
         perform(
@@ -71,6 +134,31 @@ impl ScopeData {
                 access_awaiting(self.location(), AccessKind::Read, Awaits::AllWrites);
             },
         );
+        ownership::waited_for(self.location());
+        // All threads have ended, and with them whoever else could drop a handle. In std a thread counts until its handle is
+        // gone, so that of a leaked one is waited for in vain.
+        if self.handles.load(Ordering::Relaxed) > 0 {
+            let never = [Guard::when(Condition::AtLeast(self.running.variable(), 1))];
+            let accesses = [access_of(self.location(), AccessKind::Read)];
+            perform(
+                &Operation::guarded(OperationKind::Join, self.location(), &accesses, &never),
+                |_| (),
+            );
+        }
+    }
+
+    #[track_caller]
+    fn wait_parked(&self) {
+        let accesses = [access_of(self.location(), AccessKind::Read)];
+        let look = Operation::always(OperationKind::LookAtScope, self.location(), &accesses);
+        let over = |_| {
+            access(self.location(), AccessKind::Read);
+            self.running.get() == 0
+        };
+        while !perform(&look, over) {
+            self.main_thread
+                .park_in_wait(OperationKind::ScopeWait, self.location(), None);
+        }
         ownership::waited_for(self.location());
     }
 }
@@ -86,6 +174,7 @@ where
 {
     let data = ScopeData {
         running: Word::new(0),
+        handles: AtomicUsize::new(0),
         a_thread_panicked: AtomicBool::new(false),
         main_thread: current(),
     };

@@ -256,6 +256,22 @@ fn reach_try_send_ok() {
     unless(try_send_against_recv());
 }
 
+#[test]
+fn an_endless_timeout_does_not_fire() {
+    for bound in [0, 1] {
+        let (sender, receiver) = mpsc::sync_channel(bound);
+        let child = thread::spawn(move || sender.send(7).unwrap());
+        assert_eq!(receiver.recv_timeout(Duration::MAX), Ok(7));
+        child.join().unwrap();
+    }
+}
+
+#[test]
+fn fail_an_endless_timeout_is_a_deadlock() {
+    let (_sender, receiver) = mpsc::channel::<()>();
+    let _ = receiver.recv_timeout(Duration::MAX);
+}
+
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {

@@ -18,14 +18,14 @@ fn second_first() -> bool {
 }
 
 #[test]
-fn fail_loop_without_operation() {
+fn long_loop_without_operation() {
     loop {
         black_box(());
     }
 }
 
 #[test]
-fn fail_loop_without_operation_in_one_schedule() {
+fn long_loop_without_operation_in_one_schedule() {
     if second_first() {
         loop {
             black_box(());

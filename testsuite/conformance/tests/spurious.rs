@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 #[test]
 fn reach_weak_compare_exchange_fails() {
@@ -32,6 +33,31 @@ fn reach_condvar_wakes_unnotified() {
     *pair.0.lock().unwrap() = true;
     pair.1.notify_one();
     unless(!waiter.join().unwrap());
+}
+
+/// Whether this thread goes on before it was unparked, and before its time is over.
+fn parks_in_vain(park: fn()) -> bool {
+    let unparked = Arc::new(AtomicUsize::new(0));
+    let (main, count) = (thread::current(), Arc::clone(&unparked));
+    let other = thread::spawn(move || {
+        count.store(1, SeqCst);
+        main.unpark();
+    });
+    let start = Instant::now();
+    park();
+    let early = unparked.load(SeqCst) == 0 && start.elapsed() < Duration::from_secs(500);
+    other.join().unwrap();
+    early
+}
+
+#[test]
+fn reach_park_returns_for_no_reason() {
+    unless(parks_in_vain(thread::park));
+}
+
+#[test]
+fn reach_park_timeout_returns_for_no_reason() {
+    unless(parks_in_vain(|| thread::park_timeout(Duration::from_secs(1000))));
 }
 
 #[test]

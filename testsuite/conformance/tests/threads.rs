@@ -200,6 +200,30 @@ fn unparks_between_parks_do_not_merge() {
 }
 
 #[test]
+fn fail_sleeping_for_ever_is_a_deadlock() {
+    thread::sleep(Duration::from_secs(u64::MAX));
+}
+
+#[test]
+fn who_sleeps_for_ever_is_left_behind() {
+    thread::spawn(|| thread::sleep(Duration::MAX));
+}
+
+#[test]
+fn park_with_an_endless_timeout_waits_for_unpark() {
+    let main = thread::current();
+    let unparked = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&unparked);
+    let child = thread::spawn(move || {
+        set.store(true, SeqCst);
+        main.unpark();
+    });
+    thread::park_timeout(Duration::MAX);
+    assert!(unparked.load(SeqCst));
+    child.join().unwrap();
+}
+
+#[test]
 fn park_timeout_ends() {
     thread::park_timeout(Duration::from_millis(5));
 }

@@ -8,7 +8,8 @@
 //!
 //! The machine is written from std's documentation. Where that leaves freedom, it says what std does: a lock prefers
 //! neither readers nor writers; the leader of a barrier is who comes last; a channel without a buffer serves waiting
-//! senders in order of arrival.
+//! senders in order of arrival; a wait in a channel or at the end of a scope takes park tokens, and leaves one, as std's
+//! source says.
 
 mod compare;
 mod explore;
@@ -16,6 +17,7 @@ mod generate;
 mod interpret;
 mod operations;
 mod outcome;
+mod parking;
 mod print;
 mod reference;
 

@@ -215,12 +215,19 @@ impl Machine<'_> {
                 }
                 m.log(if known { 0 } else { ABSENT })
             }
+            Op::Send(_) | Op::TrySend(_) | Op::Recv | Op::TryRecv | Op::AwaitTryRecv | Op::RecvTimeout
+                if self.channel_parks() =>
+            {
+                self.communicate_parking(m, op, next);
+                None
+            }
             Op::Send(_) | Op::TrySend(_) | Op::Recv | Op::TryRecv | Op::AwaitTryRecv | Op::RecvTimeout => {
                 self.communicate(m, op)
             }
+            Op::DropTx | Op::DropRx if !self.can_disconnect(&m.s) => None,
             Op::DropTx => {
                 if me.tx || me.tx2 {
-                    m.s.senders -= 1;
+                    self.drop_sender(&mut m.s);
                 }
                 if me.tx2 {
                     m.me().tx2 = false;
@@ -238,7 +245,7 @@ impl Machine<'_> {
             Op::DropRx => {
                 if me.rx {
                     m.me().rx = false;
-                    m.drop_receiver();
+                    self.drop_receiver(&mut m);
                 }
                 m.log(0)
             }
@@ -323,6 +330,9 @@ impl Machine<'_> {
                     Op::AwaitFinished(_) if finished => m.log(1),
                     Op::Join(_) if thread.phase == Phase::Gone => {
                         m.s.threads[usize::from(t)].joined = true;
+                        if self.scope_parks() {
+                            self.drop_handle(&mut m.s, usize::from(t));
+                        }
                         m.log(thread.panicked.into())
                     }
                     _ => None,

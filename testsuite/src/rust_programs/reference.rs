@@ -1,6 +1,7 @@
 //! The abstract machine, and the search through all its states.
 
 use super::outcome::{Finals, Outcome, Seen};
+use super::parking::Selected;
 use super::{LINES, POISONED, Program, THREADS};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -47,12 +48,20 @@ pub(super) enum Phase {
     Dropping(u8),
     /// The main thread joins the threads from this one on.
     Joining(u8),
+    /// The main thread drops the handles of the threads of the scope, and has come to this one.
+    Handles(u8),
     /// The main thread waits for the end of the scope.
     Scope,
+    /// It is parked meanwhile.
+    ScopeParked,
     /// Its function has returned.
     Returned,
     /// `is_finished` says so.
     Finished,
+    /// Its scope does not count it any more, next.
+    Over,
+    /// It unparks the owner of its scope.
+    Unparking,
     /// It can be joined.
     Gone,
 }
@@ -79,6 +88,26 @@ pub(super) enum Within {
     Acquired(u8),
     /// It has polled under the lock, and will log this if it need not go round.
     Polled(u8),
+    /// It tries again to send or receive.
+    Again,
+    /// It does so after the deadline.
+    Late,
+    /// It has found that it has to wait.
+    Register,
+    /// It waits, and will see whether it still has to.
+    Check,
+    /// It looks whether its wait is over.
+    Look,
+    /// It does so after the deadline.
+    LookLate,
+    /// It is parked.
+    Parked,
+    /// Its wait is over, perhaps because of the deadline.
+    Left(bool),
+    /// It has sent or received, will log this, and wakes who waits on the other side.
+    Notify(u8),
+    /// It is to unpark the thread with the second number.
+    Wake(u8, u8),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,6 +129,8 @@ pub(super) struct Thread {
     pub handed: Option<u8>,
     /// Its offer was taken.
     pub taken: bool,
+    /// What its wait in a channel was ended by.
+    pub selected: Selected,
     pub joined: bool,
 }
 
@@ -127,6 +158,14 @@ pub(super) struct State {
     pub receiver: bool,
     /// The threads with an offer, in order of arrival.
     pub offers: List,
+    /// The threads that are registered as waiting to receive, and to send, in order of arrival.
+    pub waiting: [List; 2],
+    /// The locks of these lists.
+    pub waking: [bool; 2],
+    /// How many threads the scope counts.
+    pub running: u8,
+    /// Of each thread of the scope, how many hold on to its result: the thread, and who has its handle.
+    pub shares: [u8; THREADS],
     pub once: Cell,
     pub cell: Cell,
     pub arrived: u8,
@@ -152,6 +191,7 @@ const THREAD: Thread = Thread {
     notified: false,
     handed: None,
     taken: false,
+    selected: Selected::Waiting,
     joined: false,
 };
 
@@ -179,6 +219,10 @@ pub fn enumerate(program: &Program, limit: usize) -> Result<BTreeSet<Outcome>, T
         senders: 1,
         receiver: true,
         offers: List::default(),
+        waiting: [List::default(); 2],
+        waking: [false; 2],
+        running: 0,
+        shares: [0; THREADS],
         once: Cell::Empty,
         cell: Cell::Empty,
         arrived: 0,
@@ -295,7 +339,7 @@ impl Machine<'_> {
             at: match thread.phase {
                 Phase::Unborn | Phase::Creating(_) => Seen::UNBORN,
                 Phase::Joining(child) => Seen::JOINING + child,
-                Phase::Scope => Seen::SCOPE,
+                Phase::Scope | Phase::ScopeParked => Seen::SCOPE,
                 _ if thread.panicked || thread.phase == Phase::Lines => thread.line,
                 _ if t == 0 => Seen::SCOPE,
                 _ => Seen::ENDED,
@@ -323,6 +367,7 @@ impl Machine<'_> {
         let mut m = Move { s: *s, t };
         let state = match s.threads[t].phase {
             Phase::Unborn | Phase::Gone => None,
+            Phase::Creating(_) | Phase::Dropping(_) if !self.can_disconnect(s) => None,
             Phase::Creating(step) => {
                 self.create(&mut m, step);
                 Some(m.s)
@@ -355,6 +400,22 @@ impl Machine<'_> {
                     })
                 }
             }
+            Phase::Handles(child) => {
+                if usize::from(child) == self.count {
+                    m.me().phase = Phase::Scope;
+                } else {
+                    if !s.threads[usize::from(child)].joined {
+                        self.drop_handle(&mut m.s, usize::from(child));
+                    }
+                    m.me().phase = Phase::Handles(child + 1);
+                }
+                Some(m.s)
+            }
+            Phase::Scope if self.scope_parks() && s.running > 0 => {
+                m.me().phase = Phase::ScopeParked;
+                Some(m.s)
+            }
+            Phase::ScopeParked => self.park_in_scope(m),
             Phase::Scope => {
                 let children = &s.threads[1..self.count];
                 children.iter().all(|child| child.phase >= Phase::Finished).then(|| {
@@ -365,7 +426,18 @@ impl Machine<'_> {
                 })
             }
             Phase::Returned => {
-                m.me().phase = Phase::Finished;
+                let over = self.scope_parks() && self.lose_share(&mut m.s, t);
+                m.me().phase = if over { Phase::Over } else { Phase::Finished };
+                Some(m.s)
+            }
+            Phase::Over => {
+                let last = self.ends_scope(&mut m.s);
+                m.me().phase = if last { Phase::Unparking } else { Phase::Gone };
+                Some(m.s)
+            }
+            Phase::Unparking => {
+                m.s.threads[0].token = true;
+                m.me().phase = Phase::Gone;
                 Some(m.s)
             }
             Phase::Finished => {
@@ -407,6 +479,7 @@ impl Machine<'_> {
             me.phase = match held {
                 Some((number, _)) => Phase::Dropping(number),
                 None if t > 0 => Phase::Returned,
+                None if self.scope_parks() => Phase::Handles(1),
                 None if self.program.scoped => Phase::Scope,
                 None => Phase::Joining(1),
             };
@@ -440,7 +513,7 @@ impl Machine<'_> {
         m.me().phase = Phase::Creating(step + 1);
         if child == self.count {
             m.me().tx = false;
-            m.s.senders -= 1;
+            self.drop_sender(&mut m.s);
             m.me().phase = Phase::Lines;
         } else if step.is_multiple_of(2) {
             m.s.threads[child].tx = true;
@@ -452,6 +525,10 @@ impl Machine<'_> {
                 .channel
                 .is_some_and(|channel| usize::from(channel.receiver) == child);
             thread.phase = Phase::Lines;
+            if self.scope_parks() {
+                m.s.running += 1;
+                m.s.shares[child] = 2;
+            }
             self.settle(&mut m.s, child);
         }
     }
@@ -467,8 +544,8 @@ impl Machine<'_> {
             4 => s.readers -= 1,
             5 => s.rw_poisoned = true,
             6 => s.written = false,
-            7 | 8 => s.senders -= 1,
-            _ => m.drop_receiver(),
+            7 | 8 => self.drop_sender(s),
+            _ => self.drop_receiver(m),
         }
     }
 }

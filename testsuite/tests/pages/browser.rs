@@ -140,6 +140,12 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
+    /// Gives the window this size, in pixels of CSS.
+    pub fn resize(&mut self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+    }
+
     /// Presses keys, one after the other: a letter, or the name of a key.
     pub fn press(&mut self, keys: &[&str]) {
         for &key in keys {

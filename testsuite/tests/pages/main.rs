@@ -5,8 +5,10 @@
 //! says that it is to be left out. The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
 mod browser;
+mod layout;
 
 use browser::Browser;
+use dpor_testsuite::project::Project;
 use dpor_testsuite::tool;
 use serde_json::{Value, json};
 use std::fs;
@@ -41,6 +43,7 @@ fn pages_in_a_browser() {
     asleep(&mut browser, &page(&report, "classics.counts", ASLEEP));
     large(&mut browser, &page(&sampled, "classics.counts", LARGE));
     index(&mut browser, &report);
+    made(&mut browser);
 }
 
 const DEADLOCK: &str = "abba::tests::wrong_two_orders";
@@ -90,7 +93,8 @@ fn page(folder: &Path, target: &str, test: &str) -> String {
 /// What is said to those who do not look.
 const SAID: &str = "document.getElementById('say').textContent";
 
-/// Opens a page in light and in dark, and leaves it in dark. Nothing is fetched and nothing goes wrong, and everything can be read.
+/// Opens a page in light and in dark, and leaves it in dark. Nothing is fetched and nothing goes wrong, and everything can be read: also
+/// in a narrow window.
 fn open(browser: &mut Browser, address: &str) {
     let mut grounds = Vec::new();
     for scheme in ["light", "dark"] {
@@ -98,6 +102,8 @@ fn open(browser: &mut Browser, address: &str) {
         browser.open(address);
         let faint = browser.value(FAINT);
         assert_eq!(faint, json!([]), "{scheme}: too faint to read on {address}");
+        layout::narrow(browser, address);
+        layout::wide(browser, address);
         grounds.push(browser.text("getComputedStyle(document.body).backgroundColor"));
     }
     assert_ne!(grounds[0], grounds[1], "light and dark are the same");
@@ -168,6 +174,12 @@ fn deadlock(browser: &mut Browser, address: &str) {
         "t2lock asrc/abba.rs:31t1since src/abba.rs:17",
     ];
     assert_eq!(waits, json!(expected));
+    // The link to the list of tests, colours of Rust.
+    let list = browser.text("document.querySelector('nav a').href");
+    assert_eq!(list, address.replace("classics-abba.tests.wrong_two_orders", "index"));
+    let words = browser
+        .value("[...document.querySelectorAll('#source .here .k, #source .here .s')].map(word => word.textContent)");
+    assert_eq!(words, json!(["let", "mut", "self", "\"not poisoned\""]));
     // The tree: two executions, the second of which fails.
     browser.press(&["t"]);
     assert_eq!(browser.text("document.activeElement.getAttribute('role')"), "treeitem");
@@ -204,13 +216,14 @@ fn deadlock(browser: &mut Browser, address: &str) {
     // Everything that does something is reached by the tabulator.
     browser.open(address);
     let mut reached = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..6 {
         browser.press(&["Tab"]);
         reached.push(browser.text("document.activeElement.getAttribute('aria-label') || document.activeElement.className || document.activeElement.textContent"));
     }
     assert_eq!(
         reached,
         [
+            "All tests",
             "Copy",
             "step decisive here",
             "Source of src/abba.rs",
@@ -396,8 +409,99 @@ fn index(browser: &mut Browser, report: &Path) {
         format!("classics::counts {ASLEEP}"),
     ];
     assert_eq!(links, json!(expected));
+    let totals = browser.text("document.getElementById('totals').textContent");
+    let counted = ["4 tests, 2 complete, 2 failed, 0 incomplete, ", " executions, ", " s"];
+    assert!(
+        totals.starts_with(counted[0]) && totals.contains(counted[1]) && totals.ends_with(counted[2]),
+        "{totals}"
+    );
+    let deadlock = browser.value("[...document.querySelector('#tests tr').cells].map(cell => cell.textContent)");
+    assert_eq!(deadlock[0], "failed");
+    assert_eq!(deadlock[2], "2 executions");
+    assert!(
+        deadlock[3].as_str().is_some_and(|time| time.ends_with(" s")),
+        "{deadlock}"
+    );
+    assert_eq!(deadlock[4], "deadlock: 2 threads wait for each other");
     close(browser, &address);
     browser.press(&["Tab"]);
     let link = browser.text("document.activeElement.href");
     assert_eq!(link, page(report, "classics", DEADLOCK));
+}
+
+/// A deadlock of many threads with names, many steps and long lines; an exploration that is limited; a test that tests nothing.
+const MADE: &str = r#"
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
+    use std::thread;
+
+    #[test]
+    fn philosophers() {
+        let forks: Arc<Vec<Mutex<u32>>> = Arc::new((0..4).map(Mutex::new).collect());
+        let thoughts = Arc::new(AtomicUsize::new(0));
+        let dine = |number: usize| {
+            let (forks, thoughts) = (forks.clone(), thoughts.clone());
+            move || {
+                for _ in 0..3 { thoughts.fetch_add(1, Ordering::SeqCst); }
+                let _left = forks[number].lock().unwrap();
+                let _right = forks[(number + 1) % 4].lock().expect("not poisoned, whatever the other philosopher has done with it");
+            }
+        };
+        let sit_down = |number| thread::Builder::new().name(format!("philosopher-{number}")).spawn(dine(number)).unwrap();
+        let philosophers: Vec<_> = (0..4).map(sit_down).collect();
+        for philosopher in philosophers { philosopher.join().unwrap(); }
+    }
+
+    #[test]
+    fn several() {
+        let number = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..5 { scope.spawn(|| { number.store(1, Ordering::SeqCst); number.load(Ordering::SeqCst) }); }
+        });
+    }
+
+    #[test]
+    fn alone() {
+        *Mutex::new(1).lock().unwrap() += 1;
+    }
+}
+"#;
+
+/// The list says what has limited an exploration, and which tests may have tested nothing. Columns that do not fit are scrolled to.
+fn made(browser: &mut Browser) {
+    let project = Project::new("pages", MADE);
+    project.write(
+        "dpor.toml",
+        "[[overrides]]\nfilter = \"tests::several\"\nmax-executions = 5\n",
+    );
+    project.run(&["test", "--report", "pages"]).ends(1);
+    let report = project.folder.join("pages");
+    let address = format!("file://{}", report.join("index.html").display());
+    open(browser, &address);
+    let rows = browser.value(
+        "[...document.querySelectorAll('#tests tr')].map(row => [row.cells[0].innerText, row.cells[4].innerText])",
+    );
+    let rows: Vec<[String; 2]> = serde_json::from_value(rows).expect("two texts each");
+    let [philosophers, several, alone] = &rows[..] else {
+        panic!("{rows:?}")
+    };
+    assert_eq!(*philosophers, ["failed", "deadlock: 4 threads wait for each other"]);
+    assert_eq!(several[0], "incomplete");
+    let limited = "the limit of 5 executions was reached";
+    assert_eq!(several[1].lines().next(), Some(limited), "{several:?}");
+    assert_eq!(
+        *alone,
+        ["complete vacuous?", "vacuous? one thread, and nothing to choose"]
+    );
+    let totals = browser.text("document.getElementById('totals').textContent");
+    let counted = "3 tests, 1 complete, 1 failed, 1 incomplete, 1 vacuous?, ";
+    assert!(totals.starts_with(counted), "{totals}");
+    close(browser, &address);
+    for test in ["philosophers", "several", "alone"] {
+        let address = page(&report, "made", &format!("tests::{test}"));
+        open(browser, &address);
+        close(browser, &address);
+    }
 }

@@ -5,9 +5,9 @@
 //! damage; the CRC finds every single wrong character, since that is a burst of at most 32 bits. In
 //! the body, creations, steps and operations are run-length encoded: most schedules are a few long runs.
 
-mod base64;
 mod bytes;
 
+use super::base64;
 use bytes::{Reader, Writer};
 use dpor_explorer::{ThreadId, Transition};
 use std::fmt;

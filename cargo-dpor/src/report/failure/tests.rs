@@ -1,7 +1,7 @@
 //! Reports as printed, from fixed accounts.
 
 use super::*;
-use dpor_protocol::{BlockReport, BlockedThread, Counts, Holder, OutputStream, Simplified, ThreadReport};
+use dpor_protocol::{BlockReport, BlockedThread, CallerReport, Counts, Holder, OutputStream, Simplified, ThreadReport};
 use std::time::Duration;
 
 const SOURCE: &str = "\
@@ -437,4 +437,75 @@ fn a_label_that_is_never_reached_has_no_seed() {
         text.ends_with("  there is no seed: it is no single schedule that fails\n"),
         "{text}"
     );
+}
+
+#[test]
+fn who_was_running_when_the_process_ended_is_told() {
+    let caller = |function: &str, line| CallerReport {
+        function: function.into(),
+        location: at(line),
+    };
+    let report = FailureReport {
+        thread: Some(1),
+        location: at(6),
+        callers: vec![caller("bank::take", 6), caller("bank::tests::transfer", 4)],
+        ..failure("crash", "SIGSEGV at address 0x8: a null pointer was used")
+    };
+    let text = render(&outcome(Some(report), Account::default()), None);
+    let expected = "  crash: SIGSEGV at address 0x8: a null pointer was used
+  in t1 at src/lib.rs:6  let second = a.lock().unwrap();
+    in bank::take (src/lib.rs:6)
+    in bank::tests::transfer (src/lib.rs:4)
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn source_lines_are_wrapped_and_not_cut() {
+    let source = "let worker = Builder::new().name(\"worker\".into()).spawn(move || {";
+    for (width, beside) in [(60, false), (75, false), (90, true), (120, true), (140, true)] {
+        let mut run = deadlock();
+        run.account.steps[0].location = at(4);
+        let text = rendered(&run, Some(&run), width);
+        assert!(!text.contains('…'), "{text}");
+        let (_, table) = text.split_once("lib.rs:4").unwrap();
+        let (row, rest) = table.split_once('\n').unwrap();
+        assert_eq!(!row.trim().is_empty(), beside, "{width}: {text}");
+        let told: String = [row, rest].concat().split([' ', '\n', '│']).collect();
+        assert!(told.starts_with(&source.replace(' ', "")), "{width}: {text}");
+        let schedule = text
+            .split_once("schedule (")
+            .unwrap()
+            .1
+            .split_once("output:")
+            .unwrap()
+            .0;
+        assert!(
+            schedule.lines().all(|line| line.chars().count() <= width),
+            "{width}: {text}"
+        );
+    }
+}
+
+#[test]
+fn of_a_long_output_the_end_is_shown() {
+    let lines = |numbers: std::ops::Range<usize>| numbers.map(|i| format!("line {i}\n")).collect::<String>();
+    assert_eq!(end(&lines(0..LINES)), lines(0..LINES));
+    assert_eq!(end(&lines(0..LINES + 5)), lines(5..LINES + 5));
+    assert_eq!(end(lines(0..LINES + 5).trim_end()), lines(5..LINES + 5).trim_end());
+    // Twenty megabytes on one line, or on lines that are too long for so many of them.
+    assert_eq!(end(&"x".repeat(20 << 20)).len(), BYTES);
+    let long = format!("{}\n", "é".repeat(1000)).repeat(20);
+    assert_eq!(end(&long), &long[long.len() - 8 * 2001..]);
+    assert_eq!(end(""), "");
+    let mut run = deadlock();
+    run.account.output = vec![(OutputStream::Out, lines(0..20_000))];
+    assert!(render(&run, Some(&run)).contains("  output, the end of it:\n\n    │ line 19900\n"));
+    run.account.output_file = Some("/somewhere/bank.output".into());
+    let text = render(&run, Some(&run));
+    assert!(
+        text.contains("  output, the end of it (all of it is in /somewhere/bank.output):\n\n    │ line 19900\n"),
+        "{text}"
+    );
+    assert!(text.contains("    │ line 19999\n\n  seed"), "{text}");
 }

@@ -21,7 +21,7 @@ const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 function head() {
   const again = data.again && make("div", { class: "command" }, make("code", { title: data.again }, data.again),
     make("button", { on: { click: () => navigator.clipboard && navigator.clipboard.writeText(data.again) } }, "Copy"));
-  const simple = data.simplified && make("p", { class: "faint" },
+  const simple = data.simplified && make("p", { class: "faint simple" },
     `${plural(data.simplified.preemptions, "preemption")}, ${plural(data.simplified.switches, "switch", "switches")}, ${plural(data.simplified.steps, "step")}` +
     (data.simplified.proven ? ": no schedule that fails like this is simpler" : ""));
   const verdict = [data.verdict, data.shard].filter(Boolean).join(" ");
@@ -59,30 +59,32 @@ const cells = new Map();
 function lanes() {
   const lane = get("lanes");
   lane.replaceChildren();
+  lane.style.setProperty("--threads", data.threads.length);
+  lane.classList.toggle("many", data.threads.length > 3);
   cells.clear();
   const ids = data.threads.map(thread => thread.id);
-  const headRow = make("tr", {}, make("th", { class: "number", scope: "col" }, "#"), ...ids.map(id => make("th", { scope: "col", style: `border-bottom-color: ${colour(id)}` }, threadName(id))));
+  const headRow = make("tr", {}, make("th", { class: "number", scope: "col" }, "#"), ...ids.map(id => make("th", { scope: "col", id: `thread-${id}`, style: `border-bottom-color: ${colour(id)}` }, threadName(id))));
   const body = make("tbody");
   for (const row of rows()) {
     if (row.fold) {
       const text = `${plural(row.to - row.from, "step")} of ${threadName(data.steps[row.from].thread)}`;
       const tr = make("tr", { class: "folded", on: { click: () => { folded = false; lanes(); show(row.from); } } },
-        make("td", { class: "number" }, "⋮"), make("td", { colspan: ids.length }, text));
+        make("td", { class: "number" }, "⋮"), make("td", { class: "whole", colspan: ids.length }, make("span", {}, text)));
       body.append(tr);
       for (let i = row.from; i < row.to; i++) cells.set(i, tr);
       continue;
     }
     const step = data.steps[row.step];
     if (row.step === data.decisive) {
-      body.append(make("tr", { class: "note" }, make("td", { class: "number" }, "▶"), make("td", { colspan: ids.length }, data.instead)));
+      body.append(make("tr", { class: "note" }, make("td", { class: "number" }, "▶"), make("td", { class: "whole", colspan: ids.length }, make("span", {}, data.instead))));
     }
     const tr = make("tr", { class: row.step === data.decisive ? "step decisive" : "step", tabindex: -1, on: { click: () => show(row.step) } },
       make("td", { class: "number" }, String(row.step + 1)));
     for (const id of ids) {
       const td = make("td");
       if (id === step.thread) {
-        td.append(make("div", { class: "mono effect" }, step.effect),
-          make("div", { class: "mono source faint" }, sourceLine(step.location)),
+        td.append(make("div", { class: "who", style: `color: ${colour(id)}` }, threadName(id)), make("div", { class: "mono effect" }, step.effect),
+          make("div", { class: "mono source faint" }, ...coloured(sourceLine(step.location), isRust(step.location))[0]),
           make("div", { class: "where" }, place(step.location) + (step.preempted ? ", preempts the thread before" : "")));
         cells.set(row.step, td);
       }
@@ -95,59 +97,13 @@ function lanes() {
   arrows();
 }
 
-/** Happens-before between threads: who creates whom, and who reads what of whom. */
-function arrows() {
-  const lane = get("lanes");
-  if (!lane) return;
-  const old = get("arrows");
-  if (old) old.remove();
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  svg.id = "arrows";
-  svg.setAttribute("aria-hidden", "true");
-  svg.innerHTML = '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" style="fill:context-stroke;stroke:none"/></marker></defs>';
-  const frame = lane.getBoundingClientRect();
-  const box = node => { const r = node.getBoundingClientRect(); return { left: r.left - frame.left + lane.scrollLeft, right: r.right - frame.left + lane.scrollLeft, top: r.top - frame.top + lane.scrollTop, bottom: r.bottom - frame.top + lane.scrollTop }; };
-  const draw = (from, to, kind, near) => {
-    const [a, b] = [cells.get(from), cells.get(to)];
-    if (!a || !b || a === b) return;
-    const [s, t] = [box(a), box(b)];
-    const rightwards = t.left >= s.left;
-    const x1 = rightwards ? s.right - 6 : s.left + 6, y1 = (s.top + s.bottom) / 2;
-    const x2 = rightwards ? t.left + 2 : t.right - 2, y2 = t.top + 12;
-    const path = document.createElementNS(space, "path");
-    const bend = Math.max(24, Math.abs(x2 - x1) / 2) * (rightwards ? 1 : -1);
-    path.setAttribute("d", `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`);
-    path.setAttribute("class", near ? kind : `${kind} dim`);
-    path.setAttribute("marker-end", "url(#tip)");
-    svg.append(path);
-  };
-  const firsts = new Map();
-  data.steps.forEach((step, i) => { if (!firsts.has(step.thread)) firsts.set(step.thread, i); });
-  data.steps.forEach((step, i) => {
-    const from = step.reads_from;
-    if (from !== null && data.steps[from] && data.steps[from].thread !== step.thread) draw(from, i, "read", i === current || from === current);
-  });
-  for (const known of data.threads) {
-    const first = firsts.get(known.id);
-    if (known.parent === null || first === undefined) continue;
-    // The creation belongs to the parent's last step before.
-    let creator = -1;
-    for (let i = 0; i < first; i++) if (data.steps[i].thread === known.parent ) creator = i;
-    if (creator >= 0) draw(creator, first, "spawn", first === current || creator === current);
-  }
-  svg.setAttribute("width", lane.scrollWidth);
-  svg.setAttribute("height", lane.scrollHeight);
-  lane.append(svg);
-}
-
 function showSource(step) {
   const at = step && step.location;
   const file = at && data.sources[at.file];
   const title = make("h2", {}, at ? place(at) : "Source");
   if (!file) { get("source").replaceChildren(title, make("p", { class: "faint" }, at ? "The source is not at hand." : "This step has no place in the source.")); return; }
   const pre = make("pre", { tabindex: 0, "aria-label": `Source of ${at.file}` });
-  file.forEach((text, i) => pre.append(make("span", { class: i + 1 === at.line ? "line here mono" : "line mono", "aria-current": i + 1 === at.line ? "true" : null }, make("b", {}, String(i + 1)), text || " ")));
+  coloured(file.join("\n"), isRust(at)).forEach((text, i) => pre.append(make("span", { class: i + 1 === at.line ? "line here mono" : "line mono", "aria-current": i + 1 === at.line ? "true" : null }, make("b", {}, String(i + 1)), ...(text.length ? text : [" "]))));
   get("source").replaceChildren(title, pre);
   const line = pre.querySelector(".here");
   if (line) pre.scrollTop = line.offsetTop - pre.offsetTop - pre.clientHeight / 2;
@@ -167,6 +123,16 @@ function showValues(at) {
     make("table", { class: "plain" }, make("tr", {}, ...["object", "value", "so far"].map(text => make("th", { scope: "col" }, text))), ...rows)]));
 }
 
+/** Scrolls within the table of steps, where that scrolls by itself. */
+function reveal(row) {
+  const lane = get("lanes"), [frame, at] = [lane.getBoundingClientRect(), cells.get(current).getBoundingClientRect()];
+  const top = frame.top + lane.querySelector("thead").offsetHeight, line = row.getBoundingClientRect();
+  if (line.top < top) lane.scrollTop -= top - line.top;
+  else if (line.bottom > frame.bottom) lane.scrollTop += Math.min(line.bottom - frame.bottom, line.top - top);
+  if (at.left < frame.left) lane.scrollLeft -= frame.left - at.left;
+  else if (at.right > frame.right) lane.scrollLeft += Math.min(at.right - frame.right, at.left - frame.left);
+}
+
 function show(at, focus = true) {
   if (data.steps.length === 0) return;
   current = Math.max(0, Math.min(at, data.steps.length - 1));
@@ -176,7 +142,8 @@ function show(at, focus = true) {
   row.classList.add("here");
   row.tabIndex = 0;
   row.setAttribute("aria-current", "step");
-  if (focus) { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); }
+  reveal(row);
+  if (focus) { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest", inline: "nearest" }); }
   const step = data.steps[current];
   showSource(step);
   showValues(current);

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::child::Account;
-use crate::report::samples::{self, failed, finish, incomplete, outcome, test};
+use crate::report::samples::{self, failed, failed_in_full, finish, incomplete, outcome, test};
 use dpor_explorer::Shard;
+use dpor_protocol::OutputStream;
 
 fn run(amount: Amount) -> String {
     let mut reporter = Human::new(Vec::new(), amount);
@@ -21,6 +22,7 @@ fn replayed(outcome: Outcome) -> String {
         test: &test("tests::a"),
         seed: "dpor1-AAAA",
         outcome: &outcome,
+        again: "cargo dpor replay dpor1-AAAA",
     });
     text(reporter)
 }
@@ -38,6 +40,59 @@ fn a_quiet_run() {
 #[test]
 fn a_verbose_run() {
     insta::assert_snapshot!(run(Amount::Verbose));
+}
+
+/// A run on a terminal of so many columns.
+fn run_on(width: usize, amount: Amount) -> String {
+    let mut reporter = Human::new(Vec::new(), amount);
+    reporter.set_width(move || Some(width));
+    samples::run(&mut reporter, failed_in_full());
+    text(reporter)
+}
+
+#[test]
+fn lines_fit_the_terminal() {
+    for width in 30..130 {
+        for amount in [Amount::Usual, Amount::Verbose] {
+            let text = run_on(width, amount);
+            for line in text.lines() {
+                let one_word = line.split_whitespace().count() == 1;
+                let is_copied = ["seed: ", "again: "]
+                    .iter()
+                    .any(|start| line.trim_start().starts_with(start));
+                assert!(
+                    line.chars().count() <= width || one_word || is_copied,
+                    "in {width} columns: {line}"
+                );
+            }
+        }
+    }
+    insta::assert_snapshot!("a_run_in_40_columns", run_on(40, Amount::Usual));
+    insta::assert_snapshot!("a_run_in_80_columns", run_on(80, Amount::Usual));
+    insta::assert_snapshot!("a_verbose_run_in_120_columns", run_on(120, Amount::Verbose));
+}
+
+#[test]
+fn the_schedule_of_a_step_that_took_too_long_can_be_run_again() {
+    let mut outcome = incomplete();
+    outcome.reason = Some("thread t1 ran for 10 s\n  in bank::sum (src/lib.rs:7)".into());
+    outcome.seed = Some("dpor1-AAAA".into());
+    let mut reporter = Human::new(Vec::new(), Amount::Usual);
+    finish(&mut reporter, &test("tests::a"), outcome.clone());
+    let line = text(reporter);
+    assert!(
+        line.contains(
+            "\n             thread t1 ran for 10 s\n               in bank::sum (src/lib.rs:7)\n             about 3.12 % explored\n             \
+             again: cargo dpor replay dpor1-AAAA\n"
+        ),
+        "{line}"
+    );
+    outcome.account = failed_in_full().account;
+    let replayed = replayed(outcome);
+    assert!(
+        replayed.starts_with("incomplete: bank tests::a\n\n  thread t1 ran for 10 s\n    in bank::sum (src/lib.rs:7)\n\n  schedule (2 steps"),
+        "{replayed}"
+    );
 }
 
 #[test]
@@ -184,4 +239,34 @@ fn who_wants_to_know_hears_that_exploration_started_again() {
     assert!(said.starts_with("exploration started again 2 times: "), "{said}");
     assert_eq!(line(Amount::Verbose, 0), None);
     assert_eq!(line(Amount::Usual, 2), None);
+}
+
+#[test]
+fn what_the_first_execution_has_printed_is_shown_if_it_is_known() {
+    let shown = |amount, verdict| {
+        let mut outcome = samples::outcome(verdict);
+        outcome.account.printed = vec![(OutputStream::Out, "one\n".into()), (OutputStream::Err, "two".into())];
+        let mut reporter = Human::new(Vec::new(), amount);
+        samples::finish(&mut reporter, &test("tests::a"), outcome);
+        text(reporter)
+    };
+    let printed = "\n             printed in the first execution:\n               one\n               two\n";
+    for amount in [Amount::Usual, Amount::Quiet] {
+        assert!(
+            shown(amount, Verdict::Complete).ends_with(printed),
+            "{}",
+            shown(amount, Verdict::Complete)
+        );
+    }
+    assert!(!shown(Amount::Usual, Verdict::Failed).contains("first execution"));
+}
+
+#[test]
+fn executables_are_named() {
+    let mut reporter = Human::new(Vec::new(), Amount::Usual);
+    let binary = &*test("tests::a").binary;
+    reporter.event(&Event::Executables {
+        binaries: std::slice::from_ref(binary),
+    });
+    assert_eq!(text(reporter), "bank  bank-1\n");
 }

@@ -56,6 +56,10 @@ fn other_commands() {
                 account,
                 ..incomplete()
             },
+            again: "cargo dpor replay dpor1-AAAA",
+        });
+        reporter.event(&Event::Executables {
+            binaries: std::slice::from_ref(&*test("tests::a").binary),
         });
         let full = failed_in_full();
         let pair = PairReport {

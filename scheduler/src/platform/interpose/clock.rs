@@ -70,8 +70,13 @@ pub unsafe extern "C" fn clock_gettime(clock: usize, time: usize) -> c_long {
 
 /// Lets a model thread sleep.
 fn pass(duration: Duration) {
-    time::advance(duration);
-    spin::hint_call(OperationKind::Yield);
+    time::sleep_from(duration, None);
+}
+
+/// The deadline of a wait on a model thread, in time since the start of the execution, if it can come.
+pub(super) fn firing(deadline: Duration) -> Option<Duration> {
+    let left = deadline.saturating_sub(time::passed());
+    time::firing(Some(left)).map(|_| deadline)
 }
 
 /// `nanosleep` on a model thread.
@@ -101,8 +106,7 @@ pub(super) unsafe fn sleep_on(_clock: usize, flags: usize, request: usize) -> Op
     let request = in_program().then(|| unsafe { duration(request) })?;
     Some(match request {
         Ok(until) if flags as c_int & libc::TIMER_ABSTIME != 0 => {
-            time::advance_to(since_start(until));
-            pass(Duration::ZERO);
+            pass(since_start(until).saturating_sub(time::passed()));
             0
         }
         Ok(duration) => {

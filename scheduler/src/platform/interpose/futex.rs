@@ -8,6 +8,7 @@
 
 use super::{clock, failed, is_programs, unsupported};
 use crate::operation::{Operation, OperationKind, access_of};
+use crate::overlap;
 use crate::queue::{Choices, End, Waiter, queue_location, with_guards};
 use crate::runtime::{access, note, perform_call};
 use crate::time;
@@ -15,6 +16,9 @@ use dpor_explorer::{Access, AccessKind, Location};
 use libc::{c_int, c_long};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
+
+/// The size of a futex.
+const WORD: usize = size_of::<u32>();
 
 /// What wakes, and is woken by, everybody.
 const EVERYBODY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
@@ -39,8 +43,8 @@ pub(super) unsafe fn call([word, operation, value, timeout, other, last]: [usize
         // SAFETY: the caller's promise.
         true => match unsafe { clock::duration(timeout) } {
             Err(error) => return Some(failed(error)),
-            Ok(after) if command == libc::FUTEX_WAIT => Some(Timeout::After(after)),
-            Ok(shown) => Some(Timeout::At(clock::since_start(shown))),
+            Ok(after) if command == libc::FUTEX_WAIT => time::firing(Some(after)).map(Timeout::After),
+            Ok(shown) => clock::firing(clock::since_start(shown)).map(Timeout::At),
         },
         false => None,
     };
@@ -96,13 +100,14 @@ fn atomic<'a>(word: usize) -> &'a AtomicU32 {
 
 fn wait(word: usize, expected: u32, mask: u32, timeout: Option<Timeout>) -> Result<c_long, c_int> {
     let object = Location(word as u64);
+    let looked_at = overlap::used(object, WORD);
     let waiter = Waiter::new(mask, timeout.is_some());
     let accesses = [
-        access_of(object, AccessKind::Read),
+        access_of(looked_at, AccessKind::Read),
         access_of(queue_location(word), AccessKind::Update),
     ];
     let entered = perform_call(&Operation::always(OperationKind::FutexWait, object, &accesses), |_| {
-        access(object, AccessKind::Read);
+        access(looked_at, AccessKind::Read);
         let found = load(word);
         if found == expected {
             waiter.enter(word);
@@ -184,10 +189,14 @@ fn wake(word: usize, number: u64, mask: u32) -> c_long {
 fn requeue(word: usize, numbers: [c_int; 2], other: usize, expected: Option<u32>) -> Result<c_long, c_int> {
     let object = Location(word as u64);
     let [woken, moved] = numbers.map(|number| number as u64);
+    let looked_at = match expected {
+        Some(_) => overlap::used(object, WORD),
+        None => object,
+    };
     let accesses = [
         access_of(queue_location(word), AccessKind::Write),
         access_of(queue_location(other), AccessKind::Update),
-        access_of(object, AccessKind::Read),
+        access_of(looked_at, AccessKind::Read),
     ];
     let accesses = &accesses[..2 + usize::from(expected.is_some())];
     choose(
@@ -198,7 +207,7 @@ fn requeue(word: usize, numbers: [c_int; 2], other: usize, expected: Option<u32>
         |choices, way| {
             access(queue_location(other), AccessKind::Update);
             if let Some(expected) = expected {
-                access(object, AccessKind::Read);
+                access(looked_at, AccessKind::Read);
                 let found = load(word);
                 if found != expected {
                     access(queue_location(word), AccessKind::Read);
@@ -231,7 +240,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
         return Err(libc::ENOSYS);
     }
     let object = Location(word as u64);
-    let second = Location(other as u64);
+    let second = overlap::used(Location(other as u64), WORD);
     let accesses = [
         access_of(second, AccessKind::Write),
         access_of(queue_location(word), AccessKind::Write),

@@ -40,6 +40,16 @@ pub(crate) fn set_unsupported_hook(hook: fn(&'static str)) {
     UNSUPPORTED_HOOK.store(hook as usize, Relaxed);
 }
 
+/// The function to call when the program ends its process, or 0.
+#[unsafe(link_section = ".dpor.data")]
+static EXIT_HOOK: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets what is called, with the exit code, when the explored program ends its process. The hook runs on the model thread's stack. If it
+/// returns, the process ends.
+pub(crate) fn set_exit_hook(hook: fn(i32)) {
+    EXIT_HOOK.store(hook as usize, Relaxed);
+}
+
 /// The function to call when the program makes something that is out of the checker's sight, or 0.
 #[unsafe(link_section = ".dpor.data")]
 static OUT_OF_SIGHT_HOOK: AtomicUsize = AtomicUsize::new(0);
@@ -175,6 +185,7 @@ pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
                 libc::SYS_nanosleep => clock::nano_sleep(a),
                 libc::SYS_clock_nanosleep => clock::sleep_on(a, b, c).map(negative_or_zero),
                 libc::SYS_sched_yield => clock::give_way(),
+                libc::SYS_exit_group => process::ended(a),
                 _ => process::call(number).or_else(|| blocking::call(number, [a, b, c, d, e, f])),
             }
         };

@@ -1,8 +1,9 @@
-//! Threads and processes beside the model: recognised, and not explored.
+//! Threads and processes beside the model: recognised, and not explored. Likewise the end of the process.
 
-use super::{interposed, unsupported};
+use super::{EXIT_HOOK, interposed, unsupported};
 use crate::memory::arena::in_program;
 use libc::{c_int, c_long};
+use std::sync::atomic::Ordering::Relaxed;
 
 const THREAD: &str = "a thread of the operating system (pthread_create)";
 const PROCESS: &str = "a process";
@@ -24,7 +25,24 @@ fn refused(what: &'static str, error: Option<c_int>) -> Option<c_long> {
     })
 }
 
+/// Says that the explored program ends its process, if it is the one who does.
+pub(super) fn ended(code: usize) -> Option<c_long> {
+    let hook = EXIT_HOOK.load(Relaxed);
+    if in_program() && hook != 0 {
+        // SAFETY: only `set_exit_hook` writes the static, and only functions of this type.
+        unsafe { std::mem::transmute::<usize, fn(i32)>(hook)(code as c_int) };
+    }
+    None
+}
+
 interposed! {
+    _exit(code) = SYS_exit_group => ended(code);
+    _Exit(code) = SYS_exit_group => ended(code);
+}
+
+interposed! {
+    exit(code) => ended(code);
+    quick_exit(code) => ended(code);
     pthread_create(thread, attributes, start, argument) => refused(THREAD, Some(libc::EAGAIN));
     fork() => refused("a process (fork)", None);
     posix_spawn(pid, path, actions, attributes, arguments, environment) =>

@@ -29,14 +29,14 @@ fn object<'a, T>(address: usize) -> Option<&'a T> {
     Some(unsafe { &*std::ptr::with_exposed_provenance(address) })
 }
 
-/// When a wait ends, in time since the start of the execution.
+/// When a wait ends, in time since the start of the execution; `None` if that is longer than any run.
 ///
 /// # Safety
 ///
 /// A value can be read there.
-unsafe fn deadline(time: usize) -> Result<Duration, c_int> {
+unsafe fn deadline(time: usize) -> Result<Option<Duration>, c_int> {
     // SAFETY: the caller's promise.
-    unsafe { clock::duration(time) }.map(clock::since_start)
+    unsafe { clock::duration(time) }.map(|shown| clock::firing(clock::since_start(shown)))
 }
 
 /// The calling thread, as objects name it: never 0.
@@ -217,7 +217,7 @@ const ADAPTIVE: c_int = 3;
 fn timed_mutex(mutex: usize, time: usize) -> Option<c_long> {
     let mutex = Mutex::at(mutex)?;
     // SAFETY: the caller of the C library's function promises one.
-    let result = unsafe { deadline(time) }.map_or_else(|error| error, |at| mutex.lock(Some(at)));
+    let result = unsafe { deadline(time) }.map_or_else(|error| error, |at| mutex.lock(at));
     Some(c_long::from(result))
 }
 
@@ -228,7 +228,7 @@ fn wait(condition: usize, mutex: usize, time: Option<usize>) -> Option<c_long> {
     let mutex = Mutex::at(mutex)?;
     // SAFETY: the caller of the C library's function promises one.
     let deadline = match time.map(|time| unsafe { deadline(time) }).transpose() {
-        Ok(deadline) => deadline,
+        Ok(deadline) => deadline.flatten(),
         Err(error) => return Some(c_long::from(error)),
     };
     if mutex.is_anothers() {
@@ -512,7 +512,7 @@ fn timed_semaphore(semaphore: usize, time: usize) -> Option<c_long> {
         let at = unsafe { deadline(time) };
         at.map_or_else(
             |error| error,
-            |at| semaphore.blocking().perform(Some(at), || semaphore.take()),
+            |at| semaphore.blocking().perform(at, || semaphore.take()),
         )
     })
 }

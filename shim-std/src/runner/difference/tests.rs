@@ -2,26 +2,18 @@
 
 use super::*;
 use crate::runner::body::Body;
+use crate::runner::journal::unshared;
 use crate::sync::{Arc, Mutex};
 use crate::thread;
 use dpor_explorer::{Context, Explorer, Limits, Sharded, Strategy, ThreadId, Verdict};
-use dpor_protocol::SharedSchedule;
 use dpor_scheduler::{Options, Program};
-use std::alloc::{Layout, alloc_zeroed};
-
-fn shared() -> &'static SharedSchedule {
-    // SAFETY: the layout is not empty.
-    let memory = unsafe { alloc_zeroed(Layout::new::<SharedSchedule>()) };
-    // SAFETY: the memory is zeroed, has this layout, and is never freed.
-    unsafe { SharedSchedule::create(memory) }
-}
 
 /// Looks for the pair of this number: how many were met, and what is reported.
 fn pair(number: u64, test: fn()) -> (u64, Option<PairReport>, Verdict) {
     let body = Body::new("test".to_owned(), None, test);
     let mut program = Program::new(Options::default(), move || body.run()).unwrap();
     program.compare_states(true);
-    let whole = Sharded::whole(Journaled::new(program, shared()));
+    let whole = Sharded::whole(Journaled::new(program, unshared()));
     let mut explorer = Explorer::new(whole, Strategy::Context(Context::CDPOR1), Limits::default()).keep_going(true);
     let mut pairs = Pairs::up_to(number);
     let verdict = explorer.run(&mut pairs).verdict;

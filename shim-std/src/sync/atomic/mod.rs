@@ -15,8 +15,8 @@ pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
 use dpor_scheduler::{
-    AccessKind, Guard, Location, Operation, OperationKind, Orderings, access_of, atomic_access, note, on_model_thread,
-    options, perform, point, value,
+    AccessKind, Guard, Location, Operation, OperationKind, Orderings, access_of, atomic_access, atomic_location,
+    atomic_point, location, note, on_model_thread, options, perform, value,
 };
 use std::fmt::Debug;
 
@@ -67,10 +67,10 @@ pub fn spin_loop_hint() {
 /// what the access did.
 #[inline]
 #[track_caller]
-fn begin(kind: OperationKind, at: Location, predicted: AccessKind) -> bool {
+fn begin<A>(kind: OperationKind, atomic: &A, predicted: AccessKind) -> bool {
     let model = on_model_thread();
     if model {
-        point(kind, at, predicted);
+        atomic_point(kind, location(atomic), size_of::<A>(), predicted);
     }
     model
 }
@@ -78,15 +78,16 @@ fn begin(kind: OperationKind, at: Location, predicted: AccessKind) -> bool {
 /// The scheduling point before a `compare_exchange_weak`: besides, whether it fails spuriously.
 #[inline]
 #[track_caller]
-fn begin_weak(at: Location) -> (bool, bool) {
+fn begin_weak<A>(atomic: &A) -> (bool, bool) {
     if !on_model_thread() {
         return (false, false);
     }
+    let (at, size) = (location(atomic), size_of::<A>());
     if !options().spurious_cas {
-        point(OperationKind::CompareExchange, at, AccessKind::Write);
+        atomic_point(OperationKind::CompareExchange, at, size, AccessKind::Write);
         return (true, false);
     }
-    let accesses = [access_of(at, AccessKind::Write)];
+    let accesses = [access_of(atomic_location(at, size), AccessKind::Write)];
     let alternatives = [Guard::always(), Guard::always()];
     let operation = Operation::guarded(OperationKind::CompareExchange, at, &accesses, &alternatives);
     (true, perform(&operation, |alternative| alternative == 1))
@@ -206,7 +207,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                let model = begin(OperationKind::Load, self.location(), AccessKind::Read);
+                let model = begin(OperationKind::Load, self, AccessKind::Read);
                 let value = self.inner.load(order);
                 if model {
                     did_read(self.location(), order, value);
@@ -221,7 +222,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                if begin(OperationKind::Store, self.location(), AccessKind::Write) {
+                if begin(OperationKind::Store, self, AccessKind::Write) {
                     let old = self.peek();
                     self.inner.store(value, order);
                     did_write(self.location(), order, old, value);
@@ -234,7 +235,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                let model = begin(OperationKind::Swap, self.location(), AccessKind::Write);
+                let model = begin(OperationKind::Swap, self, AccessKind::Write);
                 let old = self.inner.swap(value, order);
                 if model {
                     did_modify(self.location(), order.into(), old, value);
@@ -268,7 +269,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let model = begin(OperationKind::CompareExchange, self.location(), AccessKind::Write);
+                let model = begin(OperationKind::CompareExchange, self, AccessKind::Write);
                 let result = self.inner.compare_exchange(current, new, success, failure);
                 if model {
                     did_exchange(self.location(), (success, failure), result, new);
@@ -293,7 +294,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let result = match begin_weak(self.location()) {
+                let result = match begin_weak(self) {
                     (false, _) => return self.inner.compare_exchange_weak(current, new, success, failure),
                     (true, false) => self.inner.compare_exchange(current, new, success, failure),
                     (true, true) => Err(self.inner.load(failure)),
@@ -386,7 +387,7 @@ macro_rules! modify {
         #[inline]
         #[track_caller]
         pub fn $method(&self, val: $operand, order: Ordering) -> $value {
-            let model = begin(OperationKind::Rmw, self.location(), AccessKind::Write);
+            let model = begin(OperationKind::Rmw, self, AccessKind::Write);
             let old = self.inner.$method(val, order);
             if model {
                 did_modify(self.location(), order.into(), old, self.peek());

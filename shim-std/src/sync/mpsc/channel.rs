@@ -9,10 +9,11 @@
 //! Each message is a node of its own, allocated by its sender and freed by its receiver: how much memory a
 //! thread takes does not depend on how sends and receives interleave.
 
+use super::waiting::{Wait, Waiter, Waiters};
 use crate::show::show;
 use dpor_scheduler::{
     Access, AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting,
-    access_of, awaiting, location, note, observe, perform, release, sub_location,
+    access_of, awaiting, location, note, observe, perform, release, sub_location, time,
 };
 use std::cell::UnsafeCell;
 use std::ptr;
@@ -35,6 +36,8 @@ pub(super) struct Node<T> {
     pub(super) next: *mut Node<T>,
     /// Rendezvous only: 1 when the message has been taken.
     pub(super) taken: Word,
+    /// Rendezvous only: its sender, which waits, if that is part of the model. Null otherwise.
+    pub(super) waiter: *const Waiter,
 }
 
 impl<T> Node<T> {
@@ -43,6 +46,7 @@ impl<T> Node<T> {
             message: Some(message),
             next: ptr::null_mut(),
             taken: Word::new(0),
+            waiter: ptr::null(),
         }))
     }
 
@@ -158,6 +162,8 @@ pub(super) struct Channel<T> {
     received: AtomicU64,
     queue: UnsafeCell<Queue<T>>,
     guards: Guards,
+    pub(super) waiting_senders: Waiters,
+    pub(super) waiting_receivers: Waiters,
 }
 
 const TAIL: u64 = 0;
@@ -184,6 +190,8 @@ impl<T> Channel<T> {
                 supply: [Guard::always(), Guard::always()],
                 sendable: Guard::always(),
             },
+            waiting_senders: Waiters::new(),
+            waiting_receivers: Waiters::new(),
         });
         // Guards name words by address, and those are known only now.
         if let Some(channel) = Arc::get_mut(&mut channel) {
@@ -300,10 +308,72 @@ impl<T> Channel<T> {
         true
     }
 
+    /// What comes before a send that may block, if the thread's park token is part of the model ([`Waiters`]).
+    #[track_caller]
+    fn wait_for_room(&self) {
+        let Capacity::Bounded(bound) = self.capacity else {
+            return;
+        };
+        let Some(waiter) = Waiter::new() else { return };
+        let bound = i64::try_from(bound).unwrap_or(i64::MAX);
+        let wait = Wait {
+            object: self.location(),
+            parked: OperationKind::SendWait,
+            timeout: None,
+            give_up: None,
+        };
+        let ready = [
+            Condition::LessThan(self.length.variable(), bound),
+            Condition::Equals(self.receiver.variable(), 0),
+        ];
+        let is_ready = || self.length.get() < bound || self.receiver.get() == 0;
+        let looks_at = [self.tail(), self.head(), self.receiver_alive()];
+        self.waiting_senders
+            .wait_until(&waiter, &wait, ready, is_ready, looks_at);
+    }
+
+    /// What comes before a receive that may block, if the thread's park token is part of the model ([`Waiters`]).
+    #[track_caller]
+    fn wait_for_message(&self, timeout: Option<Duration>) {
+        // Without time there is no wait.
+        if timeout == Some(Duration::ZERO) {
+            return;
+        }
+        let Some(waiter) = Waiter::new() else { return };
+        observe(self.sender_count());
+        let wait = Wait {
+            object: self.location(),
+            parked: OperationKind::RecvWait,
+            timeout,
+            give_up: None,
+        };
+        let ready = [
+            Condition::AtLeast(self.length.variable(), 1),
+            Condition::Equals(self.senders.variable(), 0),
+        ];
+        let is_ready = || self.length.get() > 0 || self.senders.get() == 0;
+        let looks_at = [
+            self.slot(self.received.load(Ordering::Relaxed)),
+            self.head(),
+            self.sender_count(),
+        ];
+        self.waiting_receivers
+            .wait_until(&waiter, &wait, ready, is_ready, looks_at);
+    }
+
+    /// Says that there is room again.
+    #[track_caller]
+    fn made_room<R>(&self, received: &Received<R>) {
+        if let (Received::Message(_), Capacity::Bounded(_)) = (received, self.capacity) {
+            self.waiting_senders.notify(self.location());
+        }
+    }
+
     /// Sends; blocks while the buffer is full.
     #[track_caller]
     pub(super) fn send(&self, message: T) -> Result<(), T> {
         let node = Node::alloc(message);
+        self.wait_for_room();
         let accesses = self.send_accesses();
         let operation = Operation {
             kind: OperationKind::Send,
@@ -316,6 +386,7 @@ impl<T> Channel<T> {
             timeout: None,
         };
         if perform(&operation, |_| self.put(node, true)) {
+            self.waiting_receivers.notify(self.location());
             return Ok(());
         }
         // SAFETY: the node was not put into the queue.
@@ -346,6 +417,7 @@ impl<T> Channel<T> {
             (self.put(node, false), false)
         });
         if sent {
+            self.waiting_receivers.notify(self.location());
             return Ok(());
         }
         // SAFETY: the node was not put into the queue.
@@ -410,9 +482,12 @@ impl<T> Channel<T> {
     /// Receives; blocks while there is nothing and a sender lives.
     #[track_caller]
     pub(super) fn recv(&self) -> Received<T> {
+        self.wait_for_message(None);
         let accesses = self.receive_accesses(true);
         let take = || self.take(true);
-        Self::unpack(self.wait_for_supply(&accesses, OperationKind::Recv, None, take))
+        let received = self.wait_for_supply(&accesses, OperationKind::Recv, None, take);
+        self.made_room(&received);
+        Self::unpack(received)
     }
 
     /// Receives what there is now.
@@ -421,20 +496,24 @@ impl<T> Channel<T> {
         observe(self.sender_count());
         let accesses = self.receive_accesses(false);
         let operation = Operation::always(OperationKind::TryRecv, self.location(), &accesses);
-        Self::unpack(perform(&operation, |_| self.take(false)))
+        let received = perform(&operation, |_| self.take(false));
+        self.made_room(&received);
+        Self::unpack(received)
     }
 
     /// Receives; blocks until the timeout fires.
     #[track_caller]
     pub(super) fn recv_timeout(&self, timeout: Duration) -> Received<T> {
         observe(self.sender_count());
+        self.wait_for_message(Some(timeout));
         let accesses = self.receive_accesses(false);
         let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, Some(timeout), || {
             self.take(false)
         });
         if let Received::Nothing = received {
-            dpor_scheduler::time::advance(timeout);
+            time::advance(timeout);
         }
+        self.made_room(&received);
         Self::unpack(received)
     }
 
@@ -451,8 +530,8 @@ impl<T> Channel<T> {
             kind,
             object: self.location(),
             accesses,
-            alternatives: &self.guards.supply[..1 + usize::from(timeout.is_some())],
-            timeout: timeout.map(|after| (1, after)),
+            alternatives: &self.guards.supply[..1 + usize::from(time::firing(timeout).is_some())],
+            timeout: time::alternative(1, timeout),
         };
         perform(&operation, |_| apply())
     }
@@ -468,10 +547,14 @@ impl<T> Channel<T> {
 
     /// A sender was dropped.
     pub(super) fn drop_sender(&self) {
-        release(OperationKind::DropSender, self.sender_count(), || {
+        let last = release(OperationKind::DropSender, self.sender_count(), || {
             self.senders.set(self.senders.get() - 1);
             access(self.sender_count(), AccessKind::Update);
+            self.senders.get() == 0
         });
+        if last {
+            self.waiting_receivers.disconnect(self.location());
+        }
     }
 
     /// The receiver was dropped; drops what it has not received.
@@ -492,6 +575,7 @@ impl<T> Channel<T> {
                 std::mem::replace(&mut queue.head, ptr::null_mut())
             },
         );
+        self.waiting_senders.disconnect(self.location());
         while !rest.is_null() {
             let node = rest;
             // SAFETY: the queue has let go of the list, so it is all ours; a node is freed after its link is read.

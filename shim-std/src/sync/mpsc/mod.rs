@@ -2,6 +2,7 @@
 
 mod channel;
 mod rendezvous;
+mod waiting;
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 

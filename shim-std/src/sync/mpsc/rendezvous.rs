@@ -5,14 +5,17 @@
 //! with open hands; only then does `try_send` succeed. All of them touch the tail.
 
 use super::channel::{Channel, Node, Received, Refused};
+use super::waiting::{Selected, Wait, Waiter};
+use crate::thread::Thread;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, access, access_of, location, note, observe,
-    perform,
+    perform, time,
 };
+use std::ptr;
 use std::time::Duration;
 
 /// What became of a message at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 enum Offered {
     Taken,
     Waits,
@@ -33,8 +36,9 @@ impl<T> Channel<T> {
         location(&self.served)
     }
 
-    /// Offers a message in the current step; waits with it only if `patient`.
-    fn offer(&self, node: *mut Node<T>, patient: bool) -> Offered {
+    /// Offers a message in the current step; waits with it only if `patient`. Who has it in its hands has to be woken, if
+    /// that is part of the model.
+    fn offer(&self, node: *mut Node<T>, patient: bool, wakes: &mut Option<Thread>) -> Offered {
         // SAFETY: called inside `perform` only.
         let queue = unsafe { self.queue() };
         if self.open.get() == 1 {
@@ -43,6 +47,7 @@ impl<T> Channel<T> {
             self.served.set(1);
             access(self.tail(), AccessKind::Write);
             access(self.hands(), AccessKind::Write);
+            *wakes = self.waiting_receivers.select_first(Selected::Operation);
             return Offered::Taken;
         }
         access(self.receiver_alive(), AccessKind::Read);
@@ -58,6 +63,10 @@ impl<T> Channel<T> {
         queue.push(node);
         self.length.set(self.length.get() + 1);
         access(self.tail(), AccessKind::Write);
+        // SAFETY: it is null, or is that of the present thread, which waits next.
+        if let Some(waiter) = unsafe { (*node).waiter.as_ref() } {
+            self.waiting_senders.register(waiter);
+        }
         Offered::Waits
     }
 
@@ -69,19 +78,50 @@ impl<T> Channel<T> {
             access_of(self.tail(), AccessKind::Write),
             access_of(self.receiver_alive(), AccessKind::Read),
         ];
+        let waiter = Waiter::new();
+        // SAFETY: nobody else has the node yet.
+        unsafe { (*node).waiter = waiter.as_ref().map_or(ptr::null(), ptr::from_ref) };
         let operation = Operation::always(OperationKind::Send, self.location(), &accesses);
-        match perform(&operation, |_| self.offer(node, true)) {
-            Offered::Taken => return Ok(()),
-            Offered::Waits => self.wait_until_taken(node),
+        let mut wakes = None;
+        match perform(&operation, |_| self.offer(node, true, &mut wakes)) {
+            Offered::Taken => {
+                self.wake_receiver(wakes);
+                return Ok(());
+            }
+            Offered::Waits => self.wait_until_taken(node, waiter.as_ref()),
             Offered::Full | Offered::Disconnected => {}
         }
         // SAFETY: the node was not offered, or came back, or its message was taken and its sender has it.
         unsafe { Node::free(node) }.map_or(Ok(()), Err)
     }
 
+    #[track_caller]
+    fn wake_receiver(&self, thread: Option<Thread>) {
+        if let Some(thread) = thread {
+            self.waiting_receivers.wake(&thread, Selected::Operation);
+        }
+    }
+
+    #[track_caller]
+    fn wake_sender(&self, thread: Option<Thread>) {
+        if let Some(thread) = thread {
+            self.waiting_senders.wake(&thread, Selected::Operation);
+        }
+    }
+
     /// Waits until the message is taken, or takes back the node when there is no receiver to do it.
     #[track_caller]
-    fn wait_until_taken(&self, node: *mut Node<T>) {
+    fn wait_until_taken(&self, node: *mut Node<T>, waiter: Option<&Waiter>) {
+        if let Some(waiter) = waiter {
+            let wait = Wait {
+                object: self.location(),
+                parked: OperationKind::SendWait,
+                timeout: None,
+                give_up: None,
+            };
+            self.waiting_senders.linger(waiter, &wait);
+            self.waiting_senders.settle(self.location());
+        }
         // SAFETY: the node is freed by its sender, which is who waits here.
         let taken = unsafe { &(*node).taken };
         let accesses = [
@@ -118,8 +158,10 @@ impl<T> Channel<T> {
             access_of(self.receiver_alive(), AccessKind::Read),
         ];
         let operation = Operation::always(OperationKind::TrySend, self.location(), &accesses);
-        let offered = perform(&operation, |_| self.offer(node, false));
+        let mut wakes = None;
+        let offered = perform(&operation, |_| self.offer(node, false, &mut wakes));
         if offered == Offered::Taken {
+            self.wake_receiver(wakes);
             return Ok(());
         }
         // SAFETY: the node was not offered.
@@ -133,8 +175,9 @@ impl<T> Channel<T> {
         })
     }
 
-    /// Takes from a sender that waits, in the current step; waits for one only if `patient`.
-    fn collect(&self, patient: bool) -> Found<T> {
+    /// Takes from a sender that waits, in the current step; waits for one only if `patient`. The sender has to be woken, if
+    /// that is part of the model.
+    fn collect(&self, patient: bool, waiter: Option<&Waiter>, wakes: &mut Option<Thread>) -> Found<T> {
         // SAFETY: called inside `perform` only.
         if let Some(node) = unsafe { self.queue() }.pop() {
             // SAFETY: its sender waits, and frees the node only after it has seen `taken`.
@@ -143,6 +186,10 @@ impl<T> Channel<T> {
             node.taken.set(1);
             access(self.tail(), AccessKind::Write);
             access(location(&node.taken), AccessKind::Write);
+            // SAFETY: it is null, or is on the stack of the sender, which waits.
+            if let Some(waiter) = unsafe { node.waiter.as_ref() } {
+                *wakes = Some(self.waiting_senders.select(waiter, Selected::Operation));
+            }
             return node.message.take().map_or(Found::Disconnected, Found::Message);
         }
         access(self.sender_count(), AccessKind::Read);
@@ -158,6 +205,9 @@ impl<T> Channel<T> {
         }
         self.open.set(1);
         access(self.tail(), AccessKind::Write);
+        if let Some(waiter) = waiter {
+            self.waiting_receivers.register(waiter);
+        }
         Found::Waits
     }
 
@@ -169,19 +219,30 @@ impl<T> Channel<T> {
         } else {
             OperationKind::Recv
         };
-        if timeout.is_some() {
+        let waiter = Waiter::new();
+        if timeout.is_some() || waiter.is_some() {
             observe(self.sender_count());
         }
         let accesses = [
             access_of(self.tail(), AccessKind::Write),
             access_of(self.sender_count(), AccessKind::Read),
         ];
-        match perform(&Operation::always(kind, self.location(), &accesses), |_| {
-            self.collect(true)
-        }) {
+        let mut wakes = None;
+        let found = perform(&Operation::always(kind, self.location(), &accesses), |_| {
+            self.collect(true, waiter.as_ref(), &mut wakes)
+        });
+        self.wake_sender(wakes);
+        match found {
             Found::Message(message) => return Received::Message(message),
             Found::Nothing | Found::Disconnected => return Received::Disconnected,
             Found::Waits => {}
+        }
+        if let Some(waiter) = &waiter
+            && self.linger(waiter, timeout) == Selected::Aborted
+        {
+            // Nobody puts anything into its hands any more, and whether senders are left does not count.
+            perform(&Operation::always(kind, self.location(), &[]), |_| ());
+            return Self::timed_out(timeout);
         }
         let accesses = [
             access_of(self.hands(), AccessKind::Write),
@@ -205,12 +266,30 @@ impl<T> Channel<T> {
             // SAFETY: what is put into the receiver's hands is its own.
             Ok(node) => unsafe { Node::free(node) }.map_or(Received::Disconnected, Received::Message),
             Err(true) => Received::Disconnected,
-            Err(false) => {
-                note(|| "timed out".to_string());
-                dpor_scheduler::time::advance(timeout.unwrap_or_default());
-                Received::Nothing
-            }
+            Err(false) => Self::timed_out(timeout),
         }
+    }
+
+    fn timed_out(timeout: Option<Duration>) -> Received<T> {
+        note(|| "timed out".to_string());
+        time::advance(timeout.unwrap_or_default());
+        Received::Nothing
+    }
+
+    /// The receiver waits with open hands, and its park token is part of the model.
+    #[track_caller]
+    fn linger(&self, waiter: &Waiter, timeout: Option<Duration>) -> Selected {
+        let wait = Wait {
+            object: self.location(),
+            parked: OperationKind::RecvWait,
+            timeout,
+            give_up: Some((self.tail(), &|| self.open.set(0))),
+        };
+        let selected = self.waiting_receivers.linger(waiter, &wait);
+        if selected != Selected::Aborted {
+            self.waiting_receivers.settle(self.location());
+        }
+        selected
     }
 
     /// Receives from a sender that waits.
@@ -222,7 +301,10 @@ impl<T> Channel<T> {
             access_of(self.sender_count(), AccessKind::Read),
         ];
         let operation = Operation::always(OperationKind::TryRecv, self.location(), &accesses);
-        match perform(&operation, |_| self.collect(false)) {
+        let mut wakes = None;
+        let found = perform(&operation, |_| self.collect(false, None, &mut wakes));
+        self.wake_sender(wakes);
+        match found {
             Found::Message(message) => Received::Message(message),
             Found::Nothing | Found::Waits => Received::Nothing,
             Found::Disconnected => Received::Disconnected,

@@ -48,6 +48,16 @@ fn a_wake_up_without_a_new_value_is_lost() {
 }
 
 #[test]
+fn an_endless_timeout_does_not_fire() {
+    let century = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+    let waiter = thread::spawn(move || wait_for(&WORD, 0, century));
+    WORD.store(1, SeqCst);
+    let woken = wake(&WORD, 1).unwrap();
+    let waited = waiter.join().unwrap();
+    assert_eq!(waited, if woken == 1 { Ok(0) } else { Err(libc::EAGAIN) });
+}
+
+#[test]
 fn nobody_wakes() {
     wait(&WORD, 0).unwrap();
 }

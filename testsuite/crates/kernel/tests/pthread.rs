@@ -250,6 +250,40 @@ fn a_timed_wait_ends() {
     assert_eq!(call!(pthread_mutex_unlock(mutex)), 0);
 }
 
+/// In a hundred years.
+fn never() -> timespec {
+    soon(100 * 365 * 24 * 60 * 60)
+}
+
+#[test]
+fn deadlines_of_another_century_do_not_come() {
+    let shared = Shared::new();
+    let child = {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || {
+            let (mutex, condition) = (shared.mutex.get(), shared.condition.get());
+            assert_eq!(call!(pthread_mutex_timedlock(mutex, &never())), 0);
+            while shared.value() == 0 {
+                assert_eq!(call!(pthread_cond_timedwait(condition, mutex, &never())), 0);
+            }
+            assert_eq!(call!(pthread_mutex_unlock(mutex)), 0);
+            assert_eq!(call!(sem_timedwait(shared.semaphore.get(), &never())), 0);
+        })
+    };
+    call!(pthread_mutex_lock(shared.mutex.get()));
+    shared.set(1);
+    call!(pthread_cond_signal(shared.condition.get()));
+    call!(pthread_mutex_unlock(shared.mutex.get()));
+    call!(sem_post(shared.semaphore.get()));
+    child.join().unwrap();
+}
+
+#[test]
+fn a_semaphore_for_a_century_is_a_deadlock() {
+    let shared = Shared::new();
+    call!(sem_timedwait(shared.semaphore.get(), &never()));
+}
+
 #[test]
 fn readers_share_and_a_writer_does_not() {
     let shared = Shared::new();

@@ -2,7 +2,7 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-pub(super) fn encode(bytes: &[u8]) -> String {
+pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 4 / 3 + 2);
     for chunk in bytes.chunks(3) {
         let word = (0..3).fold(0u32, |word, i| {
@@ -17,7 +17,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 
 /// The bytes, and whether the text ends where an encoded text can end, with unused bits zero. `None` if a
 /// character is not of the alphabet.
-pub(super) fn decode(text: &str) -> Option<(Vec<u8>, bool)> {
+pub(crate) fn decode(text: &str) -> Option<(Vec<u8>, bool)> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut word, mut bits) = (0u32, 0);
     for character in text.bytes() {

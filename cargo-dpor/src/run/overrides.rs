@@ -1,0 +1,48 @@
+//! Overrides that choose no test: mostly the name of a test that has changed.
+
+use crate::build::{Build, Test};
+use crate::cli::CargoArgs;
+use crate::config::Config;
+use crate::report::{Event, Listeners, Reporter};
+use cargo_metadata::Metadata;
+
+/// The packages of the workspace.
+pub struct Packages {
+    all: Vec<String>,
+    /// Those that have targets with tests.
+    tested: Vec<String>,
+}
+
+impl Packages {
+    pub fn of(metadata: &Metadata) -> Packages {
+        let name = |package: &cargo_metadata::Package| package.name.to_string();
+        let tested = |package: &&cargo_metadata::Package| package.targets.iter().any(|target| target.test);
+        Packages {
+            all: metadata.packages.iter().map(name).collect(),
+            tested: metadata.packages.iter().filter(tested).map(name).collect(),
+        }
+    }
+
+    /// Says which overrides choose none of the tests that there are, as far as those that were built can tell.
+    pub fn warn(&self, config: &Config, args: &CargoArgs, build: &Build, tests: &[Test], listeners: &mut Listeners) {
+        let built = |package: &str| {
+            let mut own = build.binaries.iter().map(|binary| binary.id.split('/').next());
+            own.any(|own| own == Some(package)) || !self.tested.iter().any(|tested| tested == package)
+        };
+        let whole = |package: &str| !args.selects_targets() && built(package);
+        let tests: Vec<_> = tests.iter().map(|test| (test.package(), test.name.as_str())).collect();
+        self.tell(config, &tests, &whole, listeners);
+    }
+
+    /// Says which overrides are for packages that there are not.
+    pub fn warn_of_names(&self, config: &Config, listeners: &mut Listeners) {
+        self.tell(config, &[], &|_| false, listeners);
+    }
+
+    fn tell(&self, config: &Config, tests: &[(&str, &str)], whole: &dyn Fn(&str) -> bool, listeners: &mut Listeners) {
+        let all: Vec<&str> = self.all.iter().map(String::as_str).collect();
+        for message in config.idle(&all, tests, whole) {
+            listeners.event(&Event::Warning { message: &message });
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The names of strategies, and their options.
+
+use super::Dpor;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+/// How to explore.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strategy {
+    /// Every interleaving of steps.
+    Exhaustive,
+    /// Source-DPOR with sleep sets: at least one execution of every Mazurkiewicz trace.
+    Source,
+    /// The DPOR of Flanagan and Godefroid, with or without sleep sets.
+    Dpor(Dpor),
+    /// TransDPOR: explores less than `Dpor` where the dependency of steps is transitive, and refuses other programs.
+    Trans(Dpor),
+    /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The default.
+    Context(Context),
+    /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to all that was explored;
+    /// with k-partial alternatives perhaps more, found faster.
+    Unfolding {
+        /// The least number of explored events with which an alternative must be in conflict (k); all, if there is none.
+        partial: Option<NonZeroU32>,
+    },
+    /// Probabilistic concurrency testing: random priorities; never complete.
+    Pct {
+        /// How many ordering constraints a failure needs that is looked for.
+        depth: u32,
+        /// The seed of the first execution.
+        seed: u64,
+    },
+    /// A seeded random walk; never complete.
+    Random {
+        /// The seed of the first execution.
+        seed: u64,
+    },
+}
+
+/// How [`Strategy::Context`] finds orders that lead to the same state, and which optimisations of CAV 2017, §5.3 it uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Context {
+    /// When states are compared.
+    pub check: Check,
+    /// Optimisation 1, *anticipating cuts*: an execution is given up as soon as nothing that can still happen would wake
+    /// what is asleep.
+    pub anticipate: bool,
+    /// Optimisation 2, *guiding with sleep sequences*: what is shortest asleep is explored first.
+    pub guide: bool,
+}
+
+/// When states are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Check {
+    /// Algorithm 1, line 13: as soon as a race is found, its reversal is run to see whether it leads to the same state.
+    Eager,
+    /// §6.2: the state is stored with the reversal, and compared if the exploration comes by it.
+    Lazy,
+    /// The state of every node of the search is stored; an execution that reaches one that has been explored ends there.
+    Stored,
+}
+
+impl Context {
+    /// The paper's basic algorithm.
+    pub const CDPOR1: Context = Context {
+        check: Check::Eager,
+        anticipate: false,
+        guide: false,
+    };
+    /// With the first optimisation.
+    pub const CDPOR2: Context = Context {
+        anticipate: true,
+        ..Context::CDPOR1
+    };
+    /// With both optimisations.
+    pub const CDPOR3: Context = Context {
+        guide: true,
+        ..Context::CDPOR2
+    };
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Context {
+            check: Check::Stored,
+            anticipate: false,
+            guide: false,
+        }
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Context::CDPOR1 => return f.write_str("cdpor1"),
+            Context::CDPOR2 => return f.write_str("cdpor2"),
+            Context::CDPOR3 => return f.write_str("cdpor3"),
+            context if context == Context::default() => return f.write_str("context"),
+            _ => {}
+        }
+        let check = match self.check {
+            Check::Eager => "eager",
+            Check::Lazy => "lazy",
+            Check::Stored => "stored",
+        };
+        write!(f, "context:{check}")?;
+        if self.anticipate {
+            f.write_str(",anticipate")?;
+        }
+        if self.guide {
+            f.write_str(",guide")?;
+        }
+        Ok(())
+    }
+}
+
+impl Context {
+    /// Reads a list such as `eager,guide`.
+    fn from_options(options: &str) -> Option<Context> {
+        let mut context = Context::default();
+        for option in options.split(',') {
+            match option {
+                "eager" => context.check = Check::Eager,
+                "lazy" => context.check = Check::Lazy,
+                "stored" => context.check = Check::Stored,
+                "anticipate" => context.anticipate = true,
+                "guide" => context.guide = true,
+                _ => return None,
+            }
+        }
+        Some(context)
+    }
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Strategy::Context(Context::default())
+    }
+}
+
+impl Strategy {
+    /// The depth of [`Strategy::Pct`] if none is given: most failures need less.
+    pub const PCT_DEPTH: u32 = 3;
+
+    /// Whether the strategy draws executions at random: then it is never complete, and the same executions may come again.
+    pub fn is_random(self) -> bool {
+        matches!(self, Strategy::Random { .. } | Strategy::Pct { .. })
+    }
+
+    /// The strategy with this seed instead of 0, if it draws at random and has no seed of its own.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Strategy {
+        match self {
+            Strategy::Random { seed: 0 } => Strategy::Random { seed },
+            Strategy::Pct { depth, seed: 0 } => Strategy::Pct { depth, seed },
+            other => other,
+        }
+    }
+
+    /// Whether there can be a bound on preemptions. `context` then explores as `source` does: states are not compared.
+    pub fn can_be_bounded(self) -> bool {
+        match self {
+            Strategy::Exhaustive | Strategy::Source => true,
+            Strategy::Context(context) => context == Context::default(),
+            _ => false,
+        }
+    }
+
+    /// Whether it explores a part of a program as it does a whole one (`Sharded` of the explorer). Random walks are never
+    /// complete; and of a program in which dependency is transitive, a part may have one that is not.
+    pub fn can_be_sharded(self) -> bool {
+        !self.is_random() && !matches!(self, Strategy::Trans(_))
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Strategy::Exhaustive => f.write_str("exhaustive"),
+            Strategy::Source => f.write_str("source"),
+            Strategy::Dpor(options) => options.write("dpor", f),
+            Strategy::Trans(options) => options.write("trans", f),
+            Strategy::Context(context) => context.fmt(f),
+            Strategy::Unfolding { partial: None } => f.write_str("unfolding"),
+            Strategy::Unfolding { partial: Some(k) } => write!(f, "unfolding:k={k}"),
+            Strategy::Pct { depth, seed: 0 } => write!(f, "pct:{depth}"),
+            Strategy::Pct { depth, seed } => write!(f, "pct:{depth}:{seed}"),
+            Strategy::Random { seed: 0 } => f.write_str("random"),
+            Strategy::Random { seed } => write!(f, "random:{seed}"),
+        }
+    }
+}
+
+/// The name of a strategy was not understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownStrategy(String);
+
+impl fmt::Display for UnknownStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, guide), \
+             `cdpor1`, `cdpor2`, `cdpor3`, `source`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of sleep, nosleep, \
+             fifo, eca, lca), `unfolding`, `unfolding:k=NUMBER`, `exhaustive`, `random`, `random:SEED`, `pct`, `pct:DEPTH` and \
+             `pct:DEPTH:SEED`",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for UnknownStrategy {}
+
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
+        match name {
+            "exhaustive" => Ok(Strategy::Exhaustive),
+            "source" => Ok(Strategy::Source),
+            "dpor" => Ok(Strategy::Dpor(Dpor::default())),
+            "trans" => Ok(Strategy::Trans(Dpor::default())),
+            "context" => Ok(Strategy::Context(Context::default())),
+            "cdpor1" => Ok(Strategy::Context(Context::CDPOR1)),
+            "cdpor2" => Ok(Strategy::Context(Context::CDPOR2)),
+            "cdpor3" => Ok(Strategy::Context(Context::CDPOR3)),
+            "unfolding" => Ok(Strategy::Unfolding { partial: None }),
+            "random" => Ok(Strategy::Random { seed: 0 }),
+            "pct" => Ok(Strategy::Pct {
+                depth: Strategy::PCT_DEPTH,
+                seed: 0,
+            }),
+            other => match other.split_once(':') {
+                Some(("pct", numbers)) => {
+                    let (depth, seed) = numbers.split_once(':').unwrap_or((numbers, "0"));
+                    let numbers = depth.parse().ok().zip(seed.parse().ok());
+                    numbers
+                        .filter(|&(depth, _)| depth > 0)
+                        .map(|(depth, seed)| Strategy::Pct { depth, seed })
+                }
+                Some(("random", seed)) => seed.parse().ok().map(|seed| Strategy::Random { seed }),
+                Some(("dpor", options)) => Dpor::from_options(options).map(Strategy::Dpor),
+                Some(("trans", options)) => Dpor::from_options(options).map(Strategy::Trans),
+                Some(("unfolding", k)) => {
+                    let k = k.strip_prefix("k=").and_then(|k| k.parse().ok());
+                    k.map(|k| Strategy::Unfolding { partial: Some(k) })
+                }
+                Some(("context", options)) => Context::from_options(options).map(Strategy::Context),
+                _ => None,
+            }
+            .ok_or_else(|| UnknownStrategy(name.to_owned())),
+        }
+    }
+}
