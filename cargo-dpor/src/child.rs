@@ -6,6 +6,7 @@
 
 mod channel;
 mod death;
+mod lines;
 #[cfg(test)]
 mod tests;
 
@@ -21,15 +22,15 @@ use dpor_protocol::{
     OutputStream, PairReport, Phase, Save, Seed, SeedStep, SharedSchedule, SharingReport, Simplified, SiteReport,
     SourceLocation, StepReport, Taken, ThreadReport, Verdict, WHERE_SIGNAL,
 };
+use lines::{Lines, Next};
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// What a test process is to do, but for the test.
@@ -272,7 +273,7 @@ struct State {
 struct Process {
     child: Child,
     channel: Channel,
-    lines: Receiver<std::io::Result<String>>,
+    lines: Lines,
     stderr: File,
 }
 
@@ -330,7 +331,7 @@ impl Process {
         );
         let program = test.binary.path.display().to_string();
         let child = command.spawn().map_err(Error::io(format!("cannot start {program}")))?;
-        let lines = read_lines(writer.into_reader());
+        let lines = Lines::of(writer.into_reader()).map_err(Error::io("cannot use the channel to a test process"))?;
         Ok(Process {
             child,
             channel,
@@ -365,9 +366,12 @@ impl Process {
                     return Ok(End::Interrupted);
                 }
             }
-            match self.lines.recv_timeout(LOOK) {
-                Ok(line) => {
-                    let line = line.map_err(Error::io("cannot read from a test process"))?;
+            let next = self
+                .lines
+                .next(LOOK)
+                .map_err(Error::io("cannot read from a test process"))?;
+            match next {
+                Next::Line(line) => {
                     beat.1 = Instant::now();
                     match Message::from_line(&line) {
                         Ok(message) => {
@@ -381,7 +385,7 @@ impl Process {
                     }
                     continue;
                 }
-                Err(RecvTimeoutError::Disconnected) => {
+                Next::Closed => {
                     // The process has closed the pipe; without its last message it is about to end.
                     if state.finished.is_some() {
                         self.end_within(LOOK * 20);
@@ -389,15 +393,15 @@ impl Process {
                         std::thread::sleep(Duration::from_millis(1));
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Next::Silence => {}
             }
             if let Some(status) = self
                 .child
                 .try_wait()
                 .map_err(Error::io("cannot wait for a test process"))?
             {
-                // What it wrote before its end may still be on the way, on a busy machine for a while, but others can hold the pipe open.
-                while let Ok(Ok(line)) = self.lines.recv_timeout(LOOK * 20) {
+                // What it wrote before its end.
+                while let Ok(Next::Line(line)) = self.lines.next(Duration::ZERO) {
                     if let Ok(message) = Message::from_line(&line) {
                         state.note(&line, &message);
                         state.take(message, progress);
@@ -597,17 +601,4 @@ impl State {
             }
         }
     }
-}
-
-/// Reads lines on a thread of its own, so that they can be waited for with a time limit.
-fn read_lines(reader: impl Read + Send + 'static) -> Receiver<std::io::Result<String>> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(reader).lines() {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
 }

@@ -265,7 +265,11 @@ impl Expected {
     /// Compares the schedule that is shown of a failure with the simplest that there is.
     fn check_schedule(&self, test: &(String, String), met: &Met, mismatches: &mut Mismatches) {
         let Some(simplest) = &self.simplest else { return };
-        let shown = met.failure.text.lines().find_map(|line| line.strip_prefix("schedule ("));
+        let shown = met
+            .failure
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("schedule ("));
         let expected = format!("{simplest}), the simplest one that fails like this:");
         let meets = |shown: &str| {
             shown
