@@ -5,8 +5,13 @@ use crate::error::Error;
 use crate::near;
 use dpor_protocol::Seed;
 use owo_colors::OwoColorize;
+use std::iter;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
 
 /// One test.
 #[derive(Clone, Debug)]
@@ -56,8 +61,8 @@ pub fn list(binaries: &[Binary]) -> Result<Listing, Error> {
         broken: false,
     };
     let (mut left_out, mut last_error) = (0, None);
-    for binary in binaries {
-        match of_binary(binary) {
+    for (binary, tests) in binaries.iter().zip(of_binaries(binaries)) {
+        match tests {
             Ok(tests) => listing.tests.extend(tests),
             Err(LeftOut { why, broken }) => {
                 let name = &binary.name;
@@ -82,6 +87,29 @@ struct LeftOut {
     why: String,
     /// It is none of those of which that is to be expected.
     broken: bool,
+}
+
+/// The tests of each binary, in the order of the binaries. As many binaries are asked at a time as there are processors.
+fn of_binaries(binaries: &[Binary]) -> Vec<Result<Vec<Test>, LeftOut>> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        iter::from_fn(|| {
+            let index = next.fetch_add(1, Relaxed);
+            Some((index, of_binary(binaries.get(index)?)))
+        })
+        .collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = thread::scope(|scope| {
+        let others: Vec<_> = (1..workers.min(binaries.len())).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let others = others
+            .into_iter()
+            .flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        own.into_iter().chain(others).collect()
+    });
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().map(|(_, tests)| tests).collect()
 }
 
 /// The tests of one binary.
@@ -247,6 +275,19 @@ pub mod tests {
             is_proc_macro: false,
             environment: vec![],
         }
+    }
+
+    #[test]
+    fn many_binaries_are_listed_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let binaries: Vec<_> = (0..5)
+            .map(|n| printing(folder.path(), &format!("binary{n}"), "a: test\nb: test"))
+            .collect();
+        let ids: Vec<_> = list(&binaries).unwrap().tests.iter().map(Test::id).collect();
+        let expected: Vec<_> = (0..5)
+            .flat_map(|n| [format!("binary{n} a"), format!("binary{n} b")])
+            .collect();
+        assert_eq!(ids, expected);
     }
 
     #[test]
