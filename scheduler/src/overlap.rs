@@ -56,7 +56,8 @@ fn note(runtime: &mut Runtime, address: Location, size: usize) -> bool {
 }
 
 /// Notes that an atomic of this size is going to be used, on a model thread, and gives the location of its accesses.
-#[inline]
+// On its own, so that it leaves nothing in the frame of a function that goes round a loop.
+#[inline(never)]
 pub(crate) fn used(address: Location, size: usize) -> Location {
     let known = |runtime: &Runtime| is_known(runtime, address, size);
     if on_model_in_place_if(known, |runtime| {
@@ -80,7 +81,7 @@ pub(crate) fn location_of(address: Location) -> Location {
 
 /// A scheduling point before an access to the atomic of this size at the address; nothing off model threads.
 #[track_caller]
-#[inline]
+#[inline(always)]
 pub fn atomic_point(kind: OperationKind, address: Location, size: usize, predicted: AccessKind) {
     if on_model_thread() {
         let accesses = [access_of(used(address, size), predicted)];
