@@ -1,8 +1,8 @@
 //! Packs the sources of what runs inside a test process into the binary, so that an installed `cargo dpor` needs
 //! nothing else of this repository.
 //!
-//! They come from the folder `sources`. In the repository it has links to them, and in the package the files. Manifests have other names
-//! there, since `cargo package` leaves out whatever folder has a `Cargo.toml`.
+//! They come from the folder `sources`. In the repository it has links to them, and in the package the files. Manifests
+//! have other names there, since `cargo package` leaves out whatever folder has a `Cargo.toml`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

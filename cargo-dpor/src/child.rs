@@ -1,7 +1,7 @@
 //! One test in a process of its own.
 //!
-//! The process is the test's binary, asked for this one test, with a [`Config`] in a file that it inherits. What it says on
-//! the pipe is followed here; what it cannot say any more, because it has died or hangs, is made out from its
+//! The process is the test's binary, asked for this one test, with a [`Config`] in a file that it inherits. What it
+//! says on the pipe is followed here; what it cannot say any more, because it has died or hangs, is made out from its
 //! exit status and from the schedule that it shares.
 
 mod channel;
@@ -101,7 +101,8 @@ pub struct Account {
     pub printed: Vec<(OutputStream, String)>,
     /// Step, what the seed says, what the program does.
     pub diverged: Option<(u64, String, String)>,
-    /// If the process has died in a step, or was ended in one: the functions of the program that were being run, innermost first.
+    /// If the process has died in a step, or was ended in one: the functions of the program that were being run,
+    /// innermost first.
     pub callers: Vec<CallerReport>,
     /// What the process itself wrote to its standard error, past the model: the end of it.
     pub stderr: String,
@@ -192,8 +193,8 @@ pub fn recorded(record: &str) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Adds the failing execution to those that were told, if it is none of them: the process has died in it, or it was run only to
-/// compare states.
+/// Adds the failing execution to those that were told, if it is none of them: the process has died in it, or it was run
+/// only to compare states.
 fn tell_failing(outcome: &mut Outcome) {
     let told = |report: &ExecutionReport| matches!(report.end, EndReport::Failed(_));
     let (Some(failure), Some(seed)) = (&outcome.failure, &outcome.seed) else {
@@ -243,8 +244,8 @@ enum End {
     Interrupted,
 }
 
-/// How long a process may take to end by itself when the command is to end. An exploration is saved meanwhile, and a replay is short,
-/// and shows how the test fails; whatever else it does is of no use any more.
+/// How long a process may take to end by itself when the command is to end. An exploration is saved meanwhile, and a
+/// replay is short, and shows how the test fails; whatever else it does is of no use any more.
 fn grace(mode: &Mode) -> Duration {
     match mode {
         Mode::Explore => Duration::from_secs(5),

@@ -99,8 +99,8 @@ pub struct TestArgs {
     pub resume: bool,
     /// Explore part K of N of every test; if all N are complete, the tests are
     ///
-    /// For N machines that need not know of each other: they explore different executions of each test. All need the same
-    /// sources, toolchain, settings and flags.
+    /// For N machines that need not know of each other: they explore different executions of each test. All need the
+    /// same sources, toolchain, settings and flags.
     #[arg(long, value_name = "K/N", help_heading = "Exploration")]
     pub shard: Option<Shard>,
     #[command(flatten)]
@@ -110,7 +110,8 @@ pub struct TestArgs {
     pub max_fail: Option<MaxFail>,
     /// Show what each test printed in its first execution
     ///
-    /// A test has as many outputs as executions, which are held back. What the failing execution printed is always shown.
+    /// A test has as many outputs as executions, which are held back. What the failing execution printed is always
+    /// shown.
     #[arg(long, alias = "nocapture", help_heading = "Report")]
     pub no_capture: bool,
     #[command(flatten)]
@@ -363,20 +364,22 @@ pub struct ShowConfigArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
-    /// How to search for schedules: context, source, unfolding, exhaustive, random or pct; dpor and trans to compare with
-    /// [default: context]
+    /// How to search for schedules: context, source, unfolding, exhaustive, random or pct; dpor and trans to compare
+    /// with [default: context]
     ///
     /// `context` merges what leads to the same state, `source` explores one interleaving of each equivalence class,
-    /// `exhaustive` every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or
-    /// stored (when states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper.
-    /// `dpor` (Flanagan and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo, eca or lca.
-    /// `unfolding` gives no execution up, at a price in steps; `unfolding:k=NUMBER` takes k-partial alternatives.
+    /// `exhaustive` every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS`
+    /// takes a list of eager, lazy or stored (when states are compared), anticipate and guide; cdpor1, cdpor2 and
+    /// cdpor3 are those of the paper. `dpor` (Flanagan and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo,
+    /// eca or lca. `unfolding` gives no execution up, at a price in steps; `unfolding:k=NUMBER` takes k-partial
+    /// alternatives.
     #[arg(long)]
     pub strategy: Option<Strategy>,
-    /// Explore executions with no preemption, then with one, and so on up to N, until nothing is left out; or `none` [default: none]
+    /// Explore executions with no preemption, then with one, and so on up to N, until nothing is left out; or `none`
+    /// [default: none]
     ///
-    /// A preemption is a switch away from a thread that could have gone on. For `context` (which then compares no states), `source`
-    /// and `exhaustive`.
+    /// A preemption is a switch away from a thread that could have gone on. For `context` (which then compares no
+    /// states), `source` and `exhaustive`.
     #[arg(long, value_name = "N", value_parser = read::<Limit<u32>>)]
     pub preemptions: Option<Limit<u32>>,
     /// The seed of `--strategy random` and `pct` [default: 0]
@@ -428,8 +431,8 @@ pub struct ModelArgs {
     /// Give up a test after so many executions, or `none` [default: none; 10000 for `random` and `pct`]
     #[arg(long, value_name = "N", value_parser = read::<Limit<u64>>)]
     pub max_executions: Option<Limit<u64>>,
-    /// Give up a test after this time (such as 500ms, 30s, 5m, 1h), or `none` [default: 60s; none if it is run alone, by its
-    /// name, or has another limit]
+    /// Give up a test after this time (such as 500ms, 30s, 5m, 1h), or `none` [default: 60s; none if it is run alone,
+    /// by its name, or has another limit]
     #[arg(long, value_name = "DURATION", value_parser = read::<Limit<Duration>>)]
     pub max_time: Option<Limit<Duration>>,
     /// Give up a test after so many steps of all executions together, or `none` [default: none]
@@ -512,7 +515,8 @@ pub struct ConfigArgs {
     /// Read this file instead of `dpor.toml` beside the workspace's Cargo.toml
     #[arg(long, value_name = "FILE")]
     pub config_file: Option<PathBuf>,
-    /// What a profile of the configuration says, such as `[profile.ci]` in dpor.toml, covers what it says for all; `default` for none
+    /// What a profile of the configuration says, such as `[profile.ci]` in dpor.toml, covers what it says for all;
+    /// `default` for none
     #[arg(long, value_name = "NAME", env = "CARGO_DPOR_PROFILE")]
     pub config_profile: Option<String>,
 }

@@ -1,7 +1,8 @@
-//! Configuration files: `dpor.toml` beside the workspace's `Cargo.toml`, and what packages and the workspace say in theirs.
+//! Configuration files: `dpor.toml` beside the workspace's `Cargo.toml`, and what packages and the workspace say in
+//! theirs.
 //!
-//! Files are layers. A later one covers what earlier ones say of the same setting, an override covers what is said of all tests,
-//! and the command line covers everything.
+//! Files are layers. A later one covers what earlier ones say of the same setting, an override covers what is said of
+//! all tests, and the command line covers everything.
 
 mod settings;
 
@@ -121,8 +122,8 @@ impl Config {
     /// Reads the files of a workspace. `file` is to be taken instead of [`FILE`], and what `profile` says holds, too.
     ///
     /// # Errors
-    /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Usage`] if there is no such file or
-    /// no such profile; [`Error::Io`] if a file cannot be read.
+    /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Usage`] if
+    /// there is no such file or no such profile; [`Error::Io`] if a file cannot be read.
     pub fn load(metadata: &Metadata, file: Option<&Path>, profile: Option<&str>) -> Result<Config, Error> {
         let root = metadata.workspace_root.as_std_path();
         let mut config = Config::default();
@@ -293,8 +294,9 @@ impl Config {
         })
     }
 
-    /// Complaints about overrides that choose none of these tests, which are given by package and name. `packages` are those of the
-    /// workspace; of an override that may be for a package that is not `whole`, because not all of its tests are there, nothing is said.
+    /// Complaints about overrides that choose none of these tests, which are given by package and name. `packages` are
+    /// those of the workspace; of an override that may be for a package that is not `whole`, because not all of its
+    /// tests are there, nothing is said.
     pub fn idle(&self, packages: &[&str], tests: &[(&str, &str)], whole: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut complaints = Vec::new();
         for layer in &self.layers {

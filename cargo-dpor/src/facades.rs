@@ -27,9 +27,9 @@ const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
 /// Cargo hashes (version, features, profile …), and a user's `serde`, say, compiled against the
 /// facades, must not pass for the facades' own.
 ///
-/// Only what runs in each step of an execution is optimised: the algorithms, the scheduler and the shim, and what they call that is
-/// not inlined into them. The rest is for what a process does once, or says to people; to optimise it takes
-/// longer than it ever saves.
+/// Only what runs in each step of an execution is optimised: the algorithms, the scheduler and the shim, and what they
+/// call that is not inlined into them. The rest is for what a process does once, or says to people; to optimise it
+/// takes longer than it ever saves.
 const PROFILE: &str = r#"
 [profile.facade]
 inherits = "release"
@@ -80,8 +80,8 @@ pub struct Facades {
 }
 
 impl Facades {
-    /// The facades for a toolchain, built now if they are not there. `announce` is called before a build, which shows on the terminal
-    /// how far it has come, unless that is to be `quiet`.
+    /// The facades for a toolchain, built now if they are not there. `announce` is called before a build, which shows
+    /// on the terminal how far it has come, unless that is to be `quiet`.
     ///
     /// # Errors
     /// [`Error::Facades`] with Cargo's output if they do not build; [`Error::Io`] if the cache cannot be used.

@@ -1,9 +1,9 @@
 //! Signals that ask the command to end: Ctrl-C, `kill`, a terminal that is closed.
 //!
-//! The first one is put on record ([`received`]). What follows a test process looks at it now and then, and has the process end
-//! with what is done so far ([`crate::child`]). Before tests are run, other programs do the work, Cargo above all: they are ended,
-//! and whoever waited for them finds them failed. A second signal ends the command at once. Nothing that it has started is left
-//! behind in either case.
+//! The first one is put on record ([`received`]). What follows a test process looks at it now and then, and has the
+//! process end with what is done so far ([`crate::child`]). Before tests are run, other programs do the work, Cargo
+//! above all: they are ended, and whoever waited for them finds them failed. A second signal ends the command at once.
+//! Nothing that it has started is left behind in either case.
 
 use crate::error::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -70,14 +70,14 @@ impl fmt::Display for Signal {
     }
 }
 
-/// Listens to signals from now on. Those that are ignored stay so: `nohup` ignores SIGHUP, and a shell SIGINT for what runs in the
-/// background of a script.
+/// Listens to signals from now on. Those that are ignored stay so: `nohup` ignores SIGHUP, and a shell SIGINT for what
+/// runs in the background of a script.
 ///
 /// # Errors
 /// If the system does not allow it.
 pub fn listen() -> std::io::Result<()> {
-    // SAFETY: the call changes an attribute of this process, and takes no pointers. Who has lost its own parent becomes a child of
-    // this process, so that it is found in the end.
+    // SAFETY: the call changes an attribute of this process, and takes no pointers. Who has lost its own parent becomes
+    // a child of this process, so that it is found in the end.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
     let numbers = Signal::ALL.map(Signal::number).into_iter();
     let mut signals = Signals::new(numbers.filter(|&number| !is_ignored(number)))?;
@@ -104,7 +104,8 @@ pub fn listen() -> std::io::Result<()> {
 }
 
 fn is_ignored(number: i32) -> bool {
-    // SAFETY: all-zero bytes are a value of the type; the call writes to it and changes nothing else, since it is given no new action.
+    // SAFETY: all-zero bytes are a value of the type; the call writes to it and changes nothing else, since it is given
+    // no new action.
     let action = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(number, std::ptr::null(), &raw mut action);
@@ -166,8 +167,8 @@ struct Process {
     session: i32,
 }
 
-/// The processes that live below this one, parents first. Those that have made a session of their own are left out: a compiler
-/// cache's server, for example, is meant to stay.
+/// The processes that live below this one, parents first. Those that have made a session of their own are left out: a
+/// compiler cache's server, for example, is meant to stay.
 fn descendants() -> Vec<i32> {
     let own = std::process::id().cast_signed();
     let living = processes();

@@ -19,9 +19,9 @@
 //!
 //! # Sources of other packages
 //!
-//! The folder `sources` has links to the packages that run in the test process, in which `cargo package` puts the files themselves. The
-//! build script packs them into the binary. Two of them are also modules here, so that this package can be installed
-//! without any other of the project: the protocol, and what the explorer calls things.
+//! The folder `sources` has links to the packages that run in the test process, in which `cargo package` puts the files
+//! themselves. The build script packs them into the binary. Two of them are also modules here, so that this package can
+//! be installed without any other of the project: the protocol, and what the explorer calls things.
 
 mod build;
 mod callers;

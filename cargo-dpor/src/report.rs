@@ -1,5 +1,5 @@
-//! What is shown. Commands send [`Event`]s, one stream of them; a [`Reporter`] makes something of them, for people or for
-//! machines.
+//! What is shown. Commands send [`Event`]s, one stream of them; a [`Reporter`] makes something of them, for people or
+//! for machines.
 
 /// Prints into a `String`, which takes anything.
 macro_rules! put {
@@ -61,8 +61,8 @@ const NO_THREADS: &str = "no test used more than one thread, so that nothing was
 pub enum Event<'a> {
     /// The facades are about to be built.
     FacadesBuilding,
-    /// The tests are built. The compiler's relative paths are relative to one of these folders, of which the first is the
-    /// workspace's.
+    /// The tests are built. The compiler's relative paths are relative to one of these folders, of which the first is
+    /// the workspace's.
     Built { folders: &'a [PathBuf] },
     /// Something looks like a mistake, and does no harm.
     Warning { message: &'a str },

@@ -660,7 +660,8 @@ fn again(seed: &str, test: &Test, args: &CargoArgs) -> String {
 #[cfg(test)]
 mod tests;
 
-/// What comes of a test: of its exploration from the start, or from where it was interrupted; or what has come of it before.
+/// What comes of a test: of its exploration from the start, or from where it was interrupted; or what has come of it
+/// before.
 fn outcome(planned: &Planned<'_>, order: &Order, progress: &mut dyn FnMut(Counts)) -> Result<Outcome, Error> {
     let Planned { test, slot, left, .. } = planned;
     if *left == Left::Finished

@@ -1,8 +1,8 @@
-//! Words for values of the user's own types: what a test process tells as bytes ([`ValueBytes`]), decoded by the debug information of
-//! its executable.
+//! Words for values of the user's own types: what a test process tells as bytes ([`ValueBytes`]), decoded by the debug
+//! information of its executable.
 //!
-//! Whatever cannot be decoded is `…`, or is not told at all if nothing can: there is no debug information, or it is damaged. Addresses
-//! are not shown, as they mean nothing to readers.
+//! Whatever cannot be decoded is `…`, or is not told at all if nothing can: there is no debug information, or it is
+//! damaged. Addresses are not shown, as they mean nothing to readers.
 
 mod debug_info;
 mod decode;
@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use words::Words;
 
-/// Of an executable, or none if it has no debug information. Read when the first value is to be decoded, and kept: many tests
-/// have one executable.
+/// Of an executable, or none if it has no debug information. Read when the first value is to be decoded, and kept: many
+/// tests have one executable.
 type Known = Arc<Mutex<Option<DebugInfo>>>;
 
 static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);

@@ -2,8 +2,9 @@
 //!
 //! Two steps that conflict may commute in the state in which they meet: then the state after them is the same in both
 //! orders, and what follows need be explored once. Depending on [`Check`], that is found out by running the reversal of
-//! a race at once (Algorithm 1, lines 11 to 16), by storing the state with the reversal (§6.2), or by storing the states
-//! of all nodes of the search. In each case the search is cut at a state `s` that was explored completely elsewhere.
+//! a race at once (Algorithm 1, lines 11 to 16), by storing the state with the reversal (§6.2), or by storing the
+//! states of all nodes of the search. In each case the search is cut at a state `s` that was explored completely
+//! elsewhere.
 //!
 //! # Races of what is cut off
 //!
@@ -17,28 +18,27 @@
 //! steps wake a third thread; and a search that stores states loses the deadlock of the dining philosophers
 //! (tests/regressions.rs of the testsuite has all of them).
 //!
-//! So at each cut we look for all races that steps after it *could* have with steps before it, as stateful searches must
-//! (Yang, Chen, Gopalakrishnan and Kirby 2008). What can come after the cut is known: from equal states the same steps
-//! are possible, with the same footprints, and all that is possible from `s` has been run, or has been pending at the end
-//! of an execution, in an order equivalent to one of `s`, or from a state that is equal in turn. `Learned` keeps for
-//! each thread which location its steps were seen to access and which step was the last.
+//! So at each cut we look for all races that steps after it *could* have with steps before it, as stateful searches
+//! must (Yang, Chen, Gopalakrishnan and Kirby 2008). What can come after the cut is known: from equal states the same
+//! steps are possible, with the same footprints, and all that is possible from `s` has been run, or has been pending at
+//! the end of an execution, in an order equivalent to one of `s`, or from a state that is equal in turn. `Learned`
+//! keeps for each thread which location its steps were seen to access and which step was the last.
 //!
 //! Let `f` be a step of thread `t` in the future of the cut, and `g` one before it, from node `N`, that conflicts with
 //! `f` and need not come before it. Source sets ask for an initial of the reversal `notdep(g, F.w).f`. Steps of
 //! `notdep(g, F)` that have run before the cut are part of that whatever `w` is, so the first of them will do. If there
-//! are none, the initial depends on what runs between, so all are added that can be one: `t`, the threads that can have a
-//! step from `N` on that is independent of `g` (else it is no part of `notdep`) and conflicts with a later one of these,
-//! and those that create them (`Learned::may_happen_before`).
-//! Less will not do: with `t` alone, if it can move at `N` (the rule for persistent sets), two senders and two receivers
-//! of one channel lose an outcome.
+//! are none, the initial depends on what runs between, so all are added that can be one: `t`, the threads that can have
+//! a step from `N` on that is independent of `g` (else it is no part of `notdep`) and conflicts with a later one of
+//! these, and those that create them (`Learned::may_happen_before`). Less will not do: with `t` alone, if it can move
+//! at `N` (the rule for persistent sets), two senders and two receivers of one channel lose an outcome.
 //!
-//! Why that is enough: let `w` be an execution from `N` none of whose weak initials is explored from `N` or asleep there.
-//! The proof for Source-DPOR (Abdulla et al. 2017) takes a thread `p` that is explored from `N` and the first step `f` of
-//! `w` that conflicts with `p`'s, and shows that the exploration of `N.p` comes to the race of the two, so that an initial
-//! of what precedes `f` in `w` is added: against the choice of `w`. If a cut is in the way, it is made where the steps
-//! after `p` are some of those of `w` up to `f`, and others that are independent of those; so nothing orders `p` before
-//! `t`'s next step there, `f` is in the future of the cut, and the same initial is among those that are added. That is an
-//! argument and no full proof; the oracle of the testsuite checks it on generated programs.
+//! Why that is enough: let `w` be an execution from `N` none of whose weak initials is explored from `N` or asleep
+//! there. The proof for Source-DPOR (Abdulla et al. 2017) takes a thread `p` that is explored from `N` and the first
+//! step `f` of `w` that conflicts with `p`'s, and shows that the exploration of `N.p` comes to the race of the two, so
+//! that an initial of what precedes `f` in `w` is added: against the choice of `w`. If a cut is in the way, it is made
+//! where the steps after `p` are some of those of `w` up to `f`, and others that are independent of those; so nothing
+//! orders `p` before `t`'s next step there, `f` is in the future of the cut, and the same initial is among those that
+//! are added. That is an argument and no full proof; the oracle of the testsuite checks it on generated programs.
 //!
 //! What is *not* possible is left out: a step that waits for something cannot come before it ([`Awaits`],
 //! `Trace::waited`), and one that waits for a lock cannot come inside a critical section (`Wait`).
@@ -46,15 +46,16 @@
 //! # Ends from which the program goes on
 //!
 //! An execution can end where threads are held back that repeat themselves, and the program would go on if they did
-//! ([`Outlook::GoesOn`]). That state is stored like any other, although nothing that follows it was run from there, and others
-//! that reach it are cut. Who is held back, and by what, is part of the state, and how many steps each thread has made is part
-//! of what it is stored under. So every execution that reaches it has made an idle round of that kind, and was in the state before the
-//! round, where the thread was not held back. What follows is reached from there, because of the races that the operations that are
-//! pending at the end have with steps of the round. These operations are learnt (`Explorer::detect_pending`), so that a cut at
-//! the stored state finds the same races as the end itself. More rounds of the thread would be copies of the one that it has
-//! made, and what races with a copy races with that. The thread's later steps may be learnt with smaller numbers, as it has made
-//! them with a round less; but they are looked for where they are made. This is an argument, too; generated programs with such
-//! loops are compared with brute force in the testsuite.
+//! ([`Outlook::GoesOn`]). That state is stored like any other, although nothing that follows it was run from there, and
+//! others that reach it are cut. Who is held back, and by what, is part of the state, and how many steps each thread
+//! has made is part of what it is stored under. So every execution that reaches it has made an idle round of that kind,
+//! and was in the state before the round, where the thread was not held back. What follows is reached from there,
+//! because of the races that the operations that are pending at the end have with steps of the round. These operations
+//! are learnt (`Explorer::detect_pending`), so that a cut at the stored state finds the same races as the end itself.
+//! More rounds of the thread would be copies of the one that it has made, and what races with a copy races with that.
+//! The thread's later steps may be learnt with smaller numbers, as it has made them with a round less; but they are
+//! looked for where they are made. This is an argument, too; generated programs with such loops are compared with brute
+//! force in the testsuite.
 //!
 //! [`Awaits`]: crate::footprint::Awaits
 //! [`Outlook::GoesOn`]: crate::system::Outlook::GoesOn
@@ -74,14 +75,15 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// A sequence of transitions that need not be explored from a state, because it leads to a state that has been explored.
+/// A sequence of transitions that need not be explored from a state, because it leads to a state that has been
+/// explored.
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     steps: Rc<[Sleeping]>,
     /// The steps that have not been taken, as indices.
     left: SmallVec<[u32; 8]>,
-    /// The state to which the sequence leads if it is to be blocked; `None` if that has been checked, and the footprints
-    /// are those that the steps have in this order.
+    /// The state to which the sequence leads if it is to be blocked; `None` if that has been checked, and the
+    /// footprints are those that the steps have in this order.
     target: Option<Fingerprint>,
 }
 
@@ -124,8 +126,8 @@ struct UnseenRace {
     event: EventIndex,
     /// Who makes the other step.
     later: ThreadId,
-    /// The other step can come before the event as far as it depends on the event and what depends on that; nothing else
-    /// needs to be left out as well.
+    /// The other step can come before the event as far as it depends on the event and what depends on that; nothing
+    /// else needs to be left out as well.
     possible_at_once: bool,
 }
 
@@ -190,12 +192,12 @@ impl Sequence {
 }
 
 impl<S: System> Explorer<S> {
-    /// Says whether the execution need not go on because the state on top of the stack is stored as explored; notes what to
-    /// store it under otherwise.
+    /// Says whether the execution need not go on because the state on top of the stack is stored as explored; notes
+    /// what to store it under otherwise.
     ///
-    /// Where no two states have been equal for long, only some are looked at, to save the fingerprints: which ones, how many
-    /// steps each thread has made decides, and that is the same for equal states. Two executions whose states have become
-    /// equal stay so, step by step, and meet at the next one.
+    /// Where no two states have been equal for long, only some are looked at, to save the fingerprints: which ones, how
+    /// many steps each thread has made decides, and that is the same for equal states. Two executions whose states have
+    /// become equal stay so, step by step, and meet at the next one.
     pub(crate) fn is_explored(&mut self) -> bool {
         if !self.context().is_some_and(|context| context.check == Check::Stored) {
             return false;
@@ -207,8 +209,8 @@ impl<S: System> Explorer<S> {
         let Some(fingerprint) = self.system.fingerprint() else {
             return false;
         };
-        // With how many steps each thread has made, so that what was learnt by numbers of steps holds for both of two equal
-        // states.
+        // With how many steps each thread has made, so that what was learnt by numbers of steps holds for both of two
+        // equal states.
         let key = fingerprint.0.rotate_left(64) ^ progress;
         let explored = self.stored.contains(&key);
         self.statistics.compared += 1;
@@ -292,8 +294,8 @@ impl<S: System> Explorer<S> {
         None
     }
 
-    /// Lines 11 to 13 of Algorithm 1 for the step that has just been added to the trace: lets the reversals of its races
-    /// sleep that lead to the state that it has led to.
+    /// Lines 11 to 13 of Algorithm 1 for the step that has just been added to the trace: lets the reversals of its
+    /// races sleep that lead to the state that it has led to.
     pub(crate) fn let_reversals_sleep(
         &mut self,
         races: &[(EventIndex, Removed)],
@@ -360,7 +362,8 @@ impl<S: System> Explorer<S> {
         first.into_iter().chain(then).map(|f| events[f].transition()).collect()
     }
 
-    /// Runs a reversal from the state before the event. The footprints of its steps, if it can run and leads to the state.
+    /// Runs a reversal from the state before the event. The footprints of its steps, if it can run and leads to the
+    /// state.
     fn run_reversal(
         &mut self,
         event: EventIndex,
@@ -431,9 +434,9 @@ impl<S: System> Explorer<S> {
         Err(Next::Done(Verdict::Failed { failure, schedule }))
     }
 
-    /// Notes in the backtrack sets of the current execution what the races may ask for that steps after the present state
-    /// have with those before it (see the head of this module). To be called where the exploration is cut because what
-    /// follows, possibly after `last`, has been explored elsewhere. `last` would be the next step.
+    /// Notes in the backtrack sets of the current execution what the races may ask for that steps after the present
+    /// state have with those before it (see the head of this module). To be called where the exploration is cut because
+    /// what follows, possibly after `last`, has been explored elsewhere. `last` would be the next step.
     pub(crate) fn reverse_unseen_races(&mut self, last: Option<&Sleeping>) {
         #[cfg(feature = "faults")]
         if self.fault == Some(Fault::SkipCutRaces) {
@@ -471,8 +474,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Sees to it that the backtrack set of the state before an event has one of the threads that come first in what does
-    /// not depend on the event, or that one of them is asleep there. Says whether there is one.
+    /// Sees to it that the backtrack set of the state before an event has one of the threads that come first in what
+    /// does not depend on the event, or that one of them is asleep there. Says whether there is one.
     fn want_first_of_notdep(&mut self, event: EventIndex) -> bool {
         let state = &self.states[event];
         let mut candidate = None;
@@ -492,8 +495,8 @@ impl<S: System> Explorer<S> {
         candidate.is_some()
     }
 
-    /// The footprint of the thread's next step, if that is sure to conflict with the event wherever it runs: it touches one
-    /// location, which the event writes. Then it is the thread's step in the race, and none that comes after it.
+    /// The footprint of the thread's next step, if that is sure to conflict with the event wherever it runs: it touches
+    /// one location, which the event writes. Then it is the thread's step in the race, and none that comes after it.
     fn next_that_conflicts(&self, thread: ThreadId, event: &Footprint) -> Option<Footprint> {
         let status = self.system.threads().get(thread.index())?;
         let next = (*status != Status::Finished).then(|| self.system.pending(thread).footprint)?;
@@ -565,12 +568,12 @@ impl<S: System> Explorer<S> {
         created && self.system.threads().get(thread.index()) == Some(&Status::Finished)
     }
 
-    /// Optimisation 1 of §5.3, *anticipating cuts*: says whether one of the steps that sleep because of the context can no
-    /// longer be woken, as nothing that may still happen conflicts with it.
+    /// Optimisation 1 of §5.3, *anticipating cuts*: says whether one of the steps that sleep because of the context can
+    /// no longer be woken, as nothing that may still happen conflicts with it.
     ///
-    /// What may happen is over-approximated by what threads were seen to access after as many steps, and by what they are
-    /// about to do. As long as nothing conflicts with the sleeping step, the others go on as they would after it, and the
-    /// state after it is explored completely; the first that conflicts would be pending or have run there too.
+    /// What may happen is over-approximated by what threads were seen to access after as many steps, and by what they
+    /// are about to do. As long as nothing conflicts with the sleeping step, the others go on as they would after it,
+    /// and the state after it is explored completely; the first that conflicts would be pending or have run there too.
     pub(crate) fn nothing_wakes(&self) -> bool {
         let state = &self.states[self.depth];
         let len = self.trace.len();

@@ -37,8 +37,8 @@ pub struct Access {
 
 crate::codec!(struct Access { location, kind, awaits });
 
-/// What a step waits for at a location, so that no other order of it and those writes is possible. To know it saves work
-/// where an exploration is cut; [`Awaits::Nothing`] is always right.
+/// What a step waits for at a location, so that no other order of it and those writes is possible. To know it saves
+/// work where an exploration is cut; [`Awaits::Nothing`] is always right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Awaits {
     /// The step can come at any time, as far as the location is concerned.
@@ -46,7 +46,8 @@ pub enum Awaits {
     Nothing,
     /// The step comes after the first write of the location: who receives a message waits until it was sent.
     FirstWrite,
-    /// The step only reads, and comes after all writes of the location by other threads: who joins a thread waits for its end.
+    /// The step only reads, and comes after all writes of the location by other threads: who joins a thread waits for
+    /// its end.
     AllWrites,
 }
 

@@ -67,7 +67,8 @@ impl Condition {
         }
     }
 
-    /// In which direction a change moves the variable away from what holds, from the given value on: 1, -1, or 0 where either does.
+    /// In which direction a change moves the variable away from what holds, from the given value on: 1, -1, or 0 where
+    /// either does.
     pub(crate) fn away(self, value: i64) -> i64 {
         match self {
             Condition::Equals(_, n) => (value - n).signum(),

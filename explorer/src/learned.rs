@@ -2,7 +2,8 @@
 //!
 //! An execution that is given up because its state has been explored before is not run on. What could have happened in
 //! it has happened elsewhere: from equal states the same steps are possible, with the same footprints. So this table,
-//! filled from every step that runs, is an over-approximation of the futures of all states that are completely explored.
+//! filled from every step that runs, is an over-approximation of the futures of all states that are completely
+//! explored.
 
 use crate::clock::VectorClock;
 use crate::footprint::{AccessKind, Awaits, Footprint, Location};
@@ -129,8 +130,8 @@ impl Learned {
         (0..self.threads.len() as u32).map(ThreadId)
     }
 
-    /// Adds the `index`-th step of the thread, that ran or was pending. `after`: what it comes after because of what its
-    /// thread has waited for.
+    /// Adds the `index`-th step of the thread, that ran or was pending. `after`: what it comes after because of what
+    /// its thread has waited for.
     pub fn add(&mut self, thread: ThreadId, index: u32, footprint: &Footprint, guards: &[Guard], after: &VectorClock) {
         let known = &mut self.thread_mut(thread).accesses;
         for access in footprint.accesses() {
@@ -191,9 +192,9 @@ impl Learned {
         })
     }
 
-    /// The threads that may have a step, after the given progress, that happens before a step of one of the `later` threads
-    /// and is independent of `event`, a step that its thread makes next. Of a later thread with a footprint, only its next
-    /// step counts, which has that footprint.
+    /// The threads that may have a step, after the given progress, that happens before a step of one of the `later`
+    /// threads and is independent of `event`, a step that its thread makes next. Of a later thread with a footprint,
+    /// only its next step counts, which has that footprint.
     pub fn may_happen_before(
         &self,
         later: impl IntoIterator<Item = (ThreadId, Option<Footprint>)>,

@@ -1,5 +1,5 @@
-//! Numbers that look random and are the same in every run: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom
-//! Number Generators*, OOPSLA 2014).
+//! Numbers that look random and are the same in every run: SplitMix64 (Steele, Lea, Flood, *Fast Splittable
+//! Pseudorandom Number Generators*, OOPSLA 2014).
 
 /// The stream of numbers that a seed starts.
 #[derive(Clone, Debug)]

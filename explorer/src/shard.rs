@@ -1,43 +1,47 @@
 //! Exploration in parts that together are the whole, for machines that do not talk to each other.
 //!
-//! A part is a [`System`] of its own, [`Sharded`]: the program, in which some pairs of operations may come in one order only.
-//! The search knows nothing of it. Say that `a` is the first operation of a thread at one place of the program, and `b` that of
-//! another thread at another place. In one part, `b` waits until `a` has happened; in the other, `a` waits until `b` has.
+//! A part is a [`System`] of its own, [`Sharded`]: the program, in which some pairs of operations may come in one order
+//! only. The search knows nothing of it. Say that `a` is the first operation of a thread at one place of the program,
+//! and `b` that of another thread at another place. In one part, `b` waits until `a` has happened; in the other, `a`
+//! waits until `b` has.
 //!
 //! # Why nothing is lost
 //!
-//! Every execution of the program, up to its end, is one of a part: if `b` happens and `a` does not happen before it, of the second;
-//! otherwise of the first. (If neither happens it is one of both.) Whether `a` has happened depends on nothing but what its
-//! thread has done, so that equivalent executions belong to the same part. And a part is a system as any other:
-//! the wait is a semaphore, a variable that `a` writes and `b` reads, with the [`Effect`] and the [`Guard`] that tell the
-//! explorer of it. So a search that runs each class of executions of any system runs each of the part, and the classes are
-//! those of the program, or finer. Nothing needs to be known of `a` and `b` for that, neither that they are dependent nor that they happen at all; it
-//! only decides how much work is saved. Parts are parted again in the same way, with other pairs.
+//! Every execution of the program, up to its end, is one of a part: if `b` happens and `a` does not happen before it,
+//! of the second; otherwise of the first. (If neither happens it is one of both.) Whether `a` has happened depends on
+//! nothing but what its thread has done, so that equivalent executions belong to the same part. And a part is a system
+//! as any other: the wait is a semaphore, a variable that `a` writes and `b` reads, with the [`Effect`] and the
+//! [`Guard`] that tell the explorer of it. So a search that runs each class of executions of any system runs each of
+//! the part, and the classes are those of the program, or finer. Nothing needs to be known of `a` and `b` for that,
+//! neither that they are dependent nor that they happen at all; it only decides how much work is saved. Parts are
+//! parted again in the same way, with other pairs.
 //!
-//! All parts of the whole must be made with the same pairs. Pairs are looked for in some random walks, which are the same in every
-//! process; machines choose the same pairs as long as they have taken the same sides of all earlier ones. A part may learn
-//! that it needs more scheduling points than another ([`Stop::Refine`]), so operations are told by [`System::place`], and not by
-//! how many steps their threads have made. That suffices: what each part proves is that no execution of the program in which
-//! the pairs come in its order fails, with as many scheduling points as it takes. Likewise with loops that wait: take the
-//! executions in which no thread goes round once more than it has to, whatever part has noticed the loop. They end in all the
-//! ways in which the program can end, each is one of a part, and none of them is held back there.
+//! All parts of the whole must be made with the same pairs. Pairs are looked for in some random walks, which are the
+//! same in every process; machines choose the same pairs as long as they have taken the same sides of all earlier ones.
+//! A part may learn that it needs more scheduling points than another ([`Stop::Refine`]), so operations are told by
+//! [`System::place`], and not by how many steps their threads have made. That suffices: what each part proves is that
+//! no execution of the program in which the pairs come in its order fails, with as many scheduling points as it takes.
+//! Likewise with loops that wait: take the executions in which no thread goes round once more than it has to, whatever
+//! part has noticed the loop. They end in all the ways in which the program can end, each is one of a part, and none of
+//! them is held back there.
 //!
-//! Parts of different programs are not all of either. The first walks are those of the whole, and the same for all shards, so
-//! that a digest of them tells most mistakes ([`Sharded::walks`]).
+//! Parts of different programs are not all of either. The first walks are those of the whole, and the same for all
+//! shards, so that a digest of them tells most mistakes ([`Sharded::walks`]).
 //!
 //! # Ends that are none
 //!
-//! Where no thread can go on, but one could if it did not wait for its pair, the program has not ended: that is no failure and no
-//! complete execution, whatever others wait for. What follows belongs to another part. It is reported as [`Outlook::GoesOn`]. For a
-//! search that stores states it is the end of the part's system, from where nothing is possible: who waits for its pair is part
-//! of the state. An end at which no thread of the program itself can go on is judged by the program.
+//! Where no thread can go on, but one could if it did not wait for its pair, the program has not ended: that is no
+//! failure and no complete execution, whatever others wait for. What follows belongs to another part. It is reported as
+//! [`Outlook::GoesOn`]. For a search that stores states it is the end of the part's system, from where nothing is
+//! possible: who waits for its pair is part of the state. An end at which no thread of the program itself can go on is
+//! judged by the program.
 //!
 //! # Limits
 //!
-//! A thread that waits for its pair does not count as one that could run, in the judgement of very long executions.
-//! It cannot be preempted. Under a bound on preemptions, a part so has all executions of its
-//! side that the program has under that bound, and some more. An order that is not possible makes for a part in which little or
-//! nothing happens, and a pair that happens in few executions for work that is done twice.
+//! A thread that waits for its pair does not count as one that could run, in the judgement of very long executions. It
+//! cannot be preempted. Under a bound on preemptions, a part so has all executions of its side that the program has
+//! under that bound, and some more. An order that is not possible makes for a part in which little or nothing happens,
+//! and a pair that happens in few executions for work that is done twice.
 
 mod choose;
 
@@ -136,8 +140,8 @@ pub enum ShardFault {
     JudgeHeld,
 }
 
-/// A part of a program's executions: those in which some pairs of operations come in a certain order. Without such pairs, the
-/// program itself.
+/// A part of a program's executions: those in which some pairs of operations come in a certain order. Without such
+/// pairs, the program itself.
 #[derive(Clone, Debug)]
 pub struct Sharded<S> {
     system: S,
@@ -180,8 +184,9 @@ impl<S: System> Sharded<S> {
         }
     }
 
-    /// A number by which shards can be compared after [`Sharded::narrow`]: those of one program and one count have the same. Where it is
-    /// another, they have been made from different programs, and need not be all of either. `None` if there is one shard only.
+    /// A number by which shards can be compared after [`Sharded::narrow`]: those of one program and one count have the
+    /// same. Where it is another, they have been made from different programs, and need not be all of either. `None` if
+    /// there is one shard only.
     pub fn walks(&self) -> Option<u64> {
         self.walks
     }

@@ -1,11 +1,11 @@
 //! The simplest schedule that ends in the same failure as a given one, and where it parts from one that does not fail.
 //!
 //! Few bugs need more than two preemptions (Musuvathi and Qadeer, *Iterative Context Bounding for Systematic Testing of
-//! Multithreaded Programs*, PLDI 2007), and a schedule with few of them is one that people can follow. So the search has
-//! two parts. The first works on the schedule that was found, whatever its length: runs of steps of one thread are
+//! Multithreaded Programs*, PLDI 2007), and a schedule with few of them is one that people can follow. So the search
+//! has two parts. The first works on the schedule that was found, whatever its length: runs of steps of one thread are
 //! moved together or left out, and what still fails is kept, as in delta debugging. The second is iterative context
-//! bounding, from no preemption on, best first: if it comes to its end, no schedule is simpler. Deviation from the paper: no state
-//! is remembered.
+//! bounding, from no preemption on, best first: if it comes to its end, no schedule is simpler. Deviation from the
+//! paper: no state is remembered.
 //!
 //! Every schedule that is given out was run, and failed.
 
@@ -130,8 +130,8 @@ pub struct Bound {
 
 /// Runs schedules.
 pub trait Trials {
-    /// Runs a plan, of which what cannot run is passed over; after its end the thread that moved last goes on as long as it can,
-    /// then the first that can.
+    /// Runs a plan, of which what cannot run is passed over; after its end the thread that moved last goes on as long
+    /// as it can, then the first that can.
     fn run(&mut self, plan: &[Transition], bound: Bound) -> Run;
 
     /// Says, once, whether more scheduling points have come to be, so that earlier runs would be others now.
@@ -169,8 +169,8 @@ impl<S: System, J: Judge<S>> InPlace<S, J> {
         }
     }
 
-    /// The state that the system is in, after steps of which `last` was the last; none if nobody can run. Of what can run,
-    /// something is taken for taken.
+    /// The state that the system is in, after steps of which `last` was the last; none if nobody can run. Of what can
+    /// run, something is taken for taken.
     pub fn point(&self, last: Option<ThreadId>, before: Cost) -> Option<Point> {
         let enabled: SmallVec<[(ThreadId, BitSet); 4]> = (0..)
             .zip(self.system.threads())
@@ -303,8 +303,8 @@ pub struct Simplest {
 /// Where a failing schedule parts from a passing one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parting {
-    /// At the state before the step `at`, the last of that kind that was found: had `instead` run, the execution could have
-    /// ended well.
+    /// At the state before the step `at`, the last of that kind that was found: had `instead` run, the execution could
+    /// have ended well.
     At {
         /// The number of the step.
         at: usize,
@@ -327,8 +327,8 @@ struct Candidate {
 /// At most so many runs are kept in mind. With more, the search cannot come to its end anyway.
 const CANDIDATES: usize = 1 << 20;
 
-/// The length of a run that is looked at for a schedule of so many steps: a program without an end does not come to one, and
-/// one that was held back where it repeated itself may go on for a while.
+/// The length of a run that is looked at for a schedule of so many steps: a program without an end does not come to
+/// one, and one that was held back where it repeated itself may go on for a while.
 fn longest(steps: usize) -> u32 {
     u32::try_from(steps).map_or(u32::MAX, |steps| steps.saturating_mul(4).saturating_add(2000))
 }

@@ -37,8 +37,8 @@ pub struct Statistics {
     pub peak_depth: u64,
     /// The most entries that were asleep in one state.
     pub peak_sleeping: u64,
-    /// About which part of the executions has been explored, in millionths: an estimate ([`Explorer`](crate::Explorer) says
-    /// how), made again now and then. 0 where it cannot be told: of random walks, of the unfolding.
+    /// About which part of the executions has been explored, in millionths: an estimate ([`Explorer`](crate::Explorer)
+    /// says how), made again now and then. 0 where it cannot be told: of random walks, of the unfolding.
     pub explored: u32,
     /// Time spent.
     pub time: Duration,

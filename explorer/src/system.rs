@@ -124,9 +124,9 @@ pub struct Checkpoint(pub u64);
 pub enum Outlook {
     /// It is stuck for ever.
     Stuck,
-    /// It could go on if threads that repeat themselves were not held back. What follows is reached by another execution: no
-    /// thread waits for more than that one of them goes on with a round that it has made in this execution, and instead of which
-    /// others could have moved.
+    /// It could go on if threads that repeat themselves were not held back. What follows is reached by another
+    /// execution: no thread waits for more than that one of them goes on with a round that it has made in this
+    /// execution, and instead of which others could have moved.
     GoesOn,
     /// That cannot be told.
     Unclear,
@@ -146,11 +146,11 @@ pub trait System {
     /// Runs the thread to its next scheduling point and records in `step` (cleared by the caller) what
     /// it did. The transition is enabled.
     ///
-    /// What a step touches may depend on the state, but not so that it hides a conflict: if another step would depend on
-    /// this one right after it, it must do so as well if steps come between that are independent of this one
-    /// (Abdulla et al. 2017, property 7 of happens-before). A step that touches a second location only if it finds a certain
-    /// value at the first may do so if no step that conflicts there can come before it, as with the unlock that belongs
-    /// to the step that it follows; otherwise it must have the second location in its footprint in any case.
+    /// What a step touches may depend on the state, but not so that it hides a conflict: if another step would depend
+    /// on this one right after it, it must do so as well if steps come between that are independent of this one
+    /// (Abdulla et al. 2017, property 7 of happens-before). A step that touches a second location only if it finds a
+    /// certain value at the first may do so if no step that conflicts there can come before it, as with the unlock that
+    /// belongs to the step that it follows; otherwise it must have the second location in its footprint in any case.
     ///
     /// # Errors
     /// A [`Stop`] if the execution cannot go on. `step` then holds what was recorded until then.
@@ -176,22 +176,24 @@ pub trait System {
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 
-    /// A number for the place in the program where the thread's pending operation stands. What numbers are equal must be the same in
-    /// every process that runs the program. An operation that has one is a scheduling point in any case: it did not become
-    /// one because of [`Stop::Refine`]. `None` if it is not known to be such, or the thread has ended.
+    /// A number for the place in the program where the thread's pending operation stands. What numbers are equal must
+    /// be the same in every process that runs the program. An operation that has one is a scheduling point in any case:
+    /// it did not become one because of [`Stop::Refine`]. `None` if it is not known to be such, or the thread has
+    /// ended.
     ///
     /// Only the operations that have one can be chosen to part the program ([`Sharded`](crate::Sharded)).
     fn place(&self, _thread: ThreadId) -> Option<u64> {
         None
     }
 
-    /// Whether the thread's pending operation is there to let others run: to switch away from it there is no preemption.
+    /// Whether the thread's pending operation is there to let others run: to switch away from it there is no
+    /// preemption.
     fn gives_way(&self, _thread: ThreadId) -> bool {
         false
     }
 
-    /// A number for the time at which the thread was created, or, if the thread stands for a message, the receiver: what was
-    /// created later in the same execution has a larger one. For exploration orders.
+    /// A number for the time at which the thread was created, or, if the thread stands for a message, the receiver:
+    /// what was created later in the same execution has a larger one. For exploration orders.
     fn created(&self, thread: ThreadId) -> u64 {
         u64::from(thread.0)
     }
@@ -207,8 +209,8 @@ pub trait System {
     /// The failure in which it ended, such as a deadlock.
     fn finish(&mut self) -> Result<(), Failure>;
 
-    /// Called last, when an execution has ended in a failure because no thread is enabled: whether that is only because threads
-    /// are held back that would repeat themselves. The state may be lost.
+    /// Called last, when an execution has ended in a failure because no thread is enabled: whether that is only because
+    /// threads are held back that would repeat themselves. The state may be lost.
     fn outlook(&mut self) -> Outlook {
         Outlook::Stuck
     }

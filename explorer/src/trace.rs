@@ -75,9 +75,9 @@ pub(crate) struct AccessAt {
     pub event: EventIndex,
     /// How the location was touched.
     pub kind: AccessKind,
-    /// Where in the location's accesses its run starts: a write alone, or neighbours that all read or all update. Those of
-    /// one run are independent, as far as the location is concerned, and all that comes before a run happens before each of
-    /// them.
+    /// Where in the location's accesses its run starts: a write alone, or neighbours that all read or all update. Those
+    /// of one run are independent, as far as the location is concerned, and all that comes before a run happens before
+    /// each of them.
     run: u32,
 }
 
@@ -173,8 +173,8 @@ struct Change {
     event: EventIndex,
     before: i64,
     after: i64,
-    /// Where in the variable's changes those start that this one continues. A variable can be made anew at an address where
-    /// another one was: changes that do not fit together are those of different variables.
+    /// Where in the variable's changes those start that this one continues. A variable can be made anew at an address
+    /// where another one was: changes that do not fit together are those of different variables.
     birth: u32,
 }
 
@@ -373,8 +373,8 @@ impl Trace {
         history.events.last().copied().or(history.spawned_by)
     }
 
-    /// When the thread's operation at `at`, or its next one, became pending: a larger value is later. What one step makes
-    /// pending is in the order of the thread's own next operation and those of the threads that it has created.
+    /// When the thread's operation at `at`, or its next one, became pending: a larger value is later. What one step
+    /// makes pending is in the order of the thread's own next operation and those of the threads that it has created.
     pub(crate) fn pending_since(&self, thread: ThreadId, at: EventIndex) -> (usize, usize) {
         let history = self.threads.get(thread.index());
         let own = history.and_then(|history| history.events[..self.steps_before(thread, at) as usize].last());
@@ -466,7 +466,8 @@ impl Trace {
         })
     }
 
-    /// What is left out of `notdep(e, E)` if threads make no step from the given events on, but for what happens before `kept`.
+    /// What is left out of `notdep(e, E)` if threads make no step from the given events on, but for what happens before
+    /// `kept`.
     fn removed(&self, e: EventIndex, disabling: &[(ThreadId, EventIndex)], kept: &VectorClock) -> Option<Removed> {
         let first = disabling.iter().map(|&(_, since)| since).min()?;
         let mut removed = Removed::new();
@@ -483,8 +484,8 @@ impl Trace {
         Some(removed)
     }
 
-    /// The threads that change a variable in `notdep(e, E)` in the direction in which `e` does and do not take that back
-    /// there, and the event from which on each of them does not.
+    /// The threads that change a variable in `notdep(e, E)` in the direction in which `e` does and do not take that
+    /// back there, and the event from which on each of them does not.
     fn disabling_like(&self, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
         let effects = self.events[e].step.effects.iter();
         let disabling = effects.flat_map(|effect| self.moving(effect.variable, self.direction(e, effect.variable), e));
@@ -498,8 +499,8 @@ impl Trace {
         deltas.map(|effect| effect.after - effect.before).sum::<i64>().signum()
     }
 
-    /// If `e` moves away from what the guard demands of a variable: the threads that do so in `notdep(e, E)` with other variables
-    /// of the guard and do not take that back there, and the event from which on each of them does not.
+    /// If `e` moves away from what the guard demands of a variable: the threads that do so in `notdep(e, E)` with other
+    /// variables of the guard and do not take that back there, and the event from which on each of them does not.
     fn disabling_besides(
         &self,
         guard: &Guard,
@@ -526,8 +527,8 @@ impl Trace {
         moving.flatten().collect()
     }
 
-    /// The threads that move a variable in the direction in `notdep(e, E)` and not back there, and the event from which on each of
-    /// them does not.
+    /// The threads that move a variable in the direction in `notdep(e, E)` and not back there, and the event from which
+    /// on each of them does not.
     fn moving(&self, variable: Variable, direction: i64, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
         let mut moves: SmallVec<[Moves; 4]> = SmallVec::new();
         let Some(changes) = self.changes.get(&variable).filter(|_| direction != 0) else {
@@ -566,7 +567,8 @@ impl Trace {
         }
     }
 
-    /// Says whether a condition on a variable holds in the state before the event; `None` if the execution does not tell.
+    /// Says whether a condition on a variable holds in the state before the event; `None` if the execution does not
+    /// tell.
     pub(crate) fn holds_before(&self, condition: Condition, event: EventIndex) -> Option<bool> {
         let changes = self.changes.get(&condition.variable()?)?;
         let next = changes.partition_point(|change| change.event < event);
@@ -665,8 +667,9 @@ impl Trace {
         races
     }
 
-    /// All events that an operation is dependent with and may be co-enabled, latest first, be they ordered before it by others
-    /// of them or not, with what must be left out of each reversal, but for what happens before `kept`. See [`Trace::races`].
+    /// All events that an operation is dependent with and may be co-enabled, latest first, be they ordered before it by
+    /// others of them or not, with what must be left out of each reversal, but for what happens before `kept`. See
+    /// [`Trace::races`].
     pub(crate) fn dependent_pairs(
         &self,
         thread: ThreadId,
@@ -722,8 +725,9 @@ impl Trace {
         between().find(|&f| before.get(self.events[f].thread()) >= self.events[f].index)
     }
 
-    /// All events that come first in `notdep(e, E)` without the removed events, and happen before the next operation of `thread` with the
-    /// given footprint: whatever part of `notdep(e, E)` comes before it, one of them comes first, or the operation itself.
+    /// All events that come first in `notdep(e, E)` without the removed events, and happen before the next operation of
+    /// `thread` with the given footprint: whatever part of `notdep(e, E)` comes before it, one of them comes first, or
+    /// the operation itself.
     pub(crate) fn firsts_of_reversal(
         &self,
         e: EventIndex,
@@ -745,8 +749,8 @@ impl Trace {
             .collect()
     }
 
-    /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is the next operation of `thread` with the given
-    /// footprint: the events of `v` that no other event of `v` happens before. The operation itself is
+    /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is the next operation of `thread`
+    /// with the given footprint: the events of `v` that no other event of `v` happens before. The operation itself is
     /// handed out as `None`.
     pub fn initials<'a>(
         &'a self,

@@ -1,8 +1,9 @@
 //! Where a model thread stands: the return addresses of its frames.
 //!
-//! The walk is that of the library which unwinds panics, by the executable's unwind tables. It starts wherever it is asked for, on the
-//! checker's stack or on that of a signal handler, and shows only what is on a model thread's stack. In a signal handler it allocates
-//! nothing and writes nothing, and takes no lock but the dynamic linker's, which is recursive (none at all with glibc 2.35 or later).
+//! The walk is that of the library which unwinds panics, by the executable's unwind tables. It starts wherever it is
+//! asked for, on the checker's stack or on that of a signal handler, and shows only what is on a model thread's stack.
+//! In a signal handler it allocates nothing and writes nothing, and takes no lock but the dynamic linker's, which is
+//! recursive (none at all with glibc 2.35 or later).
 
 use crate::memory::executable::Executable;
 use crate::memory::region;
@@ -13,20 +14,23 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 unsafe extern "C" {
     /// The C++ ABI's walk over the stack, of the library that unwinds panics.
     fn _Unwind_Backtrace(frame: extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
-    /// The instruction of a frame. Sets the second argument if a signal has come before this instruction; otherwise a call returns to it.
+    /// The instruction of a frame. Sets the second argument if a signal has come before this instruction; otherwise a
+    /// call returns to it.
     fn _Unwind_GetIPInfo(context: *mut c_void, before: *mut i32) -> usize;
     fn _Unwind_GetCFA(context: *mut c_void) -> usize;
     /// The unwind table's entry for the function at an address; null if there is none.
     fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
 }
 
-/// What the linker has added to every address of the executable, and where its code lies. Set once, so that a signal handler need not ask.
+/// What the linker has added to every address of the executable, and where its code lies. Set once, so that a signal
+/// handler need not ask.
 #[unsafe(link_section = ".dpor.bss")]
 static CODE: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-/// Calls `found` with the return address of each frame of the model thread that runs, innermost first, until it says that it wants no
-/// more. Where a signal has interrupted a frame, the address is that of the byte after the first of the interrupted instruction: like that
-/// of a return address, the byte before it is one of the instruction in question.
+/// Calls `found` with the return address of each frame of the model thread that runs, innermost first, until it says
+/// that it wants no more. Where a signal has interrupted a frame, the address is that of the byte after the first of
+/// the interrupted instruction: like that of a return address, the byte before it is one of the instruction in
+/// question.
 pub(crate) fn walk<F: FnMut(usize) -> bool>(found: F) {
     struct Walk<F> {
         found: F,
@@ -55,7 +59,8 @@ pub(crate) fn walk<F: FnMut(usize) -> bool>(found: F) {
     unsafe { _Unwind_Backtrace(frame::<F>, (&raw mut walk).cast()) };
 }
 
-/// As [`walk`], from a signal handler that has interrupted the instruction at an address, with the stack pointer at that time.
+/// As [`walk`], from a signal handler that has interrupted the instruction at an address, with the stack pointer at
+/// that time.
 pub(crate) fn walk_interrupted<F: FnMut(usize) -> bool>(instruction: usize, stack: usize, mut found: F) {
     // SAFETY: only looks for the address in the tables. It takes return addresses.
     let known = unsafe { !_Unwind_FindEnclosingFunction(ptr::without_provenance_mut(instruction + 1)).is_null() };
@@ -85,7 +90,8 @@ pub(crate) fn prepare() {
     walk(|_| true);
 }
 
-/// The return address as the linker has numbered the executable's bytes; none if it is in a library, or before [`prepare`].
+/// The return address as the linker has numbered the executable's bytes; none if it is in a library, or before
+/// [`prepare`].
 pub(crate) fn in_file(address: usize) -> Option<u64> {
     let [bias, start, end] = [0, 1, 2].map(|i| CODE[i].load(Relaxed));
     (start < address && address <= end).then(|| (address - bias) as u64)

@@ -1,4 +1,5 @@
-//! What a program has taught the scheduler: it outlives executions, and can be carried over to another process that runs the same one.
+//! What a program has taught the scheduler: it outlives executions, and can be carried over to another process that
+//! runs the same one.
 
 use crate::label::Label;
 use crate::ordering::WeakOrderings;

@@ -149,8 +149,8 @@ operation_kinds! {
 }
 
 impl OperationKind {
-    /// Whether an operation of this kind is one scheduling point in every exploration. Others are only where it was found out that
-    /// they have to be, or are several if there are more waiters than were known.
+    /// Whether an operation of this kind is one scheduling point in every exploration. Others are only where it was
+    /// found out that they have to be, or are several if there are more waiters than were known.
     pub(crate) fn is_always_point(self) -> bool {
         use OperationKind::*;
         let atomic = matches!(self, Load | Store | Swap | CompareExchange | Rmw);
@@ -182,7 +182,8 @@ pub struct Operation<'a> {
     pub accesses: &'a [Access],
     /// The guard of each alternative. An empty slice is a single alternative that is always enabled.
     pub alternatives: &'a [Guard],
-    /// The alternative that is a timeout, and how long it takes off model threads; [`NEVER`] for one that does not fire.
+    /// The alternative that is a timeout, and how long it takes off model threads; [`NEVER`] for one that does not
+    /// fire.
     pub timeout: Option<(u32, Duration)>,
 }
 

@@ -1,5 +1,5 @@
-//! Orderings of atomic operations. Executions are sequentially consistent whatever is asked for; where a program asks for less is
-//! noted, so that it can be said of what has not been explored. Not part of the program's state.
+//! Orderings of atomic operations. Executions are sequentially consistent whatever is asked for; where a program asks
+//! for less is noted, so that it can be said of what has not been explored. Not part of the program's state.
 
 use dpor_explorer::Location;
 use dpor_explorer::codec::Codec;

@@ -48,8 +48,8 @@ pub fn print(stream: Stream, text: fmt::Arguments<'_>) {
     });
 }
 
-/// Writes what the current execution has printed to a file descriptor. For a process that is about to die: may be called
-/// by a signal handler of the model's OS thread.
+/// Writes what the current execution has printed to a file descriptor. For a process that is about to die: may be
+/// called by a signal handler of the model's OS thread.
 pub fn dump(descriptor: i32) {
     let Some(runtime) = crate::runtime::installed() else {
         return;

@@ -1,9 +1,10 @@
 //! Atomics of different sizes in one place, such as an `AtomicU32` that is the upper half of an `AtomicU64`.
 //!
-//! An atomic is known by its address, which suffices as long as atomics lie apart. The first time that one is used where another
-//! was, of another size or shifted against it, exploration starts again, and those eight bytes are one location from then on. That
-//! the other was used in another execution counts as well: what follows equal states is explored once, whatever came before them.
-//! (Accesses of different sizes that race are outside of Rust's rules; what we explore is that each of them happens at once.)
+//! An atomic is known by its address, which suffices as long as atomics lie apart. The first time that one is used
+//! where another was, of another size or shifted against it, exploration starts again, and those eight bytes are one
+//! location from then on. That the other was used in another execution counts as well: what follows equal states is
+//! explored once, whatever came before them. (Accesses of different sizes that race are outside of Rust's rules; what
+//! we explore is that each of them happens at once.)
 
 use crate::operation::{Operation, OperationKind, access_of, sub_location};
 use crate::runtime::{Runtime, arrive, of_model, on_model_in_place_if, on_model_thread, stop};

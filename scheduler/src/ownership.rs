@@ -1,17 +1,17 @@
 //! Shared ownership: which thread runs the destructor of what several threads let go of.
 //!
-//! Drops of shares commute, so the order in which threads drop theirs is not explored, and one of them is the last in the
-//! executions that are. That is all there is to see as long as the destructor only frees memory: whoever runs it, the
-//! state is the same once all shares are gone, and nobody could look in between. It is not if the destructor does
-//! something that depends on its thread or that others can order: an operation, a question for the thread, the
-//! time, or random bytes, a panic.
+//! Drops of shares commute, so the order in which threads drop theirs is not explored, and one of them is the last in
+//! the executions that are. That is all there is to see as long as the destructor only frees memory: whoever runs it,
+//! the state is the same once all shares are gone, and nobody could look in between. It is not if the destructor does
+//! something that depends on its thread or that others can order: an operation, a question for the thread, the time, or
+//! random bytes, a panic.
 //!
-//! So while a destructor runs that another thread could have run, as shown by this very execution (it has dropped a share,
-//! and no spawn and no join orders that before the last drop), the first such thing ends the execution: exploration starts again with
-//! drops of this object as scheduling points. It is enough to judge each execution by itself. Of two executions that differ
-//! in the order of drops only, both destructors start from the same memory and do the same things up to the first that is
-//! visible, where each of them is noticed; and whoever is ordered before the last drop by a spawn or a join is so in all
-//! executions that are equivalent to this one.
+//! So while a destructor runs that another thread could have run, as shown by this very execution (it has dropped a
+//! share, and no spawn and no join orders that before the last drop), the first such thing ends the execution:
+//! exploration starts again with drops of this object as scheduling points. It is enough to judge each execution by
+//! itself. Of two executions that differ in the order of drops only, both destructors start from the same memory and do
+//! the same things up to the first that is visible, where each of them is noticed; and whoever is ordered before the
+//! last drop by a spawn or a join is so in all executions that are equivalent to this one.
 
 use crate::operation::{Operation, OperationKind};
 use crate::runtime::{Refinements, Runtime, access, arrive, observe_each, of_model, on_model, on_model_thread, stop};
@@ -31,7 +31,8 @@ pub(crate) struct Shares {
     dropped: Vec<(Location, ThreadId, u32)>,
     /// The entry that was made last, if it is still as it should be.
     latest: Option<(Location, ThreadId)>,
-    /// What each thread comes after. Kept while there are entries in `dropped`: what else comes after what does not matter.
+    /// What each thread comes after. Kept while there are entries in `dropped`: what else comes after what does not
+    /// matter.
     clocks: Vec<Clock>,
     /// What whoever waits for these locations comes after. In order. Kept as the clocks are.
     left: Vec<(Location, Clock)>,
@@ -160,8 +161,9 @@ impl Shares {
             .fold(false, |new, &object| refinements.observe(object) | new)
     }
 
-    /// What decides later which destructors are in doubt, as part of the program's state: who comes after which drop. The clocks
-    /// tell more, such as how many threads someone has created since, which depends on the order of independent steps.
+    /// What decides later which destructors are in doubt, as part of the program's state: who comes after which drop.
+    /// The clocks tell more, such as how many threads someone has created since, which depends on the order of
+    /// independent steps.
     pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
         let Shares {
             dropped,
@@ -186,8 +188,8 @@ impl Shares {
     }
 }
 
-/// A scheduling point before something that belongs to the step before as long as nobody [`observe`](crate::observe)s one of
-/// these locations. Notes the accesses to those that are observed. Nothing off model threads.
+/// A scheduling point before something that belongs to the step before as long as nobody [`observe`](crate::observe)s
+/// one of these locations. Notes the accesses to those that are observed. Nothing off model threads.
 #[track_caller]
 #[inline]
 pub fn point_if_observed<const N: usize>(kind: OperationKind, accesses: [Access; N]) {
@@ -215,8 +217,8 @@ fn observed_point(kind: OperationKind, accesses: &[Access], caller: &'static Cal
     }
 }
 
-/// A scheduling point before an operation that sees what others do to the `observed` locations; nothing off model threads. As by
-/// [`observe_each`], exploration starts again if one of them is new.
+/// A scheduling point before an operation that sees what others do to the `observed` locations; nothing off model
+/// threads. As by [`observe_each`], exploration starts again if one of them is new.
 #[track_caller]
 #[inline]
 pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[Access]) {
@@ -239,8 +241,8 @@ pub fn dropped(object: Location) {
     }
 }
 
-/// Tells that the destructor begins of an object whose last share the current thread has dropped. If it says that another thread
-/// could have been the last, the caller tells when it [`ends`](destroyed).
+/// Tells that the destructor begins of an object whose last share the current thread has dropped. If it says that
+/// another thread could have been the last, the caller tells when it [`ends`](destroyed).
 #[inline]
 #[must_use]
 pub fn destroys(object: Location) -> bool {
@@ -279,7 +281,8 @@ pub fn visible() {
     }
 }
 
-/// Says that all that the current thread has done comes before what a thread does that has [waited](waited_for) for this.
+/// Says that all that the current thread has done comes before what a thread does that has [waited](waited_for) for
+/// this.
 pub fn leave(at: Location) {
     if on_model_thread() && of_model(|runtime| runtime.shares.keeps_clocks()) {
         on_model(|runtime| runtime.shares.leave(runtime.current, at));

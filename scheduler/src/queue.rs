@@ -1,12 +1,12 @@
 //! Wait queues that are named by an address: what waits on a futex, or on a condition variable of the C library.
 //!
-//! A wait is two steps: one enters the queue, the other is enabled when the thread was woken. A timeout (and, by option, a
-//! spurious wakeup) is another alternative of the second step: it leaves the queue. Nothing promises an order, so each
-//! choice of those who are woken is an alternative of the step that wakes.
+//! A wait is two steps: one enters the queue, the other is enabled when the thread was woken. A timeout (and, by
+//! option, a spurious wakeup) is another alternative of the second step: it leaves the queue. Nothing promises an
+//! order, so each choice of those who are woken is an alternative of the step that wakes.
 //!
-//! A thread in a queue is a node on its own stack. The list of all nodes is kept here, since there is no room for it where
-//! the address points to. It is ordered by address and not by arrival: any of them may be woken, so the order of arrival is
-//! no state.
+//! A thread in a queue is a node on its own stack. The list of all nodes is kept here, since there is no room for it
+//! where the address points to. It is ordered by address and not by arrival: any of them may be woken, so the order of
+//! arrival is no state.
 
 use crate::memory::switch::in_checker;
 use crate::operation::{Operation, OperationKind, access_of, location, sub_location};
@@ -102,8 +102,8 @@ pub(crate) struct Waiter {
     queue: Cell<usize>,
     /// Only who has a bit in common with it wakes it.
     mask: u64,
-    /// Not 0 if it may stop waiting by itself, so that it must know in which queue it is. No `bool`, which would leave bytes of
-    /// the stack as they were.
+    /// Not 0 if it may stop waiting by itself, so that it must know in which queue it is. No `bool`, which would leave
+    /// bytes of the stack as they were.
     may_leave: u64,
 }
 
@@ -183,8 +183,8 @@ impl Waiter {
         }
     }
 
-    /// Waits in the queue that was entered until the thread is woken, and `needs` holds of its location; then takes effect by
-    /// `take`. That does not happen if the wait ends in another way.
+    /// Waits in the queue that was entered until the thread is woken, and `needs` holds of its location; then takes
+    /// effect by `take`. That does not happen if the wait ends in another way.
     pub fn wait(
         &self,
         kind: OperationKind,
@@ -268,8 +268,8 @@ fn binomial(n: u64, k: u64) -> u64 {
     (1..=k).fold(1, |product, i| product * (n + 1 - i) / i)
 }
 
-/// The place of `element` in the subset of `size` numbers with this rank, if it is in there. Subsets are ranked by their
-/// greatest elements (colexicographic order), so that those of 0, …, n - 1 come before all others.
+/// The place of `element` in the subset of `size` numbers with this rank, if it is in there. Subsets are ranked by
+/// their greatest elements (colexicographic order), so that those of 0, …, n - 1 come before all others.
 fn place_in_subset(mut rank: u64, size: u64, element: u64) -> Option<u64> {
     for place in (1..=size).rev() {
         let mut greatest = place - 1;
@@ -307,7 +307,8 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// Wakes `woken` of those whom the mask concerns, and moves `moved` others. Provides for those who wait now and, where that is cheap, for more.
+    /// Wakes `woken` of those whom the mask concerns, and moves `moved` others. Provides for those who wait now and,
+    /// where that is cheap, for more.
     pub fn new(queue: usize, mask: u32, woken: u64, moved: u64) -> Choices {
         let wanted = woken.saturating_add(moved);
         let provide = |provided: u64| Choices {

@@ -1,8 +1,8 @@
 //! What hashing memory has told the spin detector, for when the same steps are run again.
 //!
-//! To go back to a state, the explorer runs the steps that lead there once more. What memory holds after them is the same each
-//! time, so that the answers to what the detector asks are the same as well. Most steps are such, and hashing all of
-//! memory takes much longer than a step.
+//! To go back to a state, the explorer runs the steps that lead there once more. What memory holds after them is the
+//! same each time, so that the answers to what the detector asks are the same as well. Most steps are such, and hashing
+//! all of memory takes much longer than a step.
 
 use crate::spin::{Around, Arrival};
 use dpor_explorer::{ThreadId, Transition};
@@ -19,7 +19,8 @@ struct Recorded {
 
 /// The steps of an execution, and behind them those with which an earlier one went on from there.
 ///
-/// What is on record of a step holds as long as the steps before it are the same, and end in the same places of the program.
+/// What is on record of a step holds as long as the steps before it are the same, and end in the same places of the
+/// program.
 #[derive(Default, Debug)]
 pub(crate) struct Recall {
     steps: Vec<Recorded>,

@@ -135,7 +135,8 @@ pub(crate) struct Runtime {
     pub learn_in_place: bool,
     /// Threads that only repeat themselves are held back.
     pub spin_blocks: bool,
-    /// The execution has ended, and is run on to see whether it comes back to where it was. Nobody is watched for repeating itself.
+    /// The execution has ended, and is run on to see whether it comes back to where it was. Nobody is watched for
+    /// repeating itself.
     pub trying_out: bool,
     /// States are going to be compared.
     pub comparing: bool,
@@ -155,7 +156,8 @@ pub(crate) struct Runtime {
     pub frees: KeyMap<usize, Mark>,
     /// In a traced execution, the block that was freed wrongly, and where.
     pub freed_wrongly: Option<(usize, Mark)>,
-    /// In a traced execution that a thread has ended as a failure, where that thread stands: return addresses, innermost first.
+    /// In a traced execution that a thread has ended as a failure, where that thread stands: return addresses,
+    /// innermost first.
     pub failed_at: Box<[usize]>,
     /// The executable's symbols, once something was looked up.
     pub symbols: OnceCell<Symbols>,
@@ -313,20 +315,21 @@ pub(crate) fn on_model_in_place_if<R: Plain>(
     }
 }
 
-/// Reads something of the runtime, from a model thread. What `f` returns must not depend on what was explored before, as
-/// the program's stack may keep it.
+/// Reads something of the runtime, from a model thread. What `f` returns must not depend on what was explored before,
+/// as the program's stack may keep it.
 #[inline]
 pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Runtime) -> R) -> R {
     // SAFETY: as in `on_model`.
     f(unsafe { &*runtime() })
 }
 
-/// Runs `f` on the checker's side: what it allocates outlives the execution, and what it frees was allocated so. This is how a
-/// model's closure adds to a collection that was made before; off model threads it is just a call.
+/// Runs `f` on the checker's side: what it allocates outlives the execution, and what it frees was allocated so. This
+/// is how a model's closure adds to a collection that was made before; off model threads it is just a call.
 ///
-/// `f` copies what it keeps: whatever was allocated by the model goes away with the execution. It must not use anything that is
-/// redefined for models, and what it finds is not part of the program's state: a strategy that compares states may leave out an
-/// execution that would have added something, so a set of the outcomes of whole executions asks for one that does not.
+/// `f` copies what it keeps: whatever was allocated by the model goes away with the execution. It must not use anything
+/// that is redefined for models, and what it finds is not part of the program's state: a strategy that compares states
+/// may leave out an execution that would have added something, so a set of the outcomes of whole executions asks for
+/// one that does not.
 ///
 /// A panic in `f` ends the process.
 pub fn outside(f: impl FnOnce()) {
@@ -350,7 +353,8 @@ pub fn access(location: Location, kind: AccessKind) {
     note_access(access_of(location, kind));
 }
 
-/// Notes the access of the atomic operation that is the current step's, as [`access`] does, and the orderings that it asks for.
+/// Notes the access of the atomic operation that is the current step's, as [`access`] does, and the orderings that it
+/// asks for.
 #[inline]
 pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings) {
     if !on_model_thread() {
@@ -394,8 +398,8 @@ pub(crate) fn effect(effect: Effect) {
     if !on_model_thread() {
         return;
     }
-    // Where states are compared, whether the step is run again is asked on the other stack, so that the program's own looks
-    // the same.
+    // Where states are compared, whether the step is run again is asked on the other stack, so that the program's own
+    // looks the same.
     let ready = |runtime: &Runtime| runtime.repeating || runtime.step.effects.len() < runtime.step.effects.capacity();
     on_model_in_place_if(ready, |runtime| {
         if runtime.repeating {
@@ -437,7 +441,8 @@ pub fn value(object: Location, text: impl FnOnce() -> String) {
     value_if(object, || Some(text()));
 }
 
-/// Tells that the current step gives back a lock which is not the object of its operation, if the execution is being traced.
+/// Tells that the current step gives back a lock which is not the object of its operation, if the execution is being
+/// traced.
 #[inline]
 pub fn gives_back(object: Location) {
     tell(|trace, thread| trace.released(thread, object));
@@ -513,7 +518,8 @@ pub fn perform_from<R>(caller: &'static Caller<'static>, operation: &Operation<'
     }
 }
 
-/// How many steps have begun in this execution: who must not make one can be asked before and after. 0 off model threads.
+/// How many steps have begun in this execution: who must not make one can be asked before and after. 0 off model
+/// threads.
 pub fn steps_begun() -> u32 {
     if on_model_thread() {
         of_model(|runtime| runtime.steps)

@@ -7,12 +7,12 @@
 //! a wait. (The same idea, for loops that a compiler has proven free of effects, is in Kokologiannakis, Ren and
 //! Vafeiadis, *Dynamic Partial Order Reductions for Spinloops*, FMCAD 2021; we compare the memory instead.)
 //!
-//! The comparison covers the thread's live stack with its registers, its thread-locals, all of the heap and
-//! all statics. It is made only at places that a thread has been seen to come back to. Heap and statics need not be the
-//! same as they were if none of the thread's own steps has changed a byte of them, and it only read: then others have, by
-//! steps that it has not seen, or that it would find the same again. So whether such a thread waits, and for what, is the
-//! same for every order of independent steps, on which the unfolding-based strategy relies. If what it read has been changed
-//! since it did, before it was back, it waits for what has happened already.
+//! The comparison covers the thread's live stack with its registers, its thread-locals, all of the heap and all
+//! statics. It is made only at places that a thread has been seen to come back to. Heap and statics need not be the
+//! same as they were if none of the thread's own steps has changed a byte of them, and it only read: then others have,
+//! by steps that it has not seen, or that it would find the same again. So whether such a thread waits, and for what,
+//! is the same for every order of independent steps, on which the unfolding-based strategy relies. If what it read has
+//! been changed since it did, before it was back, it waits for what has happened already.
 
 use crate::memory::{arena, hash, region, stacks};
 use crate::operation::{NEVER, Operation, OperationKind};
@@ -113,7 +113,8 @@ struct Anchor {
     meddled: bool,
     /// A step of its own left the heap or the statics other than they were before that step.
     stirred: bool,
-    /// After the step with which it left, it took one of several alternatives; with another, it might not have come back.
+    /// After the step with which it left, it took one of several alternatives; with another, it might not have come
+    /// back.
     chose: bool,
 }
 
@@ -175,7 +176,8 @@ impl Awaiting {
         self.taken.contains(alternative)
     }
 
-    /// Says whether the thread changes something in its round that others may wait for, although it is the same in the end.
+    /// Says whether the thread changes something in its round that others may wait for, although it is the same in the
+    /// end.
     pub fn writes(&self) -> bool {
         self.wrote
     }
@@ -201,7 +203,8 @@ pub(crate) struct Spin {
     passed: SmallVec<[Passed; 4]>,
     anchors: SmallVec<[Anchor; 1]>,
     awaiting: Option<Awaiting>,
-    /// The place of the last `spin_loop` or `yield_now` and how often it came in a row, if no scheduling point came after it.
+    /// The place of the last `spin_loop` or `yield_now` and how often it came in a row, if no scheduling point came
+    /// after it.
     hint: Option<(u64, u32)>,
 }
 
@@ -246,9 +249,10 @@ impl Spin {
 
     /// What holds the thread back now, as part of the program's state.
     ///
-    /// Left out is what may hold it back later: which places it has passed, and what it did since. To hold a thread back
-    /// saves rounds of a loop that lead nowhere; the states in which the program can end are the same with and without.
-    /// So what was explored from a state, with what the detector knew then, holds for it whatever it knows now.
+    /// Left out is what may hold it back later: which places it has passed, and what it did since. To hold a thread
+    /// back saves rounds of a loop that lead nowhere; the states in which the program can end are the same with and
+    /// without. So what was explored from a state, with what the detector knew then, holds for it whatever it knows
+    /// now.
     pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
         let Spin {
             passed: _,

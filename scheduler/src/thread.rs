@@ -118,9 +118,9 @@ impl Record {
         self.site() | object << 56
     }
 
-    /// The place in the source, and the kind, of a pending operation that is a scheduling point in every exploration. Made of
-    /// names and not of addresses, which are others where the same program is built elsewhere; and of a file's name and that of its
-    /// folder only, because Cargo's home is elsewhere on another machine.
+    /// The place in the source, and the kind, of a pending operation that is a scheduling point in every exploration.
+    /// Made of names and not of addresses, which are others where the same program is built elsewhere; and of a file's
+    /// name and that of its folder only, because Cargo's home is elsewhere on another machine.
     pub fn named_site(&self) -> Option<u64> {
         let kind = self.operation().kind;
         let mut hasher = KeyHasher::default();
@@ -166,8 +166,8 @@ impl Record {
         enabled.nth(1).is_some()
     }
 
-    /// Adds the guards of the pending operation's alternatives, with what a spinning thread waits for. None if all of them are
-    /// always enabled.
+    /// Adds the guards of the pending operation's alternatives, with what a spinning thread waits for. None if all of
+    /// them are always enabled.
     pub fn add_guards(&self, guards: &mut SmallVec<[Guard; 1]>) {
         let operation = self.operation();
         let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.touched.is_empty()) else {

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 /// What the first question for the time costs.
 const TICK: Duration = Duration::from_micros(1);
-/// It costs twice as much after every so many questions of a thread, so that a loop that waits for a deadline gets there.
+/// It costs twice as much after every so many questions of a thread, so that a loop that waits for a deadline gets
+/// there.
 const DOUBLE_AFTER: u32 = 16;
 
 /// The current model thread's time since the start of the execution. Zero off model threads.
@@ -46,20 +47,22 @@ pub fn in_years(duration: Duration) -> String {
     }
 }
 
-/// The timeout, if it is one that can fire; off model threads all do. Programs that mean never ask for `Duration::MAX`, or for
-/// decades: there, that the time has passed is no possibility but a wrong one, and a thread that only this could wake is stuck.
+/// The timeout, if it is one that can fire; off model threads all do. Programs that mean never ask for `Duration::MAX`,
+/// or for decades: there, that the time has passed is no possibility but a wrong one, and a thread that only this could
+/// wake is stuck.
 pub fn firing(timeout: Option<Duration>) -> Option<Duration> {
     timeout.filter(|&timeout| timeout <= LONGEST || !on_model_thread())
 }
 
-/// What [`Operation::timeout`] says of a timeout that is the alternative with this number if it can fire, and none otherwise.
+/// What [`Operation::timeout`] says of a timeout that is the alternative with this number if it can fire, and none
+/// otherwise.
 pub fn alternative(number: u32, timeout: Option<Duration>) -> Option<(u32, Duration)> {
     let number = if firing(timeout).is_some() { number } else { NEVER };
     timeout.map(|timeout| (number, timeout))
 }
 
-/// Lets the current model thread sleep: its clock goes on, and others may run. It does not wake from a sleep that is longer
-/// than any run.
+/// Lets the current model thread sleep: its clock goes on, and others may run. It does not wake from a sleep that is
+/// longer than any run.
 #[track_caller]
 pub fn sleep(duration: Duration) {
     sleep_from(duration, Some(Caller::caller()));

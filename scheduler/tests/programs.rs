@@ -180,8 +180,8 @@ fn spinning_on_two() {
     other.join();
 }
 
-/// One look at each. That is not inlined, or the loop may keep what it has loaded in a register while it loads anew: a round
-/// that comes after other values would begin differently.
+/// One look at each. That is not inlined, or the loop may keep what it has loaded in a register while it loads anew: a
+/// round that comes after other values would begin differently.
 #[inline(never)]
 fn both_set(a: &Register, b: &Register) -> bool {
     a.load() + b.load() == 2
@@ -195,9 +195,9 @@ fn scrub() {
 
 #[test]
 fn what_a_spin_loop_waits_for_does_not_depend_on_the_order_of_independent_steps() {
-    // A round is a look at `a` and one at `b`. The first finds 11, or 10, after which the thread waits for `b`, or 01, after which
-    // it is done in another, or 00. Then it waits for a change of either, and what it does next is in order with both writes: it
-    // finds 11 after both, or 11 after the first, or 10.
+    // A round is a look at `a` and one at `b`. The first finds 11, or 10, after which the thread waits for `b`, or 01,
+    // after which it is done in another, or 00. Then it waits for a change of either, and what it does next is in order
+    // with both writes: it finds 11 after both, or 11 after the first, or 10.
     let [source, unfolding] = [Strategy::Source, UNFOLDING].map(|strategy| complete(strategy, spinning_on_two));
     assert_eq!((source, unfolding), (6, 6));
 }

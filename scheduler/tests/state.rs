@@ -1,5 +1,5 @@
-//! Fingerprints of real programs: the same schedule gives the same ones, orders of steps that commute meet in the same one,
-//! and whatever a thread can tell apart has another.
+//! Fingerprints of real programs: the same schedule gives the same ones, orders of steps that commute meet in the same
+//! one, and whatever a thread can tell apart has another.
 
 mod common;
 

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Any value of the range: each is explored.
 ///
-/// This is a step of its own that touches nothing, so it adds as many executions as there are values, and no interleavings.
+/// This is a step of its own that touches nothing, so it adds as many executions as there are values, and no
+/// interleavings.
 ///
 /// # Panics
-/// If the range is empty, has no end, or has more than 1024 values; and off model threads, where nobody would try the other
-/// values: silently to take one of them would look like a test of all.
+/// If the range is empty, has no end, or has more than 1024 values; and off model threads, where nobody would try the
+/// other values: silently to take one of them would look like a test of all.
 #[track_caller]
 #[must_use]
 pub fn choose(range: impl RangeBounds<usize>) -> usize {

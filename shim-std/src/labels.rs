@@ -16,8 +16,8 @@ pub fn require(labels: &[&str]) {
 /// Marks a place of the test with a label, and counts in how many executions it is reached.
 ///
 /// `cargo dpor test` prints the counts with the line of the test; of a [`Model`](crate::Model),
-/// [`Outcome::reached`](crate::Outcome::reached) has them. Is not a step, and not part of the state. Off model threads it does
-/// nothing.
+/// [`Outcome::reached`](crate::Outcome::reached) has them. Is not a step, and not part of the state. Off model threads
+/// it does nothing.
 #[macro_export]
 macro_rules! reach {
     ($label:expr $(,)?) => {
@@ -27,9 +27,9 @@ macro_rules! reach {
 
 /// Demands that each of these labels is [reached](crate::reach!) in at least one execution.
 ///
-/// When the exploration is complete and one was never reached, the test has failed, with the kind `never-reached`. As no
-/// schedule brings that about, there is no seed. An exploration that is incomplete does not fail because of it. Belongs at
-/// the beginning of the test: what no execution comes to demands nothing. Off model threads it does nothing.
+/// When the exploration is complete and one was never reached, the test has failed, with the kind `never-reached`. As
+/// no schedule brings that about, there is no seed. An exploration that is incomplete does not fail because of it.
+/// Belongs at the beginning of the test: what no execution comes to demands nothing. Off model threads it does nothing.
 #[macro_export]
 macro_rules! must_reach {
     ($($label:expr),+ $(,)?) => {

@@ -14,17 +14,17 @@
 //! | [`thread`] | `spawn`, `Builder`, `scope`, `park`, `sleep`, `thread_local!`, … |
 //! | [`time`] | `Instant`, `SystemTime` |
 //! | [`hint`], [`mod@panic`], [`process`] | `spin_loop`; the panic hook; `exit` and `abort` |
-//! | [`task`], [`sync`] | for the facades, that is under `cfg(dpor_facade)`: `Arc`, `Weak`, `Wake`, which need unstable features. Otherwise they are std's |
+//! | [`task`], [`sync`] | under `cfg(dpor_facade)`: `Arc`, `Weak`, `Wake`, which need unstable features; else std's |
 //! | macros | [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`dbg!`], [`thread_local!`] |
 //!
-//! Two things that std does not have are asked of the checker: [`choose`] and [`nondet`] give values of which every one is
-//! explored, and [`reach!`] and [`must_reach!`] say which places of a test executions must come to.
+//! Two things that std does not have are asked of the checker: [`choose`] and [`nondet`] give values of which every one
+//! is explored, and [`reach!`] and [`must_reach!`] say which places of a test executions must come to.
 //!
 //! Two modules are for programs that communicate by messages: [`actor`] and [`comm`].
 //!
-//! A crate can depend on this one and be tested by `cargo dpor test` as well as by `cargo test`. Under `cargo dpor` (`cfg(dpor)`)
-//! this crate is empty but for the names, which are those of the facade of std: the types are the same, and there is one
-//! scheduler in the process.
+//! A crate can depend on this one and be tested by `cargo dpor test` as well as by `cargo test`. Under `cargo dpor`
+//! (`cfg(dpor)`) this crate is empty but for the names, which are those of the facade of std: the types are the same,
+//! and there is one scheduler in the process.
 
 #![cfg_attr(
     dpor_facade,

@@ -1,7 +1,7 @@
 //! Shared ownership of what this crate offers beyond std, with the destructor of the value under the scheduler's eyes.
 //!
-//! As with `Arc` under the facades, drops are no scheduling points, unless the value's destructor does something by which it can
-//! be told which thread has dropped the last share (see [`dpor_scheduler::ownership`]).
+//! As with `Arc` under the facades, drops are no scheduling points, unless the value's destructor does something by
+//! which it can be told which thread has dropped the last share (see [`dpor_scheduler::ownership`]).
 
 use dpor_scheduler::{AccessKind, Location, OperationKind, access_of, location, ownership, sub_location};
 use std::mem::ManuallyDrop;

@@ -1,8 +1,8 @@
 //! Values of the explored program, in words for a report.
 //!
-//! What is in a lock or a channel has any type, and need not be `Debug`; and a `Debug` of the program's own would run its code in
-//! the middle of a step. So there are words for numbers, texts and simple collections of them, whose `Debug` is std's. Of others
-//! the bytes are told, which `cargo dpor` makes words of by means of the debug information.
+//! What is in a lock or a channel has any type, and need not be `Debug`; and a `Debug` of the program's own would run
+//! its code in the middle of a step. So there are words for numbers, texts and simple collections of them, whose
+//! `Debug` is std's. Of others the bytes are told, which `cargo dpor` makes words of by means of the debug information.
 
 use dpor_protocol::{MemoryBytes, ValueBytes};
 use dpor_scheduler::{Glimpse, Location, glimpse, value_if};
@@ -25,7 +25,8 @@ pub(crate) fn show<T: ?Sized>(value: &T) -> Option<String> {
     unsafe { show_any(named::<T>, size_of_val(value), sized, start) }
 }
 
-/// The name of a type. Of each type for which this function is made, debug information tells everything, at the function's address.
+/// The name of a type. Of each type for which this function is made, debug information tells everything, at the
+/// function's address.
 #[inline(never)]
 fn named<T: ?Sized>() -> &'static str {
     type_name::<T>()
@@ -64,8 +65,8 @@ unsafe fn in_words(name: &str, size: usize, start: *const ()) -> Option<String> 
         ($($T:ty),*) => {
             $(
                 if name == type_name::<$T>() && size == size_of::<$T>() {
-                    // SAFETY: the names of these types are theirs alone: they are made of primitives and of paths in the standard
-                    // library, whose crates' names no other crate has there. So the value is of this type.
+                    // SAFETY: the names of these types are theirs alone: they are made of primitives and of paths in
+                    // the standard library, whose crates' names no other crate has there. So the value is of this type.
                     return Some(shortened(format!("{:?}", unsafe { &*start.cast::<$T>() })));
                 }
             )*

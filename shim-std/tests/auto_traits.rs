@@ -115,7 +115,8 @@ fn plain() {
     same!(time::SystemTime);
 }
 
-/// What compiles with std's types because of their variance, and because they do not look at what they drop, compiles with ours.
+/// What compiles with std's types because of their variance, and because they do not look at what they drop, compiles
+/// with ours.
 macro_rules! variance {
     ($module:ident, $library:ident) => {
         #[expect(dead_code, reason = "it compiles")]

@@ -314,8 +314,8 @@ fn requests_are_independent_of_all_but_requests() {
     assert_eq!(traces(test), 1);
 }
 
-/// Theorem 9: tests. Theorem 10: an unlock and a test, of requests that do not own the mutex. Theorem 11: a request and a test. Only
-/// the order of the requests counts.
+/// Theorem 9: tests. Theorem 10: an unlock and a test, of requests that do not own the mutex. Theorem 11: a request and
+/// a test. Only the order of the requests counts.
 #[test]
 fn tests_of_who_waits_are_independent() {
     let test = || {

@@ -419,8 +419,8 @@ fn with_lock<R>(lock: &AtomicBool, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A loop is held back where it stands, here with the lock that another thread waits for; that is no livelock. (There are
-/// executions without end, in which the other thread looks at the lock at the wrong time only.)
+/// A loop is held back where it stands, here with the lock that another thread waits for; that is no livelock. (There
+/// are executions without end, in which the other thread looks at the lock at the wrong time only.)
 #[test]
 fn a_loop_that_takes_a_lock_does_not_keep_it() {
     let test = |never: bool| {

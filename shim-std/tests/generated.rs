@@ -1,5 +1,5 @@
-//! Generated programs over actors, mailboxes and asynchronous mutexes: under each strategy the same outcomes, or a deadlock, as by
-//! brute force.
+//! Generated programs over actors, mailboxes and asynchronous mutexes: under each strategy the same outcomes, or a
+//! deadlock, as by brute force.
 
 use dpor_explorer::Verdict;
 use shim_std::Model;

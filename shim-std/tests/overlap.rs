@@ -1,5 +1,5 @@
-//! Atomics of different sizes in one place depend on each other where they overlap. (Such accesses are outside of Rust's rules if
-//! they race; nothing stops a program from making them.)
+//! Atomics of different sizes in one place depend on each other where they overlap. (Such accesses are outside of
+//! Rust's rules if they race; nothing stops a program from making them.)
 
 mod outcomes;
 
@@ -19,8 +19,8 @@ impl Bytes {
 
     fn at<A>(&self, offset: usize) -> &A {
         assert!(offset.is_multiple_of(align_of::<A>()) && offset + size_of::<A>() <= 8);
-        // SAFETY: within the eight bytes, aligned; an atomic is valid whatever its bytes are, and shared as `self` is. Model threads
-        // take turns on one thread of the operating system.
+        // SAFETY: within the eight bytes, aligned; an atomic is valid whatever its bytes are, and shared as `self` is.
+        // Model threads take turns on one thread of the operating system.
         unsafe { &*self.0.as_ptr().cast::<u8>().add(offset).cast::<A>() }
     }
 }

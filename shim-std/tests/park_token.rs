@@ -1,4 +1,5 @@
-//! The park token of a thread that also waits in a channel or at the end of a scope: std's waits may take it, and leave one.
+//! The park token of a thread that also waits in a channel or at the end of a scope: std's waits may take it, and leave
+//! one.
 
 mod outcomes;
 

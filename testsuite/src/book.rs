@@ -1,9 +1,11 @@
 //! The examples on the pages of the book, done as a reader would do them.
 //!
-//! The info string of a fence says what is to be done with a block. `file=PATH` writes a file of the page's own folder, and `function=PATH`
-//! puts a function in the place of the one of that name in such a file; `in=FOLDER` runs the commands of a console there, and `at=FOLDER` runs them in a folder of the repository; `exit=N`
-//! is the exit code of each command but `echo`, if it is not 0. What is printed must be what the page shows. Times may differ; `…` in a line stands for any
-//! text, and as a line for any lines. In a command, `dpor1-…` is the seed that was printed last. A block inside of an HTML comment is one that readers do not see.
+//! The info string of a fence says what is to be done with a block. `file=PATH` writes a file of the page's own folder,
+//! and `function=PATH` puts a function in the place of the one of that name in such a file; `in=FOLDER` runs the
+//! commands of a console there, and `at=FOLDER` runs them in a folder of the repository; `exit=N` is the exit code of
+//! each command but `echo`, if it is not 0. What is printed must be what the page shows. Times may differ; `…` in a
+//! line stands for any text, and as a line for any lines. In a command, `dpor1-…` is the seed that was printed last. A
+//! block inside of an HTML comment is one that readers do not see.
 
 use regex::Regex;
 use std::fs;

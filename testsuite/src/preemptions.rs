@@ -244,8 +244,8 @@ pub fn compare(
     unreachable!("there is a bound under which nothing is left out")
 }
 
-/// Compares what the shards of a program find under each bound with an enumeration; `None` if that has more than `limit` executions.
-/// Otherwise the greatest bound that was needed.
+/// Compares what the shards of a program find under each bound with an enumeration; `None` if that has more than
+/// `limit` executions. Otherwise the greatest bound that was needed.
 ///
 /// # Errors
 /// What is wrong.

@@ -57,8 +57,8 @@ pub fn readers(n: usize) -> Program {
     Program::of(bodies)
 }
 
-/// A failure that needs two switches, each after `n` steps and at no other place: one thread stores `n` times, another must
-/// see the last value to store `n` times in its turn, and the first fails if it then finds the last of these.
+/// A failure that needs two switches, each after `n` steps and at no other place: one thread stores `n` times, another
+/// must see the last value to store `n` times in its turn, and the first fails if it then finds the last of these.
 pub fn narrow(n: usize) -> Program {
     let stores = |variable| (1..=n).map(move |value| store(variable, value));
     let last = n as i64;
@@ -241,8 +241,8 @@ pub fn mutexcounter_atomic(threads: usize, k: usize) -> Program {
     Program::of(vec![times(k, &section); threads])
 }
 
-/// A producer and a consumer with `n` critical sections around a queue each, of one step: C(2n, n). The consumer goes on
-/// where the queue is empty, and remembers that it was: 2^n different ends.
+/// A producer and a consumer with `n` critical sections around a queue each, of one step: C(2n, n). The consumer goes
+/// on where the queue is empty, and remembers that it was: 2^n different ends.
 pub fn prodcons(n: usize) -> Program {
     let send = Send {
         channel: 0,

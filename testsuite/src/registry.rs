@@ -4,8 +4,8 @@ use cargo_metadata::MetadataCommand;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The folder in which Cargo keeps the sources of a package. It is fetched from crates.io first if need be, by way of a package
-/// that depends on it.
+/// The folder in which Cargo keeps the sources of a package. It is fetched from crates.io first if need be, by way of a
+/// package that depends on it.
 ///
 /// # Errors
 /// In words.

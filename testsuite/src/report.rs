@@ -43,8 +43,8 @@ pub struct Failure {
     pub text: String,
 }
 
-/// `package::file name` or `package name` as target and name. The target is `package.file` or, for a library's own tests,
-/// `package.lib`.
+/// `package::file name` or `package name` as target and name. The target is `package.file` or, for a library's own
+/// tests, `package.lib`.
 pub fn key(target: &str, name: &str) -> (String, String) {
     let target = match target.split_once("::") {
         Some((package, "lib")) => format!("{package}.tests/lib"),

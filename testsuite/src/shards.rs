@@ -89,8 +89,8 @@ impl Observer<Sharded<Toy>> for Collector {
     }
 }
 
-/// Explores the parts for so many shards, each as on a machine of its own, and compares what they have found with brute force; `None` if
-/// that has more than `limit` executions. `opaque`: some states have no fingerprint.
+/// Explores the parts for so many shards, each as on a machine of its own, and compares what they have found with brute
+/// force; `None` if that has more than `limit` executions. `opaque`: some states have no fingerprint.
 ///
 /// # Errors
 /// What is wrong.

@@ -346,8 +346,8 @@ fn programs_whose_dependency_is_not_transitive_are_refused() {
     }
 }
 
-/// Two leaders if a candidate fails and comes back; none if there are four, two of which capture one other each. Nothing is wrong
-/// with three that do not fail.
+/// Two leaders if a candidate fails and comes back; none if there are four, two of which capture one other each.
+/// Nothing is wrong with three that do not fail.
 #[test]
 fn the_bugs_of_le_erlang_are_found() {
     for (candidates, failing, wrong) in [
@@ -378,8 +378,8 @@ fn always(actions: Vec<Action>) -> Handler {
     }
 }
 
-/// In the paper's tables it never does: with sleep sets, `trans` can run more transitions than `dpor`. A message that `dpor`
-/// has explored needlessly sleeps in the states that are explored after it.
+/// In the paper's tables it never does: with sleep sets, `trans` can run more transitions than `dpor`. A message that
+/// `dpor` has explored needlessly sleeps in the states that are explored after it.
 #[test]
 fn trans_with_sleep_sets_can_run_more_than_dpor() {
     // No program with fewer messages to three actors that do the same in each state has such a difference.

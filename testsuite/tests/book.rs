@@ -1,5 +1,5 @@
-//! The book's examples: each file that a page shows is written, each command run, and what is printed is what the page shows. After a change
-//! that is meant, `cargo run -p dpor-testsuite --bin book` writes the outputs anew.
+//! The book's examples: each file that a page shows is written, each command run, and what is printed is what the page
+//! shows. After a change that is meant, `cargo run -p dpor-testsuite --bin book` writes the outputs anew.
 
 use dpor_testsuite::{book, tool};
 use std::path::Path;

@@ -24,7 +24,8 @@ fn explore(program: Program, strategy: Strategy) -> (u64, Statistics) {
     (deadlocks.0, statistics)
 }
 
-/// Complete executions and deadlocks among them under `source`, and under `unfolding` if they are few: it runs no others.
+/// Complete executions and deadlocks among them under `source`, and under `unfolding` if they are few: it runs no
+/// others.
 #[track_caller]
 fn expect(name: &str, program: Program, executions: u64, deadlocks: u64) -> Statistics {
     let (found, statistics) = explore(program.clone(), Strategy::Source);

@@ -1,7 +1,7 @@
 //! The explorer on generated Rust programs, against brute force: no outcome missed, none invented.
 //!
-//! `DPOR_FUZZ_PROGRAMS` sets how many programs (2,000 by default, and an eighth more with loops under locks), `DPOR_FUZZ_SEED` which ones, `DPOR_FUZZ_FAILURES`
-//! after how many failures to stop (3). A hundred thousand:
+//! `DPOR_FUZZ_PROGRAMS` sets how many programs (2,000 by default, and an eighth more with loops under locks),
+//! `DPOR_FUZZ_SEED` which ones, `DPOR_FUZZ_FAILURES` after how many failures to stop (3). A hundred thousand:
 //! `DPOR_FUZZ_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test differential -- --nocapture`.
 
 use dpor_explorer::{Context, Strategy as Exploration};
@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// `exhaustive` is given up after so many executions.
 const EXHAUSTIVE: u64 = 1000;
 
-/// Lets one test run at a time. Statics of this executable are part of a model's state, proptest's among them; another test
-/// would change them between two steps.
+/// Lets one test run at a time. Statics of this executable are part of a model's state, proptest's among them; another
+/// test would change them between two steps.
 fn alone() -> MutexGuard<'static, ()> {
     // Where statics stay as they are: it is waited for while a model runs.
     // SAFETY: the section holds what its statics put there, and is writable like `.data`.
@@ -307,8 +307,8 @@ fn spinning_threads_compete() {
     regression(&[&[Op::Store(0, 1)], &first, &[Op::Lock(1), Op::AwaitCas(0)]], |_| ());
 }
 
-/// Who goes round a loop under a lock may be held back with the lock in its hands. Another that waits for the lock gets it, although
-/// both come to wait for ever then.
+/// Who goes round a loop under a lock may be held back with the lock in its hands. Another that waits for the lock gets
+/// it, although both come to wait for ever then.
 #[test]
 fn a_loop_under_a_lock_lets_others_in() {
     let _alone = alone();

@@ -1,5 +1,5 @@
-//! A part of std's own examples under the tool: those of the locks, of what is initialised once, and of channels. All of them:
-//! `cargo run -p dpor-testsuite --bin doc-examples`.
+//! A part of std's own examples under the tool: those of the locks, of what is initialised once, and of channels. All
+//! of them: `cargo run -p dpor-testsuite --bin doc-examples`.
 
 use dpor_testsuite::examples::{self, Verdict};
 use dpor_testsuite::surface::{self, Item, decisions, docs};

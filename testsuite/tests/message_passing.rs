@@ -69,7 +69,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The theorem of §3.3 that says that the two are independent, if the first is `a` of the text and the second is `b`.
+    /// The theorem of §3.3 that says that the two are independent, if the first is `a` of the text and the second is
+    /// `b`.
     fn theorem(&self) -> Option<u8> {
         use Action::*;
         let (a, b) = (self.action(0), self.action(1));
@@ -101,8 +102,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// For a test or wait and a send or receive: whether the latter completes the first communication of the former's set.
-    /// Where one is done already, that is the first.
+    /// For a test or wait and a send or receive: whether the latter completes the first communication of the former's
+    /// set. Where one is done already, that is the first.
     fn completes_first(&self) -> bool {
         let handles = self.tested(0).expect("the first is a test or wait");
         let posted = self.state.posts(self.program, self.actors[1]);
@@ -111,8 +112,8 @@ impl<'a> Pair<'a> {
             && communications.any(|(communication, _)| Some(communication) == posted)
     }
 
-    /// Whether the second completes one of the first's communications that comes before one that is done: the case in which
-    /// the model is coarser than theorem 6.
+    /// Whether the second completes one of the first's communications that comes before one that is done: the case in
+    /// which the model is coarser than theorem 6.
     fn completes_earlier(&self) -> bool {
         let Some(handles) = self.tested(0) else { return false };
         let posted = self.state.posts(self.program, self.actors[1]);

@@ -265,7 +265,8 @@ fn strategies_agree_with_exhaustive() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Without sleep sets, `trans` visits no more states than `dpor` in actor programs: that is part of the comparison. With them it sometimes does.
+/// Without sleep sets, `trans` visits no more states than `dpor` in actor programs: that is part of the comparison.
+/// With them it sometimes does.
 #[test]
 fn actor_strategies_agree_with_exhaustive() {
     let programs = setting("DPOR_ORACLE_PROGRAMS", 20_000) / 4;

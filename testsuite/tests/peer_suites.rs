@@ -1,5 +1,5 @@
-//! A fast part of the test suites of loom and shuttle, on the checker: what is not as the plans say is shown. All of them:
-//! `cargo run --release -p dpor-testsuite --bin peer-suites -- loom`, and `shuttle`.
+//! A fast part of the test suites of loom and shuttle, on the checker: what is not as the plans say is shown. All of
+//! them: `cargo run --release -p dpor-testsuite --bin peer-suites -- loom`, and `shuttle`.
 
 use dpor_testsuite::peer_suites::Suite;
 use std::time::Duration;

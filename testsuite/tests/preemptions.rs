@@ -147,7 +147,8 @@ fn run(program: Program, strategy: Exploration, bound: u32) -> (Verdict, Option<
 fn verdicts_name_the_bound() {
     let context = Exploration::Context(Context::default());
     for philosophers in 2..=4 {
-        // One is stopped between its forks; the others come one after the other, each before its neighbour, and have to wait.
+        // One is stopped between its forks; the others come one after the other, each before its neighbour, and have to
+        // wait.
         let program = programs::philosophers(philosophers);
         assert_eq!(first_failure(&program, 9, Exploration::Source), Some(1));
         assert_eq!(first_failure(&program, 1, context), Some(1));

@@ -132,8 +132,9 @@ fn wrong_as_published(program: &Program, contexts: &'static [Context]) -> bool {
     compare(program, &settings).is_err()
 }
 
-/// `A: y = 1; x = 5 | P: x = 5; r = y`. Both orders of the `x = 5` lead to one state. Where nothing that is to come would
-/// wake the second one, the load is not explored any more in the second order; but only there it races with `y = 1`.
+/// `A: y = 1; x = 5 | P: x = 5; r = y`. Both orders of the `x = 5` lead to one state. Where nothing that is to come
+/// would wake the second one, the load is not explored any more in the second order; but only there it races with
+/// `y = 1`.
 #[test]
 fn a_cut_that_is_anticipated_hides_a_race() {
     let bodies = [vec![store(1, 1), store(0, 5)], vec![store(0, 5), load(1, 0)]];
@@ -146,9 +147,9 @@ fn a_cut_that_is_anticipated_hides_a_race() {
     assert!(wrong_as_published(&program, &[Context::CDPOR2]));
 }
 
-/// `A: y = 1; e | P: e | L: wait for the signal; r = y`, where the first e to come signals. `e.L.L.e` leads to one state
-/// whoever comes first, so the reversal of A's before P's sleeps, up to the load. But only in the reversal the load races
-/// with `y = 1`: A's e, which comes after that, is not what L waited for.
+/// `A: y = 1; e | P: e | L: wait for the signal; r = y`, where the first e to come signals. `e.L.L.e` leads to one
+/// state whoever comes first, so the reversal of A's before P's sleeps, up to the load. But only in the reversal the
+/// load races with `y = 1`: A's e, which comes after that, is not what L waited for.
 #[track_caller]
 fn the_first_one_signals(signal: &[Instruction], wait: Instruction) {
     let bodies = [
@@ -314,9 +315,9 @@ fn a_weak_exchange_and_a_spawned_thread() {
     agree(Program::new(vec![first, vec![store(1, 2)], vec![store(1, 0), add]], 2));
 }
 
-/// The future load of `x1` comes after the child's store only if the thread has joined the child, and in the first execution
-/// it has: that does not hold for the others. Where the load of `x2` comes first, the reversal of the two `x0 = 5` is cut
-/// with the store before it, with which the load is in a race there.
+/// The future load of `x1` comes after the child's store only if the thread has joined the child, and in the first
+/// execution it has: that does not hold for the others. Where the load of `x2` comes first, the reversal of the two
+/// `x0 = 5` is cut with the store before it, with which the load is in a race there.
 #[test]
 fn a_child_that_is_joined_only_now_and_then() {
     let unless_set = SkipUnless {
@@ -342,8 +343,8 @@ fn a_child_that_is_joined_only_now_and_then() {
     }
 }
 
-/// Where a cut hides a race, it is not enough to let the thread that makes the later step go first: what lets it run, here
-/// the release, is another thread's.
+/// Where a cut hides a race, it is not enough to let the thread that makes the later step go first: what lets it run,
+/// here the release, is another thread's.
 #[test]
 fn a_release_before_the_last_acquisition() {
     let add = FetchAdd {
@@ -361,7 +362,8 @@ fn a_release_before_the_last_acquisition() {
     }
 }
 
-/// The message must be sent first, by a third thread, if the increment that follows its receipt is to come before the load.
+/// The message must be sent first, by a third thread, if the increment that follows its receipt is to come before the
+/// load.
 #[test]
 fn a_message_before_an_increment() {
     let add = |value, into| FetchAdd {
@@ -422,8 +424,8 @@ fn a_thread_that_is_created_after_a_join() {
     }
 }
 
-/// `trans` explores one reversal of a race at a time. Whoever is blocked in the last subtree can come before what runs meanwhile, or
-/// after it, and both are to be explored.
+/// `trans` explores one reversal of a race at a time. Whoever is blocked in the last subtree can come before what runs
+/// meanwhile, or after it, and both are to be explored.
 #[test]
 fn blocked_while_another_thread_stores() {
     let add = FetchAdd {
@@ -442,8 +444,8 @@ fn blocked_while_another_thread_stores() {
     }
 }
 
-/// Whoever is blocked at last can come first, or after another step of its thread, or after what another one does meanwhile that it
-/// conflicts with: without sleep sets, what has been explored tells nothing of the others.
+/// Whoever is blocked at last can come first, or after another step of its thread, or after what another one does
+/// meanwhile that it conflicts with: without sleep sets, what has been explored tells nothing of the others.
 #[test]
 fn blocked_after_another_step() {
     let add = |variable, value| FetchAdd {
@@ -497,7 +499,8 @@ fn blocked_before_it_is_notified() {
     }
 }
 
-/// Two threads, independent of each other, each take a permit without which the third one is blocked: no single reversal lets it in.
+/// Two threads, independent of each other, each take a permit without which the third one is blocked: no single
+/// reversal lets it in.
 #[test]
 fn two_semaphores_at_once() {
     let both = vec![AcquireBoth(0, 1)];

@@ -1,5 +1,5 @@
-//! An exploration that is interrupted again and again does what one does that is not: the same executions in the same order, the same
-//! counts, the same verdict.
+//! An exploration that is interrupted again and again does what one does that is not: the same executions in the same
+//! order, the same counts, the same verdict.
 //!
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs.
 

@@ -1,14 +1,14 @@
-//! The tool on real tests: what `cargo dpor test` says of each test of `classics`, `conformance` and `crates`, compared with
-//! the `expected.toml` of each; and every failure replayed from its seed. The strategies `source` and `context` must come
-//! to the same verdicts and kinds of failures, `context` with no more complete executions than `source`; a table of
-//! both is printed, and kept. So must `unfolding` in `classics` and `conformance`, with no more executions than `source` and
-//! none given up.
+//! The tool on real tests: what `cargo dpor test` says of each test of `classics`, `conformance` and `crates`, compared
+//! with the `expected.toml` of each; and every failure replayed from its seed. The strategies `source` and `context`
+//! must come to the same verdicts and kinds of failures, `context` with no more complete executions than `source`; a
+//! table of both is printed, and kept. So must `unfolding` in `classics` and `conformance`, with no more executions
+//! than `source` and none given up.
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first. What the tool prints is kept in the
 //! target folder, under `tmp/suites`. Two more variables ask for longer runs:
 //!
-//! * `SUITES_EXHAUSTIVE=N`: every test also under `exhaustive`, with at most N executions. Where it comes to an end, its verdict
-//!   must be the same.
+//! * `SUITES_EXHAUSTIVE=N`: every test also under `exhaustive`, with at most N executions. Where it comes to an end,
+//!   its verdict must be the same.
 //! * `SUITES_EXACT_STATES=1`: `context` with `--exact-states`.
 //!
 //! For example: `SUITES_EXHAUSTIVE=100000 cargo test -p dpor-testsuite --test suites -- --nocapture`.

@@ -1,4 +1,5 @@
-//! The unfolding-based strategy where something is wrong or goes on for too long: it must not say that all was explored.
+//! The unfolding-based strategy where something is wrong or goes on for too long: it must not say that all was
+//! explored.
 
 use dpor_explorer::{
     AccessKind, Checkpoint, Explorer, Failure, Fingerprint, Footprint, Limits, Pending, Report, Status, Step, Stop,

@@ -1,5 +1,5 @@
-//! The tool used wrongly, and on projects that it can do nothing with: what it says, and its exit code. Also what becomes of the exit
-//! code when it is configured, and that every way to print a run says the same of it.
+//! The tool used wrongly, and on projects that it can do nothing with: what it says, and its exit code. Also what
+//! becomes of the exit code when it is configured, and that every way to print a run says the same of it.
 //!
 //! The projects are small and made here. The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
@@ -789,7 +789,8 @@ fn shards_prove_together_what_one_run_proves() {
     assert!(part.stdout.contains("summary of shard 2/3: 1 test"), "{part:?}");
 }
 
-/// What must not differ between shards shows in their fingerprints; where they are built, and for how long they run, does not.
+/// What must not differ between shards shows in their fingerprints; where they are built, and for how long they run,
+/// does not.
 #[test]
 fn shards_of_different_tests_have_different_fingerprints() {
     let fingerprint = |project: &Project, more: &[&str]| {

@@ -1,6 +1,6 @@
-//! The tests of crates from crates.io, fetched as they are, under `cargo dpor test`: those that `testsuite/wild/crates.toml` calls
-//! fast. Every test is complete unless the table says what keeps it from that. All crates, and the page of the book about
-//! them: `cargo run --release -p dpor-testsuite --bin wild-crates`.
+//! The tests of crates from crates.io, fetched as they are, under `cargo dpor test`: those that
+//! `testsuite/wild/crates.toml` calls fast. Every test is complete unless the table says what keeps it from that. All
+//! crates, and the page of the book about them: `cargo run --release -p dpor-testsuite --bin wild-crates`.
 
 use dpor_testsuite::wild::{Circumstances, Class, Run, Table, fetch, summary};
 

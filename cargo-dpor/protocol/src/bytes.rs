@@ -1,8 +1,8 @@
 //! Values of the explored program's own types, as bytes in the texts of a report.
 //!
-//! The test process knows no more of such a type than a function that was made for it; what the bytes mean is in the debug
-//! information, which `cargo dpor` reads. So a text may hold values in this form, each between two control characters that are in
-//! no other text.
+//! The test process knows no more of such a type than a function that was made for it; what the bytes mean is in the
+//! debug information, which `cargo dpor` reads. So a text may hold values in this form, each between two control
+//! characters that are in no other text.
 
 use std::fmt::Write;
 
@@ -12,7 +12,8 @@ const END: char = '\u{3}';
 /// The bytes of a value, and of what it may point to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueBytes {
-    /// Where in the executable's file, as the linker has numbered it, the function is that was made for the value's type.
+    /// Where in the executable's file, as the linker has numbered it, the function is that was made for the value's
+    /// type.
     pub function: u64,
     /// The value.
     pub value: MemoryBytes,
@@ -77,7 +78,8 @@ impl ValueBytes {
         text.contains(START)
     }
 
-    /// The text with words in the place of each value. A value for which there are none is left out, with the colon before it.
+    /// The text with words in the place of each value. A value for which there are none is left out, with the colon
+    /// before it.
     pub fn replaced(text: &str, mut words: impl FnMut(&ValueBytes) -> Option<String>) -> String {
         let mut out = String::new();
         let mut rest = text;

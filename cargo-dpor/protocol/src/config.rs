@@ -5,8 +5,8 @@ use crate::VERSION;
 use dpor_explorer::codec;
 use std::path::PathBuf;
 
-/// The order to a test process, in the file whose descriptor the environment variable [`crate::ENV`] names. A variable could not
-/// hold it: the seed of a long schedule exceeds what the system allows.
+/// The order to a test process, in the file whose descriptor the environment variable [`crate::ENV`] names. A variable
+/// could not hold it: the seed of a long schedule exceeds what the system allows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The name under which seeds know the test. It is more than the name within the binary, so that a
@@ -86,8 +86,8 @@ pub enum Mode {
         /// Which one of the pairs of orders that lead to different states, from 1.
         pair: u64,
     },
-    /// Say which functions of the program are at these return addresses, as [`SharedSchedule::callers`](crate::SharedSchedule::callers) has
-    /// them. Nothing is run.
+    /// Say which functions of the program are at these return addresses, as
+    /// [`SharedSchedule::callers`](crate::SharedSchedule::callers) has them. Nothing is run.
     Locate {
         /// Innermost first.
         callers: Vec<u64>,

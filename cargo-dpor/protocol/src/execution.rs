@@ -2,8 +2,8 @@
 
 use crate::{SourceLocation, ThreadReport};
 
-/// An execution that has ended. It is told as what it does not share with the one told before, and refers to what that one and
-/// those before it have listed.
+/// An execution that has ended. It is told as what it does not share with the one told before, and refers to what that
+/// one and those before it have listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutionReport {
     /// Its number among all executions, from 1, those included that are not told.

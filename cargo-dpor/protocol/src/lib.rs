@@ -1,14 +1,15 @@
 //! What `cargo dpor` and a test process under it say to each other.
 //!
-//! `cargo dpor` starts one process for each test and hands it a [`Config`] in a file that it inherits, whose descriptor the
-//! environment variable [`ENV`] names. The process answers with [`Message`]s, one a line, on a pipe of which it
-//! inherits the writing end, and writes the schedule of the current execution to a [`SharedSchedule`],
-//! a mapping that both have of one anonymous file: a process that dies has left its schedule there. A
-//! schedule in printable form is a [`Seed`].
+//! `cargo dpor` starts one process for each test and hands it a [`Config`] in a file that it inherits, whose descriptor
+//! the environment variable [`ENV`] names. The process answers with [`Message`]s, one a line, on a pipe of which it
+//! inherits the writing end, and writes the schedule of the current execution to a [`SharedSchedule`], a mapping that
+//! both have of one anonymous file: a process that dies has left its schedule there. A schedule in printable form is a
+//! [`Seed`].
 //!
-//! Configurations and messages are lines: their bytes ([`dpor_explorer::codec`](mod@dpor_explorer::codec)) in base64. This crate is part of the facades, so it has to
-//! compile fast, and each `impl` in its dependencies is seen by every crate that is compiled against them: those of `serde_json`, such as
-//! `PartialEq<Value> for i16`, break code that leaves an integer's type to inference.
+//! Configurations and messages are lines: their bytes ([`dpor_explorer::codec`](mod@dpor_explorer::codec)) in base64.
+//! This crate is part of the facades, so it has to compile fast, and each `impl` in its dependencies is seen by every
+//! crate that is compiled against them: those of `serde_json`, such as `PartialEq<Value> for i16`, break code that
+//! leaves an integer's type to inference.
 
 mod base64;
 mod bytes;
@@ -38,6 +39,6 @@ pub const VERSION: u32 = 2;
 /// The environment variable that carries the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";
 
-/// The signal by which `cargo dpor` asks a test process where it is: `SIGURG`, which does nothing to a process that does not expect it
-/// and which hardly any program uses.
+/// The signal by which `cargo dpor` asks a test process where it is: `SIGURG`, which does nothing to a process that
+/// does not expect it and which hardly any program uses.
 pub const WHERE_SIGNAL: i32 = 23;

@@ -30,7 +30,8 @@ pub enum Message {
         /// The text.
         text: String,
     },
-    /// What the program printed in the first execution of an exploration, in the order of printing. Only if that is asked for.
+    /// What the program printed in the first execution of an exploration, in the order of printing. Only if that is
+    /// asked for.
     Printed {
         /// Where it was printed to.
         stream: OutputStream,
@@ -53,8 +54,8 @@ pub enum Message {
         /// All of them, in the order in which they were met.
         labels: Vec<LabelReport>,
     },
-    /// A simpler schedule was found, or what could be found of the simplest one. The last of them counts. Only if that is
-    /// what was asked for.
+    /// A simpler schedule was found, or what could be found of the simplest one. The last of them counts. Only if that
+    /// is what was asked for.
     Simplified(Simplified),
     /// What the threads had to do with each other. Not in a replay; `Finished` follows.
     Sharing(SharingReport),
@@ -420,7 +421,8 @@ pub struct Simplified {
     pub switches: u64,
     /// The number of its steps.
     pub steps: u64,
-    /// None that fails in this way has fewer preemptions, or as few and fewer switches, or as few of both and fewer steps.
+    /// None that fails in this way has fewer preemptions, or as few and fewer switches, or as few of both and fewer
+    /// steps.
     pub proven: bool,
     /// Where it parts from schedules that pass; none if that is not known.
     pub parting: Option<PartingReport>,
@@ -468,8 +470,8 @@ dpor_explorer::codec!(struct ChoiceReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct SharingReport {
-    /// In some execution, two threads touched the same thing, and one of them changed it. That a thread waits for the end of
-    /// another does not count.
+    /// In some execution, two threads touched the same thing, and one of them changed it. That a thread waits for the
+    /// end of another does not count.
     pub conflict: bool,
     /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`.
     pub weak: Vec<WeakReport>,
@@ -523,7 +525,8 @@ pub struct FailureReport {
     pub blocked: Vec<BlockedThread>,
     /// The panics of the failing execution, in order. Only in a replay.
     pub panics: Vec<PanicReport>,
-    /// The functions of the program that were being run when the process, or the execution, was ended from inside: innermost first.
+    /// The functions of the program that were being run when the process, or the execution, was ended from inside:
+    /// innermost first.
     pub callers: Vec<CallerReport>,
     /// Of a wrong free: what has happened to the block, that last. Only in a replay.
     pub block: Vec<BlockReport>,

@@ -1,8 +1,8 @@
 //! The schedule of the current execution, in memory that outlives the process that makes it.
 //!
-//! The test process is the only writer, but for one flag that asks it to stop. `cargo dpor` reads the heartbeat while the process runs, and
-//! the rest after it has ended. A step is written **before** it is run, so that the step in which a
-//! process dies is on record.
+//! The test process is the only writer, but for one flag that asks it to stop. `cargo dpor` reads the heartbeat while
+//! the process runs, and the rest after it has ended. A step is written **before** it is run, so that the step in which
+//! a process dies is on record.
 
 use crate::{Creation, Seed, SeedStep, test_hash};
 use dpor_explorer::{ThreadId, Transition};
@@ -112,7 +112,8 @@ pub struct Snapshot {
 const NO_THREAD: u32 = u32::MAX;
 const ALTERNATIVE_BITS: u32 = 24;
 
-// What is called in each step is inlined, into code that is optimised: `cargo dpor` builds this crate without optimisations.
+// What is called in each step is inlined, into code that is optimised: `cargo dpor` builds this crate without
+// optimisations.
 impl SharedSchedule {
     /// The size of the mapping, in bytes.
     pub const fn size() -> usize {
@@ -277,8 +278,8 @@ impl SharedSchedule {
         Some(self.runner.load(Acquire)).filter(|&thread| thread != 0)
     }
 
-    /// Puts a return address of the place where the process is on record, as the linker has numbered the executable's bytes.
-    /// Innermost first; what does not fit is lost. Can be called from a signal handler.
+    /// Puts a return address of the place where the process is on record, as the linker has numbered the executable's
+    /// bytes. Innermost first; what does not fit is lost. Can be called from a signal handler.
     pub fn add_caller(&self, address: u64) {
         let index = self.caller_count.load(Relaxed);
         if let Some(slot) = self.callers.get(index as usize) {

@@ -112,8 +112,9 @@ pub fn profile(args: &CargoArgs) -> Vec<(String, String)> {
     out
 }
 
-/// More settings of the profile that is used, for which there are no variables: of crates that are not the user's own, functions and
-/// lines are enough. What the user's crates make of generic types of theirs is told with the user's crates.
+/// More settings of the profile that is used, for which there are no variables: of crates that are not the user's own,
+/// functions and lines are enough. What the user's crates make of generic types of theirs is told with the user's
+/// crates.
 pub fn of_dependencies(args: &CargoArgs) -> String {
     let profile = match (&args.profile, args.release) {
         (Some(name), _) => name,

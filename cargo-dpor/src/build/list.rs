@@ -50,8 +50,8 @@ pub struct Listing {
     pub broken: bool,
 }
 
-/// Lists the tests of all binaries, ignored ones included. One that cannot be listed, or has none that could be explored, is
-/// named on standard error and left out, if there are others.
+/// Lists the tests of all binaries, ignored ones included. One that cannot be listed, or has none that could be
+/// explored, is named on standard error and left out, if there are others.
 ///
 /// # Errors
 /// [`Error::Listing`] if all are left out.
@@ -89,7 +89,8 @@ struct LeftOut {
     broken: bool,
 }
 
-/// The tests of each binary, in the order of the binaries. As many binaries are asked at a time as there are processors.
+/// The tests of each binary, in the order of the binaries. As many binaries are asked at a time as there are
+/// processors.
 fn of_binaries(binaries: &[Binary]) -> Vec<Result<Vec<Test>, LeftOut>> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);

@@ -5,7 +5,8 @@ use crate::error::Error;
 use crate::near;
 use cargo_metadata::{Metadata, Package, Target, TargetKind};
 
-/// Looks for the packages and targets that are asked for. Cargo would look for them as well, but the facades come before it.
+/// Looks for the packages and targets that are asked for. Cargo would look for them as well, but the facades come
+/// before it.
 ///
 /// # Errors
 /// [`Error::Usage`] if the workspace has none of such a name.

@@ -19,11 +19,12 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// Reads them, says which are not followed, and refuses those without which the build would not be what was asked for.
+    /// Reads them, says which are not followed, and refuses those without which the build would not be what was asked
+    /// for.
     ///
     /// # Errors
-    /// [`Error::Usage`] for another target than this machine, and for rustflags with which nothing can unwind; others if
-    /// Cargo or the compiler cannot be asked.
+    /// [`Error::Usage`] for another target than this machine, and for rustflags with which nothing can unwind; others
+    /// if Cargo or the compiler cannot be asked.
     pub fn read(args: &CargoArgs, toolchain: &Toolchain, metadata: &Metadata) -> Result<Wishes, Error> {
         let config = flags::config(toolchain, args).unwrap_or_default();
         check_target(args, &config, &toolchain.host)?;

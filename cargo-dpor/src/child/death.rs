@@ -32,8 +32,8 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         fingerprint: None,
         time: Duration::ZERO,
     };
-    // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died has
-    // come to its end as well.
+    // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died
+    // has come to its end as well.
     let counts = &mut outcome.counts;
     [counts.complete, counts.blocked, counts.pruned, counts.cut] = shared.ended();
     counts.complete += u64::from(!schedule.steps.is_empty());

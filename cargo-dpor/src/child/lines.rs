@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Reads lines, and waits for each no longer than it is told to.
 ///
-/// Whatever a process wrote before its end is in the pipe when the process has been waited for, so that lines without patience
-/// until [`Next::Silence`] are all that it wrote, also while another process holds the pipe open.
+/// Whatever a process wrote before its end is in the pipe when the process has been waited for, so that lines without
+/// patience until [`Next::Silence`] are all that it wrote, also while another process holds the pipe open.
 pub struct Lines {
     pipe: PipeReader,
     read: Vec<u8>,

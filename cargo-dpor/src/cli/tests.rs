@@ -440,7 +440,8 @@ fn arguments_of_libtest_are_those_before() {
     assert!(error.to_string().contains("but not both"), "{error}");
 }
 
-/// The flags that `cargo test --help` (1.95) and `cargo nextest run --help` (0.9.143) show, but for those that only print help.
+/// The flags that `cargo test --help` (1.95) and `cargo nextest run --help` (0.9.143) show, but for those that only
+/// print help.
 const OF_OTHERS: &str = "--no-run --no-fail-fast --future-incompat-report --message-format= --quiet --verbose --color= --config= -Z= --package= \
      --workspace --exclude= --all --lib --bins --bin= --examples --example= --tests --test= --benches --bench= --all-targets --doc --features= \
      --all-features --no-default-features --jobs= --release --profile= --target= --target-dir= --unit-graph --timings --manifest-path= \

@@ -1,5 +1,5 @@
-//! What can be set: each setting with its name, its default, and how it is read. The command line and configuration files read
-//! values in the same way.
+//! What can be set: each setting with its name, its default, and how it is read. The command line and configuration
+//! files read values in the same way.
 
 use clap::ValueEnum;
 use dpor_explorer::Strategy;
@@ -175,8 +175,8 @@ settings! {
 }
 
 impl Settings {
-    /// Lifts the default limit of time where it is not meant to hold: for a test that somebody wants to see the end of, since it is `alone` in
-    /// its run and was asked for by its name, and where another budget is configured.
+    /// Lifts the default limit of time where it is not meant to hold: for a test that somebody wants to see the end of,
+    /// since it is `alone` in its run and was asked for by its name, and where another budget is configured.
     pub fn settle(&mut self, alone: bool) {
         if self.max_time.origin != Origin::Default {
             return;

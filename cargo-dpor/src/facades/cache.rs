@@ -1,7 +1,8 @@
 //! Who uses a build of the facades, and which builds nobody has used for long.
 //!
-//! Each build has a folder of its own with a file `lock` in it: who builds or removes holds the lock alone, who uses shares it. A folder is removed
-//! with its lock held, so whoever waits for the lock meanwhile gets that of a file that is gone, and has to begin again.
+//! Each build has a folder of its own with a file `lock` in it: who builds or removes holds the lock alone, who uses
+//! shares it. A folder is removed with its lock held, so whoever waits for the lock meanwhile gets that of a file that
+//! is gone, and has to begin again.
 
 use crate::error::Error;
 use std::fs::{self, File, OpenOptions};

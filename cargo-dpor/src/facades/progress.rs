@@ -51,7 +51,8 @@ pub fn output(command: &mut Command, quiet: bool) -> io::Result<Output> {
     })
 }
 
-/// What is said besides the progress. That is in lines that do not end, but go back so that the next one takes their place.
+/// What is said besides the progress. That is in lines that do not end, but go back so that the next one takes their
+/// place.
 fn besides(stderr: impl BufRead, mut progress: impl FnMut(u64, u64)) -> io::Result<Vec<u8>> {
     let (mut rest, mut line) = (Vec::new(), Vec::new());
     for byte in stderr.bytes() {

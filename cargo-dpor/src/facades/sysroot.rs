@@ -1,8 +1,8 @@
 //! A sysroot in which `std`, `core` and `alloc` are the facades, and everything else is the toolchain's.
 //!
-//! rustc takes the crates that every crate has, and those that `extern crate` names, from its sysroot. So nothing
-//! in the user's code can tell that they are others. `--extern alloc=…` could be told: it makes `alloc` a name that is known
-//! everywhere, as it is not in real Rust, and which a macro must not define by `extern crate std as alloc;`; and
+//! rustc takes the crates that every crate has, and those that `extern crate` names, from its sysroot. So nothing in
+//! the user's code can tell that they are others. `--extern alloc=…` could be told: it makes `alloc` a name that is
+//! known everywhere, as it is not in real Rust, and which a macro must not define by `extern crate std as alloc;`; and
 //! `--extern noprelude:alloc=…` is unstable.
 
 use crate::error::Error;

@@ -115,7 +115,8 @@ struct Page<'a> {
     threads: &'a [ThreadReport],
     steps: Vec<Step<'a>>,
     simplified: Option<&'a Simplified>,
-    /// The number of the step at which the schedule parts from one that passes, from 0, and what could have been instead.
+    /// The number of the step at which the schedule parts from one that passes, from 0, and what could have been
+    /// instead.
     decisive: Option<u64>,
     instead: Option<String>,
     statistics: Vec<(&'static str, String)>,
@@ -153,8 +154,8 @@ struct Value {
 }
 
 impl Html {
-    /// Writes to this folder, which is made now, so that nobody has to wait to learn that it cannot be. In the end the pages are
-    /// opened in a browser, if they are to be.
+    /// Writes to this folder, which is made now, so that nobody has to wait to learn that it cannot be. In the end the
+    /// pages are opened in a browser, if they are to be.
     ///
     /// # Errors
     /// If it cannot be made.

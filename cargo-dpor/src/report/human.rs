@@ -228,7 +228,8 @@ impl<W: Write> Human<W> {
         line
     }
 
-    /// A test's name and counts where there is no room for columns of them: what is not zero, on a line of its own if need be.
+    /// A test's name and counts where there is no room for columns of them: what is not zero, on a line of its own if
+    /// need be.
     fn narrow(&self, name: &str, outcome: &Outcome, width: usize) -> String {
         let counts = &outcome.counts;
         let mut told = vec![plural(counts.complete as usize, "execution")];

@@ -1,7 +1,7 @@
 //! The reporter for programs: a line of JSON for each event.
 //!
-//! What the lines hold is described in the book's chapter on machine output. Within a [`VERSION`], fields and events are only
-//! added.
+//! What the lines hold is described in the book's chapter on machine output. Within a [`VERSION`], fields and events
+//! are only added.
 
 use crate::build::{Binary, Test};
 use crate::child::Outcome;

@@ -1,4 +1,5 @@
-//! What people call an object: the path of a static, or else the field or variable that the source has before the operation.
+//! What people call an object: the path of a static, or else the field or variable that the source has before the
+//! operation.
 
 use crate::child::Outcome;
 use crate::report::SourceTree;

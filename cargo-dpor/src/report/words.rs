@@ -53,7 +53,8 @@ impl<'a> Words<'a> {
         if let Some(writer) = writer.filter(|writer| writer.thread != step.thread) {
             text.push_str(&format!(" (step {})", writer.index + 1));
         }
-        // An unlock that is a step of its own says so already, and who waits on a condition gives its lock back by that.
+        // An unlock that is a step of its own says so already, and who waits on a condition gives its lock back by
+        // that.
         let told = step.operation == "condvar-wait" || step.operation.ends_with("unlock");
         for lock in step.released.iter().filter(|_| !told) {
             text.push_str(&format!(", {}", self.given_back(step, lock)));

@@ -113,7 +113,8 @@ mod tests {
         }
     }
 
-    /// What bash offers for words of which the last is to be completed, with a script of Cargo's that knows `build` only.
+    /// What bash offers for words of which the last is to be completed, with a script of Cargo's that knows `build`
+    /// only.
     fn offered_by_bash(words: &[&str]) -> String {
         const TRY: &str = r#"
             _cargo() { COMPREPLY=(build); }

@@ -1,8 +1,8 @@
 //! Going on with a run that was interrupted.
 //!
-//! Each exploration has a file in which the test process keeps it while it goes on. When a test is complete, what its process has
-//! said takes the place of that. Both begin with a line that says what was explored, and how: whatever is not the same any more is
-//! explored from the start.
+//! Each exploration has a file in which the test process keeps it while it goes on. When a test is complete, what its
+//! process has said takes the place of that. Both begin with a line that says what was explored, and how: whatever is
+//! not the same any more is explored from the start.
 
 use crate::build::Test;
 use crate::child::{self, Order, Outcome};

@@ -10,8 +10,8 @@ use std::time::Duration;
 /// How long a replay that the user asks for looks for where the schedule parts from one that passes.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// Looks for a simpler schedule that fails as the outcome's does, and runs it step by step. If it does not fail then, the schedule
-/// stays as it is. Returns the outcome with the schedule that is to be shown, and that run of it.
+/// Looks for a simpler schedule that fails as the outcome's does, and runs it step by step. If it does not fail then,
+/// the schedule stays as it is. Returns the outcome with the schedule that is to be shown, and that run of it.
 ///
 /// # Errors
 /// If a test process cannot be started or followed.

@@ -1,9 +1,9 @@
-//! What rustc and Cargo have answered to questions of which the answers seldom change, kept from one run to the next: to ask takes longer than to
-//! see that nothing has changed that an answer could depend on.
+//! What rustc and Cargo have answered to questions of which the answers seldom change, kept from one run to the next:
+//! to ask takes longer than to see that nothing has changed that an answer could depend on.
 //!
-//! There is a file of answers for all circumstances alike: the current folder, the environment, the files that say which toolchain is used
-//! there, and Cargo's configuration. Each question has the program's size and time of modification with it. A file that is damaged
-//! counts for none.
+//! There is a file of answers for all circumstances alike: the current folder, the environment, the files that say
+//! which toolchain is used there, and Cargo's configuration. Each question has the program's size and time of
+//! modification with it. A file that is damaged counts for none.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -97,7 +97,8 @@ fn remove_old(folder: &Path, now: SystemTime) {
     }
 }
 
-/// The command in words, and the state of its program; `None` if its answer may depend on what nobody sees here, as that of a script.
+/// The command in words, and the state of its program; `None` if its answer may depend on what nobody sees here, as
+/// that of a script.
 fn question(command: &Command) -> Option<String> {
     let program = found(command.get_program())?;
     let mut start = [0; 4];
@@ -138,8 +139,8 @@ fn found(program: &OsStr) -> Option<PathBuf> {
     std::path::absolute(files.find(|path| path.is_file())?).ok()
 }
 
-/// All that decides which toolchain is used here, and what it answers, but for the programs. `None` if that cannot be seen: a configuration file
-/// that includes others, or no home folder.
+/// All that decides which toolchain is used here, and what it answers, but for the programs. `None` if that cannot be
+/// seen: a configuration file that includes others, or no home folder.
 fn circumstances(here: &Path, variables: &[(OsString, OsString)]) -> Option<String> {
     let mut text = format!("{} {here:?}\n", env!("CARGO_PKG_VERSION"));
     let counts = |name: &str| {

@@ -1,8 +1,8 @@
 //! The types of a test binary, as its debug information tells of them.
 //!
-//! A type is looked for by the function that the test process has for it (see [`ValueBytes`](dpor_protocol::ValueBytes)): the unit of
-//! debug information that tells of this address has the type as the function's parameter. So nothing depends on names, and
-//! only units of which values are told are read.
+//! A type is looked for by the function that the test process has for it (see
+//! [`ValueBytes`](dpor_protocol::ValueBytes)): the unit of debug information that tells of this address has the type as
+//! the function's parameter. So nothing depends on names, and only units of which values are told are read.
 
 use gimli::{
     Abbreviations, AttributeValue, DebugInfoOffset, DebuggingInformationEntry, DwTag, Dwarf, EndianSlice, LittleEndian,
@@ -133,7 +133,8 @@ impl DebugInfo {
         })
     }
 
-    /// The type that the generic function at an address was made for. None if the debug information tells of it more than once.
+    /// The type that the generic function at an address was made for. None if the debug information tells of it more
+    /// than once.
     pub fn parameter(&mut self, function: u64) -> Option<TypeId> {
         let index = self.unit_of_address(function)?;
         let unit = self.unit(index)?;

@@ -1,5 +1,5 @@
-//! Types of the standard library, and those that stand in for them under the checker: they are shown as their `Debug` would, and not
-//! by their private fields.
+//! Types of the standard library, and those that stand in for them under the checker: they are shown as their `Debug`
+//! would, and not by their private fields.
 
 use super::debug_info::{Field, Shape, Type, TypeId};
 use super::decode::{Decoder, ELEMENTS, word};

@@ -5,8 +5,8 @@ use super::debug_info::{DebugInfo, Shape};
 /// Parts of parts, and so on, are followed so deep.
 const DEPTH: usize = 12;
 
-/// The way from the static that an address is in to the object there, which is of a type of the standard library: nothing, fields, or
-/// indices.
+/// The way from the static that an address is in to the object there, which is of a type of the standard library:
+/// nothing, fields, or indices.
 pub fn within_static(types: &mut DebugInfo, address: u64) -> Option<String> {
     let (mut id, mut offset) = types.static_at(address)?;
     let mut way = String::new();

@@ -19,7 +19,8 @@ fn named<T>() -> &'static str {
 /// So much of what is before and behind an address is passed on, whatever it is.
 const FOLLOWED: usize = 128;
 
-/// Memory of this process, which the kernel reads: nothing is wrong with what other threads write meanwhile, or have given back.
+/// Memory of this process, which the kernel reads: nothing is wrong with what other threads write meanwhile, or have
+/// given back.
 fn piece(address: u64, size: usize) -> Option<MemoryBytes> {
     let mut bytes = vec![0; size];
     let memory = std::fs::File::open("/proc/self/mem").unwrap();

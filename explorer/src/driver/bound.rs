@@ -47,8 +47,8 @@ impl<S: System> Explorer<S> {
         state.holding = goes_on.then_some(last);
     }
 
-    /// Tells the rules of threads that have just come to wait in the state on top of the stack, or could do so for another reason
-    /// than before.
+    /// Tells the rules of threads that have just come to wait in the state on top of the stack, or could do so for
+    /// another reason than before.
     pub(super) fn tell_of_waits(&mut self) {
         let Some(event) = self.trace.events().last() else {
             return;

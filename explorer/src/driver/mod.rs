@@ -34,8 +34,8 @@ pub struct Limits {
     pub steps: Option<u64>,
     /// At most this long.
     pub time: Option<Duration>,
-    /// At most this many preemptions in one execution; tried with none first, then with one, and so on, until nothing is left out.
-    /// Only some strategies can do so ([`Strategy::can_be_bounded`]).
+    /// At most this many preemptions in one execution; tried with none first, then with one, and so on, until nothing
+    /// is left out. Only some strategies can do so ([`Strategy::can_be_bounded`]).
     pub preemptions: Option<u32>,
     /// At most this many steps in one execution; a longer one is cut, or ends the exploration if it was fair.
     pub depth: u32,
@@ -46,7 +46,8 @@ const ESTIMATE_INTERVAL: u64 = 64;
 
 const MILLION: u32 = 1_000_000;
 
-/// How many steps of one execution run between two looks at the clock: one execution can take longer than the time limit.
+/// How many steps of one execution run between two looks at the clock: one execution can take longer than the time
+/// limit.
 const CLOCK_INTERVAL: usize = 64;
 
 impl Default for Limits {
@@ -102,8 +103,8 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was counted.
     pub statistics: Statistics,
-    /// The bound on preemptions under which it ended, if there is one: executions with fewer have all been explored, and did not
-    /// fail.
+    /// The bound on preemptions under which it ended, if there is one: executions with fewer have all been explored,
+    /// and did not fail.
     pub preemptions: Option<u32>,
 }
 
@@ -113,8 +114,8 @@ pub trait Observer<S: System> {
     /// incomplete.
     fn execution(&mut self, system: &mut S, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()>;
 
-    /// The orders `first` and `second` of the same steps, of which `first` is the current execution, were run, and their
-    /// last states compared ([`Check::Eager`]). Breaking off makes the verdict incomplete.
+    /// The orders `first` and `second` of the same steps, of which `first` is the current execution, were run, and
+    /// their last states compared ([`Check::Eager`]). Breaking off makes the verdict incomplete.
     fn compared(&mut self, _first: &[Transition], _second: &[Transition], _equal: bool) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -125,8 +126,8 @@ pub trait Observer<S: System> {
     /// Exploration starts again, with more scheduling points; all that was reported before is void.
     fn refined(&mut self) {}
 
-    /// An execution has ended, and there is another one to come: the exploration can be saved. Breaking off makes the verdict
-    /// incomplete for this reason, and what was explored can still be saved then.
+    /// An execution has ended, and there is another one to come: the exploration can be saved. Breaking off makes the
+    /// verdict incomplete for this reason, and what was explored can still be saved then.
     fn at_rest(&mut self, _explorer: &mut Explorer<S>) -> ControlFlow<String> {
         ControlFlow::Continue(())
     }
@@ -171,10 +172,10 @@ pub(crate) enum Next {
 
 /// Explores the executions of a [`System`].
 ///
-/// How much of the search tree is explored is estimated as in Knuth, *Estimating the Efficiency of Backtrack Programs* (1975), and
-/// Kilby, Slaney, Thiébaux and Walsh, *Estimating Search Tree Size* (2006): the present execution tells how many transitions
-/// are to be explored from each state on its way, and how many of them are, and the trees below the transitions from one state are taken to be of one size.
-/// Races that are not found yet make the tree larger than that.
+/// How much of the search tree is explored is estimated as in Knuth, *Estimating the Efficiency of Backtrack Programs*
+/// (1975), and Kilby, Slaney, Thiébaux and Walsh, *Estimating Search Tree Size* (2006): the present execution tells how
+/// many transitions are to be explored from each state on its way, and how many of them are, and the trees below the
+/// transitions from one state are taken to be of one size. Races that are not found yet make the tree larger than that.
 pub struct Explorer<S> {
     pub(crate) system: S,
     rules: Box<dyn Rules>,
@@ -265,8 +266,8 @@ impl<S: System> Explorer<S> {
         self
     }
 
-    /// Whether to compare states each time they are reached again by the same transitions: they must be the same. For tests
-    /// of systems; it costs a fingerprint a step. Only [`Check::Stored`] knows the states.
+    /// Whether to compare states each time they are reached again by the same transitions: they must be the same. For
+    /// tests of systems; it costs a fingerprint a step. Only [`Check::Stored`] knows the states.
     #[must_use]
     pub fn verify_states(mut self, verify_states: bool) -> Self {
         self.verify_states = verify_states;

@@ -89,8 +89,9 @@ impl<S: System> Explorer<S> {
         races
     }
 
-    /// Takes down what can come first where a race of an operation is reversed that is blocked after the newest step. When it runs, or
-    /// at the end, it may be another operation, and what has come in between may seem to have to come first.
+    /// Takes down what can come first where a race of an operation is reversed that is blocked after the newest step.
+    /// When it runs, or at the end, it may be another operation, and what has come in between may seem to have to come
+    /// first.
     pub(super) fn follow_blocked(&mut self) {
         #[cfg(feature = "faults")]
         if self.fault == Some(Fault::SkipBlocked) {
@@ -114,8 +115,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Takes down what can come first where one of the races of an operation is reversed: with sleep sets only what does in this
-    /// execution, since nothing that is asleep does.
+    /// Takes down what can come first where one of the races of an operation is reversed: with sleep sets only what
+    /// does in this execution, since nothing that is asleep does.
     fn lead(&mut self, races: &Races, thread: ThreadId, footprint: &Footprint) {
         let most = if self.search.sleeps { 1 } else { usize::MAX };
         for &(event, ref removed) in races {
@@ -132,8 +133,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Hands the strategy the races of the steps that have run since the search went back, in its order, and then those of
-    /// operations that were blocked meanwhile.
+    /// Hands the strategy the races of the steps that have run since the search went back, in its order, and then those
+    /// of operations that were blocked meanwhile.
     pub(super) fn follow_up(&mut self) {
         self.follow_up_deferred();
         for lead in std::mem::take(&mut self.leads) {

@@ -1,8 +1,8 @@
 //! Explorations that can be interrupted: what is known between two executions, as bytes, and how to go on from there.
 //!
-//! Nothing of the program is saved. The execution that comes next begins with steps that ran before: they are run once more, and must
-//! touch what they touched then. So whoever goes on must have the same program, with all that it touches at the same
-//! addresses.
+//! Nothing of the program is saved. The execution that comes next begins with steps that ran before: they are run once
+//! more, and must touch what they touched then. So whoever goes on must have the same program, with all that it touches
+//! at the same addresses.
 
 use super::{Explorer, State};
 use crate::codec::{from_bytes, to_bytes};
@@ -99,8 +99,8 @@ impl<S: System> Explorer<S> {
         self
     }
 
-    /// The exploration as it is. `None` while an execution runs, if nothing is left to explore, and if the exploration is not
-    /// [`resumable`](Explorer::resumable) or goes on after failures.
+    /// The exploration as it is. `None` while an execution runs, if nothing is left to explore, and if the exploration
+    /// is not [`resumable`](Explorer::resumable) or goes on after failures.
     pub fn save(&mut self) -> Option<Snapshot> {
         let gave_up = self.unfolding.as_ref().is_some_and(Unfolding::gave_up);
         if !self.at_rest || self.keep_going || gave_up {
@@ -125,11 +125,12 @@ impl<S: System> Explorer<S> {
         })
     }
 
-    /// Has [`Explorer::run`] go on from where a snapshot was made of an exploration of the same program with the same strategy and the same
-    /// bound on an execution's length. Limits of executions, steps and time are for what comes from now on.
+    /// Has [`Explorer::run`] go on from where a snapshot was made of an exploration of the same program with the same
+    /// strategy and the same bound on an execution's length. Limits of executions, steps and time are for what comes
+    /// from now on.
     ///
-    /// The system must be as it was then, but for the execution: it must know of the threads, and of the scheduling points that it
-    /// has learnt to need.
+    /// The system must be as it was then, but for the execution: it must know of the threads, and of the scheduling
+    /// points that it has learnt to need.
     ///
     /// # Errors
     /// If that is not possible; the exploration will then begin at the beginning.

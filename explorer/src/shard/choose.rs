@@ -41,12 +41,12 @@ pub enum Part {
 }
 
 impl<S: System> Sharded<S> {
-    /// Narrows the system down to the part of this shard. If there are fewer parts than shards, `salt` decides who explores a
-    /// part, and must be the same for all of them.
+    /// Narrows the system down to the part of this shard. If there are fewer parts than shards, `salt` decides who
+    /// explores a part, and must be the same for all of them.
     ///
-    /// The program is run some times, until it has ended so often or has done what the system cannot model. That depends on
-    /// nothing but the program and the shard, so that all who explore a part of the program agree on what the parts are. It is
-    /// given up when it takes longer than `time`, if there is such a limit.
+    /// The program is run some times, until it has ended so often or has done what the system cannot model. That
+    /// depends on nothing but the program and the shard, so that all who explore a part of the program agree on what
+    /// the parts are. It is given up when it takes longer than `time`, if there is such a limit.
     #[must_use]
     pub fn narrow(mut self, shard: Shard, salt: u64, time: Option<Duration>) -> (Self, Part) {
         let started = Instant::now();

@@ -1,31 +1,32 @@
-//! Search under a bound on preemptions: bounded partial-order reduction after Coons, Musuvathi and McKinley, *Bounded Partial-Order
-//! Reduction* (OOPSLA 2013), and iterative context bounding (Musuvathi and Qadeer, PLDI 2007).
+//! Search under a bound on preemptions: bounded partial-order reduction after Coons, Musuvathi and McKinley, *Bounded
+//! Partial-Order Reduction* (OOPSLA 2013), and iterative context bounding (Musuvathi and Qadeer, PLDI 2007).
 //!
-//! What is promised: of every class of equivalent executions that has a member with at most so many preemptions, one is run.
-//! Sleep sets and source sets do not keep that promise: they rely on one member of a class to stand for
-//! another, which may have fewer preemptions.
+//! What is promised: of every class of equivalent executions that has a member with at most so many preemptions, one is
+//! run. Sleep sets and source sets do not keep that promise: they rely on one member of a class to stand for another,
+//! which may have fewer preemptions.
 //!
-//! Let `S` be a state on the stack and `w` a way to go on from it, to an end, within the bound. If the thread that moved last can go on,
-//! it is explored first, and takes no preemption. If it comes before all in `w` that depends on its step, that step can be moved to the
-//! front of `w`, at no cost; otherwise its race with the first such step is found in the executions that begin with it, and the
-//! step's thread is explored from `S`, or all threads if it is not enabled. A thread `q` that is explored from `S` although
-//! it did not move last is a switch, as is the first step of `w`. The steps that `q` makes in `w` up to where it loses
-//! control can be moved to the front of `w` together, at no cost, unless one of them depends on a step of `w` before it: `q` alone would
-//! have to be preempted once more. So the race of *any* step of the block that begins at `S` with a later one must add that one's
-//! thread at `S`, too: these are the conservative backtracking points of the paper. The step to which this leads comes earlier in
-//! `w` each time, so that in the end a thread is explored whose block can be moved to the front.
+//! Let `S` be a state on the stack and `w` a way to go on from it, to an end, within the bound. If the thread that
+//! moved last can go on, it is explored first, and takes no preemption. If it comes before all in `w` that depends on
+//! its step, that step can be moved to the front of `w`, at no cost; otherwise its race with the first such step is
+//! found in the executions that begin with it, and the step's thread is explored from `S`, or all threads if it is not
+//! enabled. A thread `q` that is explored from `S` although it did not move last is a switch, as is the first step of
+//! `w`. The steps that `q` makes in `w` up to where it loses control can be moved to the front of `w` together, at no
+//! cost, unless one of them depends on a step of `w` before it: `q` alone would have to be preempted once more. So the
+//! race of *any* step of the block that begins at `S` with a later one must add that one's thread at `S`, too: these
+//! are the conservative backtracking points of the paper. The step to which this leads comes earlier in `w` each time,
+//! so that in the end a thread is explored whose block can be moved to the front.
 //!
-//! There is one more way in which it costs something to move steps to the front of `w`: they may allow another thread to go on that had
-//! to wait in `w`, so that the switch away from it becomes a preemption. So, if an operation can wait at all, its thread is also
-//! added where it is in no race, but comes after what it had to wait for; and also as soon as it has to wait, since the execution in which it
-//! goes on right after what it has waited for may be out of bounds.
+//! There is one more way in which it costs something to move steps to the front of `w`: they may allow another thread
+//! to go on that had to wait in `w`, so that the switch away from it becomes a preemption. So, if an operation can wait
+//! at all, its thread is also added where it is in no race, but comes after what it had to wait for; and also as soon
+//! as it has to wait, since the execution in which it goes on right after what it has waited for may be out of bounds.
 //!
-//! Deviation: the paper adds one conservative point, where the block began in the execution in which the race was found. That
-//! execution may be another member of the class, in which the block is interrupted; so here points are added wherever the
-//! thread took control, as far back as its steps need not come before the later operation.
+//! Deviation: the paper adds one conservative point, where the block began in the execution in which the race was
+//! found. That execution may be another member of the class, in which the block is interrupted; so here points are
+//! added wherever the thread took control, as far back as its steps need not come before the later operation.
 //!
-//! If no race asked for a preemption more than the bound allows, this was DPOR without sleep sets, with more backtracking points than it needs:
-//! then everything has been explored.
+//! If no race asked for a preemption more than the bound allows, this was DPOR without sleep sets, with more
+//! backtracking points than it needs: then everything has been explored.
 
 use super::{Race, RaceReports, Rules, Search, all_enabled};
 use crate::codec::{from_bytes, to_bytes};
@@ -58,8 +59,8 @@ impl Bounded {
         state.holding.is_none() || state.preemptions < self.bound
     }
 
-    /// Has the thread explored from the state before the event, and from those in which the event's thread took control before, as
-    /// long as its steps need not come before the thread's next one.
+    /// Has the thread explored from the state before the event, and from those in which the event's thread took control
+    /// before, as long as its steps need not come before the thread's next one.
     fn add_before(
         &self,
         event: EventIndex,

@@ -3,18 +3,19 @@
 //!
 //! Deviations:
 //!
-//! * Figure 3 looks for races in each state, for the next operation of each thread, with the last event that it is in a race
-//!   with. Here they are looked for when the execution has ended, with all earlier steps. To DPOR that makes no difference.
-//!   To TransDPOR, which takes up only one, it does (see `super::trans`).
+//! * Figure 3 looks for races in each state, for the next operation of each thread, with the last event that it is in a
+//!   race with. Here they are looked for when the execution has ended, with all earlier steps. To DPOR that makes no
+//!   difference. To TransDPOR, which takes up only one, it does (see `super::trans`).
 //! * Footprints are those of the steps, not of pending operations, except for what is blocked at the end.
 //! * *May be co-enabled* is decided by guards: see `crate::trace`.
 //! * Line 5 lets the algorithm choose *any* thread of the set E: the racing thread if it is enabled, or one that has to
-//!   move before it. Here it is always the one whose step comes first in the reversal, also if that comes first only because it
-//!   conflicts with the racing step itself. Any other may be asleep and yet not stand for the
-//!   reversal; nobody would follow up its races in that state, and traces would be lost. Without sleep sets all choices are
+//!   move before it. Here it is always the one whose step comes first in the reversal, also if that comes first only
+//!   because it conflicts with the racing step itself. Any other may be asleep and yet not stand for the reversal;
+//!   nobody would follow up its races in that state, and traces would be lost. Without sleep sets all choices are
 //!   right.
-//! * Where a message is added, all others to the same actor are that are awake. They are in races with it. What is added first
-//!   is explored first. So does the tool with which TransDPOR was compared with DPOR, and so its figures come out.
+//! * Where a message is added, all others to the same actor are that are awake. They are in races with it. What is
+//!   added first is explored first. So does the tool with which TransDPOR was compared with DPOR, and so its figures
+//!   come out.
 //! * Backtrack sets hold threads, and all alternatives of a thread's operation are explored where the thread is.
 
 use super::Dpor;
@@ -69,8 +70,8 @@ impl Rules for FlanaganGodefroid {
     }
 }
 
-/// Adds to the backtrack set, of the messages to the thread's actor, those that are awake; or the thread, if it is no message. How many
-/// were missing.
+/// Adds to the backtrack set, of the messages to the thread's actor, those that are awake; or the thread, if it is no
+/// message. How many were missing.
 fn add(state: &mut State, thread: ThreadId) -> u64 {
     let threads = || state.enabled.iter().map(|&(thread, _)| thread).zip(&state.created);
     let actor = threads()

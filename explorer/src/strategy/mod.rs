@@ -113,7 +113,8 @@ pub(crate) struct Search {
     /// Whether explored transitions sleep in the states below their siblings.
     pub sleeps: bool,
     pub races: RaceReports,
-    /// Whether operations are looked at after each step by which, or after which, they are blocked, for [`Rules::lead`].
+    /// Whether operations are looked at after each step by which, or after which, they are blocked, for
+    /// [`Rules::lead`].
     pub watches_blocked: bool,
     /// The order in which [`State::enabled`] holds threads; that of their ids unless one is given.
     pub order: Option<Order>,
@@ -163,8 +164,9 @@ pub(crate) trait Rules {
             .find_map(|t| state.awake_transitions(ThreadId(t)).next())
     }
 
-    /// The place of a race among those that are [deferred](RaceReports::Deferred): the smallest comes first. It is that of an event with
-    /// the operation at `at`, which became pending when [`Trace::pending_since`] says: what was so first comes first, by default.
+    /// The place of a race among those that are [deferred](RaceReports::Deferred): the smallest comes first. It is that
+    /// of an event with the operation at `at`, which became pending when [`Trace::pending_since`] says: what was so
+    /// first comes first, by default.
     fn rank(&self, event: EventIndex, _at: EventIndex, pending_since: (usize, usize)) -> (usize, usize, usize) {
         let (step, number) = pending_since;
         (step, number, event)
@@ -173,11 +175,12 @@ pub(crate) trait Rules {
     /// Notes in the states of the current execution what must be explored because of a race.
     fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
 
-    /// Hears of the races of blocked operations, when the execution has ended and all other races are known. `state` is the one before the
-    /// event.
+    /// Hears of the races of blocked operations, when the execution has ended and all other races are known. `state` is
+    /// the one before the event.
     fn lead(&mut self, _state: &mut State, _trace: &Trace, _lead: Lead, _statistics: &mut Statistics) {}
 
-    /// Hears of each operation that can wait, when it is next in the execution, when it has to wait, and when it is pending at the end.
+    /// Hears of each operation that can wait, when it is next in the execution, when it has to wait, and when it is
+    /// pending at the end.
     fn may_wait(&mut self, _: &mut [State], _: &Trace, _: ThreadId, _: &Footprint, _: &mut Statistics) {}
 
     /// Whether something was left out because of a bound.

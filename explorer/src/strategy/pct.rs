@@ -1,13 +1,13 @@
-//! Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi and Nagarakatte, *A Randomized Scheduler with Probabilistic
-//! Guarantees of Finding Bugs* (ASPLOS 2010).
+//! Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi and Nagarakatte, *A Randomized Scheduler with
+//! Probabilistic Guarantees of Finding Bugs* (ASPLOS 2010).
 //!
-//! Every execution gives each thread a random priority and always runs the enabled one with the highest. At `depth − 1` random
-//! steps the thread that would run falls below all others. A failure that needs `depth` ordering constraints among `n`
-//! threads and `k` steps is found by an execution with a probability of at least `1 / (n · k^(depth − 1))`. It never proves
-//! anything.
+//! Every execution gives each thread a random priority and always runs the enabled one with the highest. At `depth − 1`
+//! random steps the thread that would run falls below all others. A failure that needs `depth` ordering constraints
+//! among `n` threads and `k` steps is found by an execution with a probability of at least `1 / (n · k^(depth − 1))`.
+//! It never proves anything.
 //!
-//! Deviations: the number of steps, which the paper takes as given, is that of the longest execution so far; threads that
-//! are created later draw their priority then; alternatives of an operation are drawn uniformly.
+//! Deviations: the number of steps, which the paper takes as given, is that of the longest execution so far; threads
+//! that are created later draw their priority then; alternatives of an operation are drawn uniformly.
 
 use super::{Rules, Search, all_enabled};
 use crate::codec::{from_bytes, to_bytes};

@@ -8,25 +8,25 @@
 //! Deviations, besides those of `super::dpor`:
 //!
 //! * Messages are threads with one step. Nothing else is special about actors.
-//! * Figure 2, read literally, looks at each pending message in each state, so that in state 8 of the paper's example `r1` would
-//!   be added before `w2`, and 13 paths be explored. The text says that `w2` comes first. Whichever comes first is right, and the
-//!   paper's figures come out with the order of the authors' tool, Basset, whose sources are public: a
-//!   message that was sent after the race's event, for which one must be processed that *leads to* it, comes before one that was
-//!   there, and was added itself, *directly*. Without sleep sets, the message that was sent last has what leads to it added, and
-//!   takes the place of what an earlier execution has added, as long as that is not explored. With sleep sets it is the
-//!   one that was sent first, and it takes the place only of a message that was added directly. (Basset's public version does there as
-//!   without sleep sets, and does not have the paper's figures.)
+//! * Figure 2, read literally, looks at each pending message in each state, so that in state 8 of the paper's example
+//!   `r1` would be added before `w2`, and 13 paths be explored. The text says that `w2` comes first. Whichever comes
+//!   first is right, and the paper's figures come out with the order of the authors' tool, Basset, whose sources are
+//!   public: a message that was sent after the race's event, for which one must be processed that *leads to* it, comes
+//!   before one that was there, and was added itself, *directly*. Without sleep sets, the message that was sent last
+//!   has what leads to it added, and takes the place of what an earlier execution has added, as long as that is not
+//!   explored. With sleep sets it is the one that was sent first, and it takes the place only of a message that was
+//!   added directly. (Basset's public version does there as without sleep sets, and does not have the paper's figures.)
 //! * What is asleep is not added and does not freeze. The paper does not say how its sleep sets work together with the
 //!   flag; if a sleeping message froze the set, the flag would not be reset (nothing new is explored from there), and
 //!   traces would be lost.
-//! * Figure 2 looks in each state at each thread's next operation, be it blocked or not. For DPOR it is enough to look at what has run, and
-//!   at what is blocked in the end. Where races are left out it is not: of the race of what is explored last with an operation that it blocks,
-//!   all reversals count, and not only those that still show when that operation has run, has become another one (a wait that was
-//!   notified), or when others have run that it depends on and that could as well come later. So what is blocked is looked at after each
-//!   step. What is found so is taken up after all races, so that it does not change what is added first.
-//!   With sleep sets it is enough to add what comes first in this execution, since nothing that is asleep comes first in it. Without, this
-//!   may have been explored, and so all that can come first is added, one at a time: in programs with locks that
-//!   can be more than DPOR explores.
+//! * Figure 2 looks in each state at each thread's next operation, be it blocked or not. For DPOR it is enough to look
+//!   at what has run, and at what is blocked in the end. Where races are left out it is not: of the race of what is
+//!   explored last with an operation that it blocks, all reversals count, and not only those that still show when that
+//!   operation has run, has become another one (a wait that was notified), or when others have run that it depends on
+//!   and that could as well come later. So what is blocked is looked at after each step. What is found so is taken up
+//!   after all races, so that it does not change what is added first. With sleep sets it is enough to add what comes
+//!   first in this execution, since nothing that is asleep comes first in it. Without, this may have been explored, and
+//!   so all that can come first is added, one at a time: in programs with locks that can be more than DPOR explores.
 //! * Line 7 adds nothing if E is empty, since what enables a message belongs to the same actor as the race's event.
 //!   Here that is not taken for granted: unless the event writes all that the blocked operation touches (so that
 //!   whatever enables it depends on the event), all that is enabled is added, as DPOR does.

@@ -1,9 +1,9 @@
 //! Alternatives: Nguyen et al. (CAV 2018), definition 5 and its computation with combs.
 //!
-//! An alternative to `D` after `C` is a set `J` of events with which `C` can be extended and that is in conflict with all
-//! of `D`: what follows `C ∪ J` is not among what has been explored. A k-partial alternative is in conflict with k of them
-//! at least. To find one that is in conflict with all is NP-complete; for each event of `D` the *spike* of the comb lists the
-//! events that are in conflict with it, and one of each spike is chosen so that they go together.
+//! An alternative to `D` after `C` is a set `J` of events with which `C` can be extended and that is in conflict with
+//! all of `D`: what follows `C ∪ J` is not among what has been explored. A k-partial alternative is in conflict with k
+//! of them at least. To find one that is in conflict with all is NP-complete; for each event of `D` the *spike* of the
+//! comb lists the events that are in conflict with it, and one of each spike is chosen so that they go together.
 
 use super::events::{EventId, Events};
 use crate::thread::BitSet;
@@ -19,8 +19,8 @@ pub(super) enum Found {
     GaveUp,
 }
 
-/// Looks for an alternative to `disabled` after the configuration, of which the last event of `disabled` is the newest: in
-/// conflict with `most` of them, the newest ones, or with all.
+/// Looks for an alternative to `disabled` after the configuration, of which the last event of `disabled` is the newest:
+/// in conflict with `most` of them, the newest ones, or with all.
 pub(super) fn find(
     events: &Events,
     configuration: &BitSet,

@@ -28,8 +28,8 @@ pub(super) struct Event {
     pub step: Step,
     /// The failure in which the execution ends with this step.
     pub failure: Option<Failure>,
-    /// Events in immediate conflict with this one: dependent with it, neither before nor after it, and not in conflict with
-    /// its history, nor their histories with it. All other conflicts are inherited from these.
+    /// Events in immediate conflict with this one: dependent with it, neither before nor after it, and not in conflict
+    /// with its history, nor their histories with it. All other conflicts are inherited from these.
     pub conflicts: BitSet,
     /// The conflicts of this event and of those in its history.
     pub inherited: BitSet,

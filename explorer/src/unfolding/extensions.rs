@@ -1,13 +1,13 @@
 //! Extensions of configurations, computed incrementally (Pham et al. 2019, Theorem 1).
 //!
-//! An extension of `C` is an event `⟨a, H⟩` with `H ⊆ C` where `a` is enabled after `H` and depends on each maximal event of
-//! `H`. The possible `H` are found from the smallest one, the history of what comes before `a` in its thread: if `a`, as it
-//! would be after `H`, is dependent with an event of `C` that is not in `H`, then `H` with that event and what is before it
-//! is another one. All are met like this: without a maximal event `e` of `H`, `a` would be dependent with `e` as well,
-//! since otherwise `e` could make no difference to it.
+//! An extension of `C` is an event `⟨a, H⟩` with `H ⊆ C` where `a` is enabled after `H` and depends on each maximal
+//! event of `H`. The possible `H` are found from the smallest one, the history of what comes before `a` in its thread:
+//! if `a`, as it would be after `H`, is dependent with an event of `C` that is not in `H`, then `H` with that event and
+//! what is before it is another one. All are met like this: without a maximal event `e` of `H`, `a` would be dependent
+//! with `e` as well, since otherwise `e` could make no difference to it.
 //!
-//! When `e` is added to `C`, only histories with `e` in them are new. They come from those before which had `a` dependent
-//! with `e`, and from operations that come after `e` in a thread.
+//! When `e` is added to `C`, only histories with `e` in them are new. They come from those before which had `a`
+//! dependent with `e`, and from operations that come after `e` in a thread.
 
 use super::events::{Causes, Event, EventId, History, HistoryId};
 use super::{Frame, MOST_EVENTS, Unfolding};
@@ -42,8 +42,8 @@ crate::codec!(struct Listed { operation, history });
 type New = (usize, BitSet);
 
 impl Unfolding {
-    /// Says whether the event can be the one by which a history is extended, since the operation is dependent with it and
-    /// with nothing that comes before it and is not in the history.
+    /// Says whether the event can be the one by which a history is extended, since the operation is dependent with it
+    /// and with nothing that comes before it and is not in the history.
     fn extends(&self, event: EventId, operation: Operation, members: &BitSet, footprint: &Footprint) -> bool {
         let event_ = &self.events[event];
         let after_operation = operation

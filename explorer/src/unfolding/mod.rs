@@ -1,27 +1,28 @@
-//! Unfolding-based DPOR (UDPOR): Rodríguez, Sousa, Sharma and Kroening, *Unfolding-based Partial Order Reduction* (CONCUR
-//! 2015), with the k-partial alternatives of Nguyen et al., *Quasi-Optimal Partial Order Reduction* (CAV 2018), and with
-//! extensions computed incrementally as in Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order Reduction of
-//! Asynchronous Distributed Programs* (FORTE 2019), Theorem 1.
+//! Unfolding-based DPOR (UDPOR): Rodríguez, Sousa, Sharma and Kroening, *Unfolding-based Partial Order Reduction*
+//! (CONCUR 2015), with the k-partial alternatives of Nguyen et al., *Quasi-Optimal Partial Order Reduction* (CAV 2018),
+//! and with extensions computed incrementally as in Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order
+//! Reduction of Asynchronous Distributed Programs* (FORTE 2019), Theorem 1.
 //!
-//! The search goes through configurations of the program's unfolding under the independence of footprints: sets of events,
-//! each of which is a transition with all that happens before it. From `C` it goes to `C ∪ {e}` for one enabled `e`, and
-//! then, to what contains `C` and not `e`, by an alternative: events that are known, go together with `C`, and are in
-//! conflict with `e` and all that was avoided before (`D`). With alternatives to all of `D` each maximal configuration,
-//! which is a Mazurkiewicz trace, is met exactly once, and no execution is given up.
+//! The search goes through configurations of the program's unfolding under the independence of footprints: sets of
+//! events, each of which is a transition with all that happens before it. From `C` it goes to `C ∪ {e}` for one enabled
+//! `e`, and then, to what contains `C` and not `e`, by an alternative: events that are known, go together with `C`, and
+//! are in conflict with `e` and all that was avoided before (`D`). With alternatives to all of `D` each maximal
+//! configuration, which is a Mazurkiewicz trace, is met exactly once, and no execution is given up.
 //!
 //! Deviations:
-//! * What a step touches is known only after it ran. So an operation is run after each history that may matter to it, and
-//!   an event has the footprint that it has there (`extensions`). No type of action is treated apart, and no bound on an
-//!   event's direct causes is assumed.
-//! * Theorem 1 needs persistence: an enabled action stays enabled. It does not hold for locks, which are supported all the
-//!   same: the histories of an operation that is disabled after `C` are looked for as well, and so are those of actions in
-//!   `C`, should a new event matter to them.
+//! * What a step touches is known only after it ran. So an operation is run after each history that may matter to it,
+//!   and an event has the footprint that it has there (`extensions`). No type of action is treated apart, and no bound
+//!   on an event's direct causes is assumed.
+//! * Theorem 1 needs persistence: an enabled action stays enabled. It does not hold for locks, which are supported all
+//!   the same: the histories of an operation that is disabled after `C` are looked for as well, and so are those of
+//!   actions in `C`, should a new event matter to them.
 //! * That two steps are independent is not taken on trust: where a step that was run before is run again after another
-//!   order of independent steps, it must do the same, and a maximal configuration must leave no thread enabled. Otherwise
-//!   the exploration ends and says which step it was. So it can go for threads that wait in loops that write, and undo what
-//!   they have written: whether one is held back can depend on the order of independent steps.
+//!   order of independent steps, it must do the same, and a maximal configuration must leave no thread enabled.
+//!   Otherwise the exploration ends and says which step it was. So it can go for threads that wait in loops that write,
+//!   and undo what they have written: whether one is held back can depend on the order of independent steps.
 //! * A step that fails ends the execution, and disables what is independent of it. It is run last.
-//! * `U ∩ Q` is taken when `U` has doubled, not at every return; the extensions of the current configurations stay in `U`.
+//! * `U ∩ Q` is taken when `U` has doubled, not at every return; the extensions of the current configurations stay in
+//!   `U`.
 
 mod alternatives;
 mod events;
@@ -132,8 +133,8 @@ impl Unfolding {
         alternatives::find(&self.events, &self.members, &self.disabled, most, late)
     }
 
-    /// Takes back the event that was added last, and forgets what is no longer of use. What was avoided since is avoided no
-    /// longer, unless a seeded fault keeps it.
+    /// Takes back the event that was added last, and forgets what is no longer of use. What was avoided since is
+    /// avoided no longer, unless a seeded fault keeps it.
     fn leave(&mut self, keeps: bool) -> Option<EventId> {
         let frame = self.frames.pop()?;
         if !keeps {
@@ -280,8 +281,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Goes back to the deepest configuration that has an alternative to what was explored from it. Says whether there is
-    /// one.
+    /// Goes back to the deepest configuration that has an alternative to what was explored from it. Says whether there
+    /// is one.
     pub(crate) fn find_alternative(&mut self) -> bool {
         let mut unfolding = self.unfolding.take().expect("the strategy is to unfold");
         let found = loop {

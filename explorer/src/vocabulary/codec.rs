@@ -1,11 +1,12 @@
 //! Values as bytes, for what goes from one process to another, or outlasts one.
 //!
-//! `cargo dpor` compiles this crate, and those that use it, on the user's machine before the first test can run. With serde's
-//! derive, and a format that is generic over it, that took more than twice as long as it takes like this: here each type has two functions
-//! that are compiled once. Both ends are of the same build, so the form need not be told from the bytes.
+//! `cargo dpor` compiles this crate, and those that use it, on the user's machine before the first test can run. With
+//! serde's derive, and a format that is generic over it, that took more than twice as long as it takes like this: here
+//! each type has two functions that are compiled once. Both ends are of the same build, so the form need not be told
+//! from the bytes.
 //!
-//! Unsigned numbers are varints (LEB128), signed ones in zigzag order; whatever may be long has its length before it; a variant has its number
-//! before it; all else is one field after another.
+//! Unsigned numbers are varints (LEB128), signed ones in zigzag order; whatever may be long has its length before it; a
+//! variant has its number before it; all else is one field after another.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -38,8 +39,8 @@ pub fn from_bytes<T: Codec>(mut bytes: &[u8]) -> Option<T> {
     bytes.is_empty().then_some(value)
 }
 
-/// Implements [`Codec`] for a struct, of which it lists all fields, or for an enum, of which it numbers all variants. A field that
-/// is missing does not compile.
+/// Implements [`Codec`] for a struct, of which it lists all fields, or for an enum, of which it numbers all variants. A
+/// field that is missing does not compile.
 ///
 /// Fields after `skip` are left out, and are their types' defaults when a value is read.
 ///

@@ -16,8 +16,8 @@ pub struct Dpor {
 pub enum Order {
     /// The one of what has waited for the longest time: of messages, the first one to the actor that has the oldest.
     ///
-    /// Where the oldest is not asleep, that is the one that was sent first. Where it is, the next message to the same actor
-    /// comes before older ones to others; so the published transitions come out.
+    /// Where the oldest is not asleep, that is the one that was sent first. Where it is, the next message to the same
+    /// actor comes before older ones to others; so the published transitions come out.
     #[default]
     Fifo,
     /// *Earliest created actor*: the one of the thread, or for a message of the receiver, that was created first.

@@ -1,6 +1,7 @@
 //! What the explorer calls things, for those who tell it what to do and read what it did.
 //!
-//! `cargo-dpor`, which does not explore, has this folder as a module of its own, so nothing in here uses the rest of the crate.
+//! `cargo-dpor`, which does not explore, has this folder as a module of its own, so nothing in here uses the rest of
+//! the crate.
 
 pub mod codec;
 mod dpor;

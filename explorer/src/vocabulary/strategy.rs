@@ -16,12 +16,14 @@ pub enum Strategy {
     Dpor(Dpor),
     /// TransDPOR: explores less than `Dpor` where the dependency of steps is transitive, and refuses other programs.
     Trans(Dpor),
-    /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The default.
+    /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The
+    /// default.
     Context(Context),
-    /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to all that was explored;
-    /// with k-partial alternatives perhaps more, found faster.
+    /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to all that was
+    /// explored; with k-partial alternatives perhaps more, found faster.
     Unfolding {
-        /// The least number of explored events with which an alternative must be in conflict (k); all, if there is none.
+        /// The least number of explored events with which an alternative must be in conflict (k); all, if there is
+        /// none.
         partial: Option<NonZeroU32>,
     },
     /// Probabilistic concurrency testing: random priorities; never complete.
@@ -38,13 +40,14 @@ pub enum Strategy {
     },
 }
 
-/// How [`Strategy::Context`] finds orders that lead to the same state, and which optimisations of CAV 2017, §5.3 it uses.
+/// How [`Strategy::Context`] finds orders that lead to the same state, and which optimisations of CAV 2017, §5.3 it
+/// uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context {
     /// When states are compared.
     pub check: Check,
-    /// Optimisation 1, *anticipating cuts*: an execution is given up as soon as nothing that can still happen would wake
-    /// what is asleep.
+    /// Optimisation 1, *anticipating cuts*: an execution is given up as soon as nothing that can still happen would
+    /// wake what is asleep.
     pub anticipate: bool,
     /// Optimisation 2, *guiding with sleep sequences*: what is shortest asleep is explored first.
     pub guide: bool,
@@ -57,7 +60,8 @@ pub enum Check {
     Eager,
     /// §6.2: the state is stored with the reversal, and compared if the exploration comes by it.
     Lazy,
-    /// The state of every node of the search is stored; an execution that reaches one that has been explored ends there.
+    /// The state of every node of the search is stored; an execution that reaches one that has been explored ends
+    /// there.
     Stored,
 }
 
@@ -143,7 +147,8 @@ impl Strategy {
     /// The depth of [`Strategy::Pct`] if none is given: most failures need less.
     pub const PCT_DEPTH: u32 = 3;
 
-    /// Whether the strategy draws executions at random: then it is never complete, and the same executions may come again.
+    /// Whether the strategy draws executions at random: then it is never complete, and the same executions may come
+    /// again.
     pub fn is_random(self) -> bool {
         matches!(self, Strategy::Random { .. } | Strategy::Pct { .. })
     }
@@ -167,8 +172,8 @@ impl Strategy {
         }
     }
 
-    /// Whether it explores a part of a program as it does a whole one (`Sharded` of the explorer). Random walks are never
-    /// complete; and of a program in which dependency is transitive, a part may have one that is not.
+    /// Whether it explores a part of a program as it does a whole one (`Sharded` of the explorer). Random walks are
+    /// never complete; and of a program in which dependency is transitive, a part may have one that is not.
     pub fn can_be_sharded(self) -> bool {
         !self.is_random() && !matches!(self, Strategy::Trans(_))
     }

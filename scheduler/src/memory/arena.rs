@@ -49,8 +49,8 @@ const _: () = assert!(HEADER == 16);
 #[unsafe(link_section = ".dpor.data")]
 static FAULT_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Says whether the caller is the explored program: on a model thread's stack, which the checker leaves for its own work
-/// (see [`super::switch`]).
+/// Says whether the caller is the explored program: on a model thread's stack, which the checker leaves for its own
+/// work (see [`super::switch`]).
 #[inline(always)]
 pub(crate) fn in_program() -> bool {
     region::on_model_thread()
@@ -58,8 +58,8 @@ pub(crate) fn in_program() -> bool {
 
 /// Sets what is called when the explored program misuses its heap or uses it up, with the address in question.
 ///
-/// It runs on the stack of whoever made the call, in the program until it enters the checker, and may not return. If it returns, a wrong free has no effect and an
-/// allocation without room gives null.
+/// It runs on the stack of whoever made the call, in the program until it enters the checker, and may not return. If it
+/// returns, a wrong free has no effect and an allocation without room gives null.
 pub(crate) fn set_fault_hook(hook: fn(HeapFault, usize)) {
     FAULT_HOOK.store(hook as usize, Relaxed);
 }
@@ -68,8 +68,8 @@ pub(crate) fn set_fault_hook(hook: fn(HeapFault, usize)) {
 #[unsafe(link_section = ".dpor.data")]
 static TRACE_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called with the address of each block that the explored program allocates or, as the other value says, frees. It
-/// runs on the stack of whoever does so, and must not allocate as the program does.
+/// Sets what is called with the address of each block that the explored program allocates or, as the other value says,
+/// frees. It runs on the stack of whoever does so, and must not allocate as the program does.
 pub(crate) fn set_trace_hook(hook: Option<fn(usize, bool)>) {
     TRACE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
 }

@@ -1,7 +1,8 @@
 //! A look at a value of the explored program and at what it points to, for reports of a failure.
 //!
-//! The type of the value is not known here. So each of its words that is the address of a live block of an arena, or of data of the
-//! executable, is followed, and so on, up to a bound: what it was, if it was no pointer, does not matter then.
+//! The type of the value is not known here. So each of its words that is the address of a live block of an arena, or of
+//! data of the executable, is followed, and so on, up to a bound: what it was, if it was no pointer, does not matter
+//! then.
 
 use super::executable::Executable;
 use super::{arena, region};
@@ -103,9 +104,9 @@ fn words((start, bytes): &(usize, Vec<u8>)) -> Vec<usize> {
 unsafe fn copy(start: usize, len: usize) -> Vec<u8> {
     let mut bytes: Vec<MaybeUninit<u8>> = Vec::with_capacity(len);
     let target = bytes.as_mut_ptr();
-    // SAFETY: the caller's promise; `target` has room for so many bytes. They may be padding, or never written, which bytes that
-    // are `MaybeUninit` may be. The assembly, which is empty, might have written to all of them for all that the compiler knows;
-    // so they have some value after it.
+    // SAFETY: the caller's promise; `target` has room for so many bytes. They may be padding, or never written, which
+    // bytes that are `MaybeUninit` may be. The assembly, which is empty, might have written to all of them for all that
+    // the compiler knows; so they have some value after it.
     unsafe {
         std::ptr::copy_nonoverlapping(start as *const MaybeUninit<u8>, target, len);
         std::arch::asm!("/* {} */", in(reg) target, options(nostack, preserves_flags));

@@ -98,8 +98,8 @@ impl ModelStack {
 
 /// A stack is searched for leftovers in pieces of this size.
 const PIECE: usize = 512;
-/// Below so many bytes of zero, nothing is left over: calls that leave more than that untouched, and write below it, are
-/// not known of otherwise. What is missed makes equal states look different at worst.
+/// Below so many bytes of zero, nothing is left over: calls that leave more than that untouched, and write below it,
+/// are not known of otherwise. What is missed makes equal states look different at worst.
 const QUIET: usize = 4096;
 /// What was in use deeper than this is given back to the kernel.
 const DEEP: usize = 64 << 10;
@@ -142,7 +142,8 @@ impl ModelStack {
 /// Notes how deep the stack of a thread is in use that is suspended at `pointer`.
 #[inline]
 pub(crate) fn note_depth(pointer: usize) {
-    // SAFETY: a thread is suspended, so the region is reserved; only the model's thread of the operating system calls this.
+    // SAFETY: a thread is suspended, so the region is reserved; only the model's thread of the operating system calls
+    // this.
     let record = unsafe { &mut *region::record(region::stack_thread(pointer)) };
     if pointer < record.deepest || record.deepest == 0 {
         record.deepest = pointer;

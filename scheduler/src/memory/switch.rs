@@ -1,11 +1,12 @@
 //! Calls that leave the stack they are made from, so that what they leave behind is in nobody's state.
 //!
-//! What the checker does for a running model thread handles addresses of the checker's own heap, which depend on what was
-//! explored before. On the thread's own stack they would stay behind below its frames, and later frames of the program
-//! that do not write all of their bytes would show them. So the checker has a stack of its own.
+//! What the checker does for a running model thread handles addresses of the checker's own heap, which depend on what
+//! was explored before. On the thread's own stack they would stay behind below its frames, and later frames of the
+//! program that do not write all of their bytes would show them. So the checker has a stack of its own.
 //!
 //! Likewise a coroutine's first frame saves registers of whoever resumes it, and its base holds the resumer's stack
-//! pointer (corosensei, `arch/x86_64.rs`). So coroutines are resumed from one place, on one stack, with the same registers.
+//! pointer (corosensei, `arch/x86_64.rs`). So coroutines are resumed from one place, on one stack, with the same
+//! registers.
 
 use super::region::{self, CHECKER_STACK, RESUMER_STACK};
 use super::stacks::ModelStack;
@@ -52,7 +53,8 @@ unsafe extern "C" fn call_on_checker_stack(data: *mut u8, function: extern "C" f
     )
 }
 
-/// Calls `function` with `data` on the stack from which coroutines are resumed, with zero in all other registers but `rbp`.
+/// Calls `function` with `data` on the stack from which coroutines are resumed, with zero in all other registers but
+/// `rbp`.
 ///
 /// # Safety
 ///
@@ -120,8 +122,8 @@ unsafe extern "C" fn call_on_resumer_stack(data: *mut u8, function: extern "C" f
     )
 }
 
-/// Values without bytes that are left as they were, such as padding: with those, something of the checker's stack would get
-/// onto that of the model thread.
+/// Values without bytes that are left as they were, such as padding: with those, something of the checker's stack would
+/// get onto that of the model thread.
 pub(crate) trait Plain: Copy {}
 
 impl Plain for () {}
@@ -133,8 +135,8 @@ impl<T> Plain for *const T {}
 
 /// Runs `f`, on the checker's stack if the caller runs on that of a model thread. There it allocates from the system.
 ///
-/// `f` must not suspend the model thread. If it panics, the process aborts. A result that is not [`Plain`] is for executions
-/// that end with it.
+/// `f` must not suspend the model thread. If it panics, the process aborts. A result that is not [`Plain`] is for
+/// executions that end with it.
 #[inline(always)]
 pub(crate) fn in_checker<R, F: FnOnce() -> R>(f: F) -> R {
     struct Call<F, R> {
@@ -173,15 +175,16 @@ struct Shared(UnsafeCell<Resumption>);
 // SAFETY: only the model's thread of the operating system resumes coroutines, one at a time.
 unsafe impl Sync for Shared {}
 
-/// What is being resumed, at an address that is always the same, as it may get into a register that the coroutine saves.
+/// What is being resumed, at an address that is always the same, as it may get into a register that the coroutine
+/// saves.
 #[unsafe(link_section = ".dpor.data")]
 static RESUMED: Shared = Shared(UnsafeCell::new(Resumption {
     coroutine: ptr::null_mut(),
     result: MaybeUninit::uninit(),
 }));
 
-/// Resumes a coroutine. `clean` says to leave nothing of the caller on the coroutine's stack, but for the coroutine's own address; to
-/// leave it out saves a little time.
+/// Resumes a coroutine. `clean` says to leave nothing of the caller on the coroutine's stack, but for the coroutine's
+/// own address; to leave it out saves a little time.
 ///
 /// # Safety
 ///

@@ -1,8 +1,8 @@
 //! The thread-locals of the executable: one block, copied out and in when model threads are switched.
 //!
-//! std's own thread-locals (panic count, hash keys, …) are in it. On x86-64 the block ends at the thread pointer (variant
-//! II of "ELF Handling For Thread-Local Storage", Drepper 2013). The checker keeps no thread-locals. Those of shared
-//! libraries, `errno` among them, are not swapped.
+//! std's own thread-locals (panic count, hash keys, …) are in it. On x86-64 the block ends at the thread pointer
+//! (variant II of "ELF Handling For Thread-Local Storage", Drepper 2013). The checker keeps no thread-locals. Those of
+//! shared libraries, `errno` among them, are not swapped.
 
 use super::executable::Executable;
 use std::arch::asm;

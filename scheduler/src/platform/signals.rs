@@ -1,4 +1,5 @@
-//! Signals that tell of the explored program: fatal ones, caught on a stack of their own and classified, and one that asks where it is.
+//! Signals that tell of the explored program: fatal ones, caught on a stack of their own and classified, and one that
+//! asks where it is.
 
 use crate::memory::region;
 use crate::memory::stacks;
@@ -136,8 +137,8 @@ impl SignalHandler {
             ss_flags: 0,
             ss_size: STACK_SIZE,
         };
-        // SAFETY: all-zero values are valid for all these types; the stack stays mapped until `drop`, and `OWNER` makes this
-        // the only writer of `PREVIOUS`.
+        // SAFETY: all-zero values are valid for all these types; the stack stays mapped until `drop`, and `OWNER` makes
+        // this the only writer of `PREVIOUS`.
         unsafe {
             let mut previous_stack: libc::stack_t = std::mem::zeroed();
             libc::sigaltstack(&ours, &mut previous_stack);

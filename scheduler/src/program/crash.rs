@@ -27,10 +27,10 @@ pub struct Crash {
 pub struct Place(Interrupted);
 
 impl Place {
-    /// Calls `found` with the return addresses of the model thread's frames, innermost first, as the linker has numbered the
-    /// executable's bytes: what [`functions_at`](super::functions_at) takes. Frames of libraries are left out. Async-signal-safe if `found`
-    /// is, and only to be called by the callback that got this: the stack is still there then. Where the stack is damaged, the process may
-    /// die in this call.
+    /// Calls `found` with the return addresses of the model thread's frames, innermost first, as the linker has
+    /// numbered the executable's bytes: what [`functions_at`](super::functions_at) takes. Frames of libraries are left
+    /// out. Async-signal-safe if `found` is, and only to be called by the callback that got this: the stack is still
+    /// there then. Where the stack is damaged, the process may die in this call.
     pub fn callers(&self, mut found: impl FnMut(u64)) {
         /// Callers further out are of no interest.
         const CALLERS: usize = 48;
@@ -62,8 +62,9 @@ impl Crash {
 /// Watches the signals of the calling OS thread, as long as it lives.
 pub struct Watch(#[expect(dead_code, reason = "held for its destructor")] SignalHandler);
 
-/// Has `crashed` called when the calling OS thread receives a fatal signal, and `asked` when it receives the signal `question`. Both must
-/// be async-signal-safe. `crashed` may end the process; otherwise the handler that was there before goes on.
+/// Has `crashed` called when the calling OS thread receives a fatal signal, and `asked` when it receives the signal
+/// `question`. Both must be async-signal-safe. `crashed` may end the process; otherwise the handler that was there
+/// before goes on.
 ///
 /// # Errors
 /// Another watch is alive, or there is no memory.

@@ -122,7 +122,8 @@ impl Program {
     }
 
     /// Makes states comparable, or no longer: threads start on clean stacks, so that what earlier executions left there
-    /// does not count. Takes effect at the next restart; a strategy that asks for fingerprints wants it before the first.
+    /// does not count. Takes effect at the next restart; a strategy that asks for fingerprints wants it before the
+    /// first.
     pub fn compare_states(&mut self, comparing: bool) {
         Self::runtime().comparing = comparing;
     }
@@ -136,13 +137,14 @@ impl Program {
         Self::runtime().exact = exact.then(Default::default);
     }
 
-    /// Makes it a failure if an execution ends well, and has blocks on the heap that it can never free any more; or no longer.
+    /// Makes it a failure if an execution ends well, and has blocks on the heap that it can never free any more; or no
+    /// longer.
     pub fn find_leaks(&mut self, find: bool) {
         Self::runtime().find_leaks = find;
     }
 
-    /// Why leaks are not looked for (any more), if they should be: the program has memory that cannot be seen, in which there
-    /// may be references.
+    /// Why leaks are not looked for (any more), if they should be: the program has memory that cannot be seen, in which
+    /// there may be references.
     pub fn leaks_out_of_sight(&self) -> Option<String> {
         self.state_out_of_sight().filter(|_| Self::runtime().find_leaks)
     }
@@ -229,7 +231,8 @@ impl Program {
         }
     }
 
-    /// Goes on with what exploration of the same program has taught in another process. Must come before the first execution.
+    /// Goes on with what exploration of the same program has taught in another process. Must come before the first
+    /// execution.
     pub fn go_on_from(&mut self, learnt: Learnt) {
         self.intern_threads(&learnt.threads);
         let runtime = Self::runtime();

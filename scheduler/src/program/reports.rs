@@ -57,7 +57,8 @@ impl Program {
         Self::runtime().wrong_free()
     }
 
-    /// In a traced execution that a thread has ended as a failure, the functions that this thread was in: innermost first.
+    /// In a traced execution that a thread has ended as a failure, the functions that this thread was in: innermost
+    /// first.
     pub fn failed_in(&self) -> Vec<Function> {
         let runtime = Self::runtime();
         runtime.frames(&runtime.failed_at).map(Function::from).collect()

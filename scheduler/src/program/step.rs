@@ -77,8 +77,8 @@ impl Program {
             runtime.threads[top.index()].registers = std::ptr::null();
             runtime.switch_tls(Some(top));
             let coroutine = &raw mut *runtime.threads[top.index()].coroutine;
-            // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a coroutine. It stays
-            // in its box while the list of threads grows.
+            // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a
+            // coroutine. It stays in its box while the list of threads grows.
             let result = unsafe { switch::resume(coroutine, runtime.clean) };
             let runtime = Self::runtime();
             match result {

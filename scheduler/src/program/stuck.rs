@@ -21,19 +21,21 @@ impl Program {
 
     /// What [`System::outlook`] asks for, of an execution in which nobody can run.
     ///
-    /// A thread is held back where it stands, and that may be inside a round that others can notice: with a lock in its hands,
-    /// say, for which another waits. In the program itself it would go round, and the other might get the lock. So if a thread
-    /// is held back whose rounds write, the end is tried out: the program runs on with nobody held back. It is stuck if it can
-    /// always come back to the state that it is in now; that is, if this state is in a strongly connected component of the graph
-    /// of states that has no way out. A random walk leaves any other component sooner or later, for good.
+    /// A thread is held back where it stands, and that may be inside a round that others can notice: with a lock in its
+    /// hands, say, for which another waits. In the program itself it would go round, and the other might get the lock.
+    /// So if a thread is held back whose rounds write, the end is tried out: the program runs on with nobody held back.
+    /// It is stuck if it can always come back to the state that it is in now; that is, if this state is in a strongly
+    /// connected component of the graph of states that has no way out. A random walk leaves any other component sooner
+    /// or later, for good.
     ///
-    /// What comes after an end that has a way out is reached by another execution. Say that `R` is the round after which the
-    /// thread is held back, `F` what others did since, and that after a part `r` of one more round, another thread can make its
-    /// step `t`. The state is the same before and after `R`, which ran alone, and `F` writes nothing that `R` touches. So `F.r.t`
-    /// is possible before `R` as well, and leads to the state that `F` and `R` and then `r.t` lead to. `t` is blocked after `R`
-    /// and not after `r`, so that it is in a race with what comes after `r` in `R`, which [`System::pending`] shows to the
-    /// explorer (with all that `t` waits for), and likewise each step of `F` with what it depends on in `R`; the reversals of
-    /// these races begin before `R` or in it, where the thread was not held back yet.
+    /// What comes after an end that has a way out is reached by another execution. Say that `R` is the round after
+    /// which the thread is held back, `F` what others did since, and that after a part `r` of one more round, another
+    /// thread can make its step `t`. The state is the same before and after `R`, which ran alone, and `F` writes
+    /// nothing that `R` touches. So `F.r.t` is possible before `R` as well, and leads to the state that `F` and `R` and
+    /// then `r.t` lead to. `t` is blocked after `R` and not after `r`, so that it is in a race with what comes after
+    /// `r` in `R`, which [`System::pending`] shows to the explorer (with all that `t` waits for), and likewise each
+    /// step of `F` with what it depends on in `R`; the reversals of these races begin before `R` or in it, where the
+    /// thread was not held back yet.
     pub(super) fn outlook_of_held(&mut self) -> Outlook {
         let runtime = Self::runtime();
         let held = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::writes);
@@ -57,8 +59,8 @@ impl Program {
 
     /// Runs on, threads in turn by chance, to see whether the program comes back to its present state.
     fn try_out(&mut self) -> Outlook {
-        /// So many steps a thread gets, about, before it counts that the state is the same. With fewer than that a loop is left by
-        /// whoever waits for another to go round.
+        /// So many steps a thread gets, about, before it counts that the state is the same. With fewer than that a loop
+        /// is left by whoever waits for another to go round.
         const ROUNDS: usize = 1000;
         /// So many it gets in all.
         const MOST_ROUNDS: usize = 10 * ROUNDS;

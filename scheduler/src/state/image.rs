@@ -170,8 +170,8 @@ impl StateImage {
         }
     }
 
-    /// What differs in `other`, which is of the same process, in the order of this state's parts. Empty if the states are
-    /// equal.
+    /// What differs in `other`, which is of the same process, in the order of this state's parts. Empty if the states
+    /// are equal.
     pub fn diff(&self, other: &StateImage) -> Vec<Difference> {
         let mut naming = Naming {
             images: [self, other],
@@ -179,7 +179,8 @@ impl StateImage {
         };
         let mut differences = Vec::new();
         let mut matched = vec![false; other.parts.len()];
-        // Parts come in the same order in both, so the one that belongs to a part is the first of its kind that is left.
+        // Parts come in the same order in both, so the one that belongs to a part is the first of its kind that is
+        // left.
         for part in &self.parts {
             let found = other.parts.iter().enumerate().find(|(i, candidate)| {
                 let same = (candidate.owner, candidate.kind) == (part.owner, part.kind);

@@ -1,9 +1,9 @@
 //! Blocks of the explored program's heap that it can never free any more.
 //!
-//! As LeakSanitizer does, at the end of an execution: a block is reachable if an aligned word in the roots, or in another
-//! reachable block, is an address in it, be it at its start or inside. Roots are all that outlives the execution's end for the
-//! program: its statics and those of the standard library, the thread-locals and the stacks of threads that wait for ever,
-//! and what the checker holds for the program.
+//! As LeakSanitizer does, at the end of an execution: a block is reachable if an aligned word in the roots, or in
+//! another reachable block, is an address in it, be it at its start or inside. Roots are all that outlives the
+//! execution's end for the program: its statics and those of the standard library, the thread-locals and the stacks of
+//! threads that wait for ever, and what the checker holds for the program.
 
 use super::symbols::Symbols;
 use crate::memory::executable::Executable;

@@ -1,14 +1,14 @@
 //! The state of the explored program: all that decides how it goes on.
 //!
-//! [`visit`] walks over it once for all who ask: the fingerprint, its exact counterpart, and the image that people look at
-//! when two states differ. What it leaves out, it says why.
+//! [`visit`] walks over it once for all who ask: the fingerprint, its exact counterpart, and the image that people look
+//! at when two states differ. What it leaves out, it says why.
 //!
-//! Some of what a program can change is out of sight: blocks of the C library's heap, mappings, files. Where a program makes
-//! such a thing (see `platform::interpose`), states are not compared from then on; while it only reads a file, until it has
-//! closed it. Left alone is what was there before the first execution, and what the C library keeps without asking for
-//! memory, such as the seed of `rand`: it carries over from one execution to the next, so that a program that depends on it
-//! cannot be explored by running it again anyway. Not noticed are system calls that the program makes by instructions of
-//! its own.
+//! Some of what a program can change is out of sight: blocks of the C library's heap, mappings, files. Where a program
+//! makes such a thing (see `platform::interpose`), states are not compared from then on; while it only reads a file,
+//! until it has closed it. Left alone is what was there before the first execution, and what the C library keeps
+//! without asking for memory, such as the seed of `rand`: it carries over from one execution to the next, so that a
+//! program that depends on it cannot be explored by running it again anyway. Not noticed are system calls that the
+//! program makes by instructions of its own.
 
 mod image;
 pub(crate) mod leaks;
@@ -60,7 +60,8 @@ pub(crate) fn list(name: &'static str, items: impl Iterator<Item = u64>, add: &m
     items.iter().for_each(|&item| add(name, item));
 }
 
-/// Shows the state between two steps. The thread-locals that are in place must have been saved, and the statuses be up to date.
+/// Shows the state between two steps. The thread-locals that are in place must have been saved, and the statuses be up
+/// to date.
 pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
     let Runtime {
         // Set once, before the first execution.
@@ -133,7 +134,8 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
     let stacks = !coarse;
     #[cfg(not(feature = "faults"))]
     let stacks = true;
-    // Where it is asked whether all is as it was some steps ago, the time has passed; it counts if anybody has looked at it.
+    // Where it is asked whether all is as it was some steps ago, the time has passed; it counts if anybody has looked
+    // at it.
     let clock_started = *clock_started && !trying_out;
 
     for (index, (record, status)) in threads.iter().zip(statuses).enumerate() {
@@ -305,7 +307,8 @@ fn visit_thread(
     visitor.number(owner, "root of thread-locals", root.addr() as u64);
     visitor.bytes(owner, "thread-locals", tls.as_ref().map_or(&[], |image| image.bytes()));
     visitor.number(owner, "address of the registers", registers.addr() as u64);
-    // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; null for a thread that has not started.
+    // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; null for a thread that has not
+    // started.
     if let Some(registers) = unsafe { registers.as_ref() }
         && stacks
     {

@@ -119,7 +119,8 @@ impl Symbols {
         (!name.starts_with('/')).then_some(folder)
     }
 
-    /// The functions that a call at this return address was made from, innermost first: more than one if they are inlined.
+    /// The functions that a call at this return address was made from, innermost first: more than one if they are
+    /// inlined.
     pub(crate) fn frames(&self, address: usize) -> Vec<Caller> {
         let mut all = Vec::new();
         let Some(at) = address.checked_sub(self.bias).and_then(|at| at.checked_sub(1)) else {

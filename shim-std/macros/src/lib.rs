@@ -28,7 +28,11 @@ use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, Tok
 /// ```text
 /// pub use ::core::prelude::v1::test;
 /// #[track_caller] // the location is the attribute's
-/// pub fn run_test<T: Termination>(name: &'static str, should_panic: Option<Option<&'static str>>, body: fn() -> T) -> T;
+/// pub fn run_test<T: Termination>(
+///     name: &'static str,
+///     should_panic: Option<Option<&'static str>>,
+///     body: fn() -> T,
+/// ) -> T;
 /// ```
 /// so that any type that a test may return will do: `()`, `Result`, `ExitCode`, `!`, `impl Termination`. `run_test`
 /// returns what one plain call of the body returns, or does not return. What a test cannot be made of

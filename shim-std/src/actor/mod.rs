@@ -1,15 +1,16 @@
 //! Actors: states that change by messages only, one message at a time, in any order.
 //!
-//! The model is that of the actor programs of Tasharofi et al., *TransDPOR: A Novel Dynamic Partial-Order Reduction Technique for
-//! Testing Actor Programs* (FASE 2012), with the `await` of the concurrent objects of ABS, which Albert et al.,
-//! *Context-Sensitive Dynamic Partial Order Reduction* (CAV 2017), explore:
+//! The model is that of the actor programs of Tasharofi et al., *TransDPOR: A Novel Dynamic Partial-Order Reduction
+//! Technique for Testing Actor Programs* (FASE 2012), with the `await` of the concurrent objects of ABS, which Albert
+//! et al., *Context-Sensitive Dynamic Partial Order Reduction* (CAV 2017), explore:
 //!
-//! * A send does not wait and promises no order: **messages to one actor are processed in any order**, also two of one sender, unless one was sent because
-//!   the other had been processed. All of these orders are explored.
-//! * An actor processes **one message at a time**, its turn. A turn that uses nothing else that threads share is one step, whatever it sends.
+//! * A send does not wait and promises no order: **messages to one actor are processed in any order**, also two of one
+//!   sender, unless one was sent because the other had been processed. All of these orders are explored.
+//! * An actor processes **one message at a time**, its turn. A turn that uses nothing else that threads share is one
+//!   step, whatever it sends.
 //! * An actor can refuse messages in a state, by [`Actor::accepts`]. They wait until it accepts them.
-//! * A turn can wait for a condition ([`Turn::wait_until`]) or an answer ([`Turn::wait_for`]), and meanwhile others have
-//!   theirs.
+//! * A turn can wait for a condition ([`Turn::wait_until`]) or an answer ([`Turn::wait_for`]), and meanwhile others
+//!   have theirs.
 //!
 //! ```
 //! use shim_std::actor::{Actor, ReplyTo, System, Turn};
@@ -59,8 +60,9 @@
 //!
 //! # Off model threads
 //!
-//! The same program works on real threads, one for each message while it is under way: under a plain `cargo test`, it runs once, in some order. A panic in a turn then
-//! ends the actor: whoever waits for its answers is told ([`Lost`]), its further messages are dropped, and [`System::settle`] panics.
+//! The same program works on real threads, one for each message while it is under way: under a plain `cargo test`, it
+//! runs once, in some order. A panic in a turn then ends the actor: whoever waits for its answers is told ([`Lost`]),
+//! its further messages are dropped, and [`System::settle`] panics.
 
 mod object;
 mod reply;
@@ -126,8 +128,8 @@ impl<A: Actor> Address<A> {
 }
 
 impl<A: Send + 'static> Address<A> {
-    /// Sends a piece of code, which has a turn as messages do, and whose result is the answer. So a type's own methods can be
-    /// called without an [`Actor`] around it, as those of a concurrent object in ABS:
+    /// Sends a piece of code, which has a turn as messages do, and whose result is the answer. So a type's own methods
+    /// can be called without an [`Actor`] around it, as those of a concurrent object in ABS:
     ///
     /// ```
     /// # shim_std::model(|| {
@@ -157,8 +159,8 @@ impl<A: Send + 'static> Address<A> {
         reply
     }
 
-    /// Looks at the state, as soon as no message has its turn. Not for use within a turn of the same actor, which would wait for
-    /// its own end.
+    /// Looks at the state, as soon as no message has its turn. Not for use within a turn of the same actor, which would
+    /// wait for its own end.
     ///
     /// # Panics
     /// Off model threads, if the actor has panicked.

@@ -3,26 +3,28 @@
 //!
 //! # Steps
 //!
-//! Each message is a model thread of its own, made by the send, with one operation: to take its turn. That is enabled while no
-//! other turn is under way, and belongs to one location, the actor's. So the reversible races of a program are exactly those
-//! of FASE 2012: between two messages to one actor, neither of which was sent because of the other. That messages are
-//! processed in any order needs no further choice, and a send is no event: it creates a thread, as spawning one does.
+//! Each message is a model thread of its own, made by the send, with one operation: to take its turn. That is enabled
+//! while no other turn is under way, and belongs to one location, the actor's. So the reversible races of a program are
+//! exactly those of FASE 2012: between two messages to one actor, neither of which was sent because of the other. That
+//! messages are processed in any order needs no further choice, and a send is no event: it creates a thread, as
+//! spawning one does.
 //!
-//! A message may be refused: the actor's constraint ([`Actor::accepts`](super::Actor::accepts)) does not hold. Race detection asks
-//! whether an operation would have been enabled after other prefixes than the present one, and there nobody can call the
-//! constraint, a function of the user's. So that a message is refused is a step, which only reads the location: refusals
-//! commute with each other. From then on the message has a [`Word`] that says whether it is acceptable. It is judged anew
-//! at the end of each turn, as part of the turn's last step, and all turns are ordered by the location. Hence the
-//! word has, after every prefix that contains the refusal, the value that the steps of this prefix have given it; the
-//! message is enabled exactly when no turn is under way and the word is 1.
+//! A message may be refused: the actor's constraint ([`Actor::accepts`](super::Actor::accepts)) does not hold. Race
+//! detection asks whether an operation would have been enabled after other prefixes than the present one, and there
+//! nobody can call the constraint, a function of the user's. So that a message is refused is a step, which only reads
+//! the location: refusals commute with each other. From then on the message has a [`Word`] that says whether it is
+//! acceptable. It is judged anew at the end of each turn, as part of the turn's last step, and all turns are ordered by
+//! the location. Hence the word has, after every prefix that contains the refusal, the value that the steps of this
+//! prefix have given it; the message is enabled exactly when no turn is under way and the word is 1.
 //!
 //! The same holds for a turn that waits for a condition on the state, in place of a message that was refused.
 //!
 //! # What turns access
 //!
-//! A turn that makes no operation in between is one step, with the end of the turn in it. Besides the actor's location it updates the number of
-//! messages under way in the system, in any case. Whatever else belongs to it, sends and answers, is only waited for by
-//! operations that could not come before it: [`System::settle`](super::System::settle) waits for the end of this very turn.
+//! A turn that makes no operation in between is one step, with the end of the turn in it. Besides the actor's location
+//! it updates the number of messages under way in the system, in any case. Whatever else belongs to it, sends and
+//! answers, is only waited for by operations that could not come before it: [`System::settle`](super::System::settle)
+//! waits for the end of this very turn.
 
 use super::System;
 use crate::share::Shareable;

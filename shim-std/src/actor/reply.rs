@@ -1,7 +1,7 @@
 //! Answers to messages: a place for one value that somebody waits for.
 //!
-//! An answer belongs to the step that gives it, as the end of a thread does: who waits for it could not go on before. Only where
-//! somebody looks whether it is there ([`Reply::try_take`]) it is a step of its own.
+//! An answer belongs to the step that gives it, as the end of a thread does: who waits for it could not go on before.
+//! Only where somebody looks whether it is there ([`Reply::try_take`]) it is a step of its own.
 
 use super::Turn;
 use crate::share::{Share, Shareable};
@@ -14,7 +14,8 @@ use std::error::Error;
 use std::fmt;
 use std::mem;
 
-/// The error of who waits for an answer that will not come: the message, or the [`ReplyTo`] that was in it, was dropped.
+/// The error of who waits for an answer that will not come: the message, or the [`ReplyTo`] that was in it, was
+/// dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost;
 
@@ -32,7 +33,8 @@ struct Place<R> {
     answer: UnsafeCell<Option<R>>,
 }
 
-// SAFETY: the answer is written by the one `ReplyTo` before the place is settled, and taken by the one `Reply` after that.
+// SAFETY: the answer is written by the one `ReplyTo` before the place is settled, and taken by the one `Reply` after
+// that.
 unsafe impl<R: Send> Sync for Place<R> {}
 
 impl<R> Shareable for Place<R> {
@@ -54,7 +56,8 @@ impl<R> Place<R> {
     }
 }
 
-/// A place for an answer: who gives it, and who waits for it. [`Address::ask`](super::Address::ask) makes one and sends it along.
+/// A place for an answer: who gives it, and who waits for it. [`Address::ask`](super::Address::ask) makes one and sends
+/// it along.
 ///
 /// ```
 /// # shim_std::model(|| {

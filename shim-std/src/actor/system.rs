@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 std::thread_local! {
-    /// The system whose message the thread is; 0 for other threads. It has no destructor, so that each model thread has its own.
+    /// The system whose message the thread is; 0 for other threads. It has no destructor, so that each model thread has
+    /// its own.
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -60,8 +61,8 @@ impl System {
 
     /// Waits until no message is under way: all have been processed, and those that they have led to.
     ///
-    /// A message that its actor never accepts is under way for ever; then this is a deadlock, and reported as one. A test that does
-    /// not wait for its messages ends without them; what they do is explored nevertheless.
+    /// A message that its actor never accepts is under way for ever; then this is a deadlock, and reported as one. A
+    /// test that does not wait for its messages ends without them; what they do is explored nevertheless.
     ///
     /// # Panics
     /// Off model threads, if a turn of one of the system's actors has panicked.
@@ -78,8 +79,9 @@ impl System {
         location(&self.shared.under_way)
     }
 
-    /// Counts a message that is about to be sent. Within a turn of the system it belongs to the step that it is sent in: until
-    /// the turn ends, nobody settles. Elsewhere it is a step of its own, since somebody might, before or after.
+    /// Counts a message that is about to be sent. Within a turn of the system it belongs to the step that it is sent
+    /// in: until the turn ends, nobody settles. Elsewhere it is a step of its own, since somebody might, before or
+    /// after.
     #[track_caller]
     pub(super) fn begin(&self) {
         let count = || {

@@ -10,7 +10,8 @@ use std::panic::Location as Caller;
 
 /// The turn of one message: the actor's state, which nobody else touches until it ends.
 ///
-/// It dereferences to the state. Nothing borrowed from it lives across a wait, in which other messages have their turns.
+/// It dereferences to the state. Nothing borrowed from it lives across a wait, in which other messages have their
+/// turns.
 pub struct Turn<'a, A: 'static> {
     object: &'a Share<Object<A>>,
 }
@@ -35,10 +36,11 @@ impl<'a, A: 'static> Turn<'a, A> {
         &self.object.system
     }
 
-    /// Waits until the condition holds of the actor's state; until then, other messages have their turns (`await` in ABS). If it
-    /// holds already, the turn goes on as if nothing had been said.
+    /// Waits until the condition holds of the actor's state; until then, other messages have their turns (`await` in
+    /// ABS). If it holds already, the turn goes on as if nothing had been said.
     ///
-    /// The condition is asked whenever a turn of the actor ends, by whoever ends it, so it must depend on the state only.
+    /// The condition is asked whenever a turn of the actor ends, by whoever ends it, so it must depend on the state
+    /// only.
     #[track_caller]
     pub fn wait_until(&mut self, condition: impl Fn(&A) -> bool + Send) {
         if !self.object.judged(&condition) {

@@ -1,5 +1,5 @@
-//! First-in-first-out lists of nodes that their owners have allocated: how much memory a thread takes does not depend on whose
-//! node finds the list empty.
+//! First-in-first-out lists of nodes that their owners have allocated: how much memory a thread takes does not depend
+//! on whose node finds the list empty.
 
 use std::ptr;
 

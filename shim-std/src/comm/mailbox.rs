@@ -1,11 +1,12 @@
 //! Mailboxes.
 //!
-//! The i-th send and the i-th receive of a mailbox meet, whichever comes first. Locations are finer than the mailbox: a send writes the
-//! *tail*, a receive writes the *head*, and both update *place i*, which whoever tests or waits reads. So a send
-//! and a receive are always independent, and a test or a wait depends on the send and the receive that it is about.
+//! The i-th send and the i-th receive of a mailbox meet, whichever comes first. Locations are finer than the mailbox: a
+//! send writes the *tail*, a receive writes the *head*, and both update *place i*, which whoever tests or waits reads.
+//! So a send and a receive are always independent, and a test or a wait depends on the send and the receive that it is
+//! about.
 //!
-//! Each side allocates its own node before it knows whether the other is there: how much memory a thread takes does not depend on who
-//! comes first.
+//! Each side allocates its own node before it knows whether the other is there: how much memory a thread takes does not
+//! depend on who comes first.
 
 use super::list::{List, Node};
 use super::{Part, Sealed};
@@ -100,8 +101,8 @@ impl<T> Queues<T> {
 /// # });
 /// ```
 ///
-/// A handle that is dropped withdraws nothing: its communication takes part as before, and a message that nobody can take any more is
-/// dropped with the mailbox.
+/// A handle that is dropped withdraws nothing: its communication takes part as before, and a message that nobody can
+/// take any more is dropped with the mailbox.
 pub struct Mailbox<T> {
     /// How many sends there were.
     sent: Word,
@@ -112,8 +113,8 @@ pub struct Mailbox<T> {
 
 // SAFETY: a mailbox owns the messages in it.
 unsafe impl<T: Send> Send for Mailbox<T> {}
-// SAFETY: the queues are touched inside of operations only, of which one takes effect at a time; a message goes from one thread to
-// another.
+// SAFETY: the queues are touched inside of operations only, of which one takes effect at a time; a message goes from
+// one thread to another.
 unsafe impl<T: Send> Sync for Mailbox<T> {}
 impl<T> UnwindSafe for Mailbox<T> {}
 impl<T> RefUnwindSafe for Mailbox<T> {}
@@ -163,8 +164,8 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Counts a communication of one side and lets it meet its counterpart; gives its number. `meet` says whether it has met it, and
-    /// which message it is about, if there is one.
+    /// Counts a communication of one side and lets it meet its counterpart; gives its number. `meet` says whether it
+    /// has met it, and which message it is about, if there is one.
     #[track_caller]
     fn add(&self, kind: OperationKind, count: &Word, meet: impl FnOnce(&mut Queues<T>) -> (bool, *mut Node<T>)) -> i64 {
         let end = location(count);
@@ -306,7 +307,8 @@ impl<T> Receiving<'_, T> {
     }
 
     fn unpack(self, message: *mut Node<T>) -> T {
-        // SAFETY: the slot is in no list any more, and known to nobody but this handle, which goes. So it is with the message.
+        // SAFETY: the slot is in no list any more, and known to nobody but this handle, which goes. So it is with the
+        // message.
         unsafe {
             drop(Node::free(self.slot));
             Node::free(message)

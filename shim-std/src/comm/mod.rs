@@ -1,29 +1,32 @@
 //! Mailboxes and mutexes that are asked for first and waited for later.
 //!
-//! The model is that of Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order Reduction of Asynchronous Distributed
-//! Programs* (FORTE 2019), section 3, into which MPI programs can be translated. What its actions are here:
+//! The model is that of Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order Reduction of Asynchronous
+//! Distributed Programs* (FORTE 2019), section 3, into which MPI programs can be translated. What its actions are here:
 //!
 //! | action | here |
 //! |---|---|
 //! | `AsyncSend`, `AsyncReceive` | [`Mailbox::send`], [`Mailbox::receive`]: neither waits; each gives a handle |
-//! | `TestAny`, `WaitAny` | [`test_any`], [`wait_any`], and [`wait_all`], on any handles together; `test` and `wait` on one |
+//! | `TestAny`, `WaitAny` | [`test_any`], [`wait_any`], and [`wait_all`]: any handles; `test` and `wait`: one handle |
 //! | `AsyncMutexLock` | [`AsyncMutex::request`], which gives a handle as well |
 //! | `MutexTest`, `MutexWait` | the same functions as for communications |
 //! | `MutexUnlock` | to drop the [`Guard`], or the [`Request`] itself |
 //! | `LocalComp` | any other code |
 //!
-//! The actors of the paper are threads here. It does not say which of several communications that are done a `WaitAny` tells of; here all are explored.
+//! The actors of the paper are threads here. It does not say which of several communications that are done a `WaitAny`
+//! tells of; here all are explored.
 //!
 //! # Which steps are independent
 //!
-//! The theorems of section 3.3 hold by what steps access, with one exception: a test or a wait for **several** handles depends on
-//! each of them, also where another of them was done before (theorem 6 leaves that out). Which of two independent communications comes first must not be
-//! seen, or they were not independent. For one handle the theorem holds as it stands. Beyond the paper, an unlock by dropping a guard belongs to the step before, unless somebody
+//! The theorems of section 3.3 hold by what steps access, with one exception: a test or a wait for **several** handles
+//! depends on each of them, also where another of them was done before (theorem 6 leaves that out). Which of two
+//! independent communications comes first must not be seen, or they were not independent. For one handle the theorem
+//! holds as it stands. Beyond the paper, an unlock by dropping a guard belongs to the step before, unless somebody
 //! tests.
 //!
 //! # Off model threads
 //!
-//! All of it works on real threads with the same meaning; a `wait_any` then tells of the first in the list that is done.
+//! All of it works on real threads with the same meaning; a `wait_any` then tells of the first in the list that is
+//! done.
 
 mod list;
 mod mailbox;

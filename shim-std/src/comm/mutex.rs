@@ -1,8 +1,9 @@
 //! Asynchronous mutexes: a queue of requests, the first of which owns the mutex.
 //!
-//! Requests have numbers. A request writes the *tail*; whoever tests or waits reads the *front*, the number of the owner; an unlock writes it.
-//! A request that is withdrawn while another owns the mutex reads the front and updates the set of those *withdrawn*, which an unlock
-//! reads. So a request is independent of all but other requests; tests and waits are of each other, and of withdrawals by others than the owner.
+//! Requests have numbers. A request writes the *tail*; whoever tests or waits reads the *front*, the number of the
+//! owner; an unlock writes it. A request that is withdrawn while another owns the mutex reads the front and updates the
+//! set of those *withdrawn*, which an unlock reads. So a request is independent of all but other requests; tests and
+//! waits are of each other, and of withdrawals by others than the owner.
 
 use super::list::{List, Node};
 use super::{Part, Sealed};
@@ -18,8 +19,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// A mutex that is asked for without waiting.
 ///
-/// Requests are served in the order in which they come. To own the mutex is to be first; the owner gets at the data by a
-/// [`Guard`], and the next is served when that is dropped. A request that is dropped is withdrawn.
+/// Requests are served in the order in which they come. To own the mutex is to be first; the owner gets at the data by
+/// a [`Guard`], and the next is served when that is dropped. A request that is dropped is withdrawn.
 ///
 /// ```
 /// # shim_std::model(|| {
@@ -49,7 +50,8 @@ pub struct AsyncMutex<T: ?Sized> {
 
 // SAFETY: a mutex owns its data.
 unsafe impl<T: ?Sized + Send> Send for AsyncMutex<T> {}
-// SAFETY: the data is reached by the owner only, through a guard; the list inside of operations, of which one takes effect at a time.
+// SAFETY: the data is reached by the owner only, through a guard; the list inside of operations, of which one takes
+// effect at a time.
 unsafe impl<T: ?Sized + Send> Sync for AsyncMutex<T> {}
 impl<T: ?Sized> UnwindSafe for AsyncMutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for AsyncMutex<T> {}

@@ -425,8 +425,8 @@ fn explore(config: &Config, map: &'static SharedSchedule, body: Body, parent: &m
         },
         Verdict::Incomplete { reason } => (dpor_protocol::Verdict::Incomplete, Some(reason), None, None),
         Verdict::Failed { failure, .. } => {
-            // The mapping holds the kinds of operation as well. What ran last is the failing schedule, also if that was a
-            // check of the explorer's.
+            // The mapping holds the kinds of operation as well. What ran last is the failing schedule, also if that was
+            // a check of the explorer's.
             let steps = map.snapshot().steps;
             let leak = config.leaks && failure.kind == "leak";
             let seed = seed_of(&system.program, &config.test, strategy, options, leak, steps);

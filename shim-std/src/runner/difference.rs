@@ -1,4 +1,5 @@
-//! Two orders of the same steps that lead to different states, and where these differ: what `cargo dpor diff-states` shows.
+//! Two orders of the same steps that lead to different states, and where these differ: what `cargo dpor diff-states`
+//! shows.
 
 use super::describe::{self, Objects};
 use super::journal::{Explored, Journaled};

@@ -21,8 +21,8 @@ pub(crate) struct Journaled {
 /// What is explored: a part of such a program, or all of it.
 pub(crate) type Explored = Sharded<Journaled>;
 
-/// A mapping for a process that shares it with nobody. So [`Explored`] is all that is ever explored, and the search is compiled once. Models of one process
-/// take turns.
+/// A mapping for a process that shares it with nobody. So [`Explored`] is all that is ever explored, and the search is
+/// compiled once. Models of one process take turns.
 pub(crate) fn unshared() -> &'static SharedSchedule {
     static MAP: OnceLock<&SharedSchedule> = OnceLock::new();
     MAP.get_or_init(|| {

@@ -27,20 +27,22 @@ use std::time::Duration;
 /// This is the explicit use, for a crate that is not built by `cargo dpor`: the test calls `model` itself, and uses
 /// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`.
 ///
-/// What `test` allocates lives in memory that is wiped after each execution. To carry something out of the executions, use
-/// memory that was there before and does not grow, such as an `Arc` of atomics of std, or fill a collection by way of
-/// [`outside`](crate::outside); one that is made outside and just filled inside would end up pointing to memory that is gone.
+/// What `test` allocates lives in memory that is wiped after each execution. To carry something out of the executions,
+/// use memory that was there before and does not grow, such as an `Arc` of atomics of std, or fill a collection by way
+/// of [`outside`](crate::outside); one that is made outside and just filled inside would end up pointing to memory that
+/// is gone.
 ///
-/// Statics of the executable are part of the explored program, and get their first values back before each execution. While a
-/// model runs, no other thread of the process may use them (but std's): let the tests of such an executable run one after the
-/// other (`--test-threads=1`), each in a process of its own (cargo-nextest), or let every one of them begin with `model`, which
-/// waits for its turn.
+/// Statics of the executable are part of the explored program, and get their first values back before each execution.
+/// While a model runs, no other thread of the process may use them (but std's): let the tests of such an executable run
+/// one after the other (`--test-threads=1`), each in a process of its own (cargo-nextest), or let every one of them
+/// begin with `model`, which waits for its turn.
 ///
-/// Inside of a model, which a test under `cargo dpor test` is, `test` runs once, as part of the exploration that goes on.
+/// Inside of a model, which a test under `cargo dpor test` is, `test` runs once, as part of the exploration that goes
+/// on.
 ///
 /// # Panics
-/// If an execution fails, with the report of that execution and the seed that [`Model::replay`] takes; if the exploration
-/// is incomplete; and if this process cannot hold a model.
+/// If an execution fails, with the report of that execution and the seed that [`Model::replay`] takes; if the
+/// exploration is incomplete; and if this process cannot hold a model.
 pub fn model<T: Termination>(test: impl Fn() -> T + 'static) {
     Model::new().check(test);
 }
@@ -75,8 +77,8 @@ impl Model {
         }
     }
 
-    /// Sets the strategy, such as [`Strategy::Source`] or `Strategy::Context(Context::CDPOR3)`; its text forms can be parsed:
-    /// `"context:lazy".parse()`. A random walk goes on until a failure or a limit ends it.
+    /// Sets the strategy, such as [`Strategy::Source`] or `Strategy::Context(Context::CDPOR3)`; its text forms can be
+    /// parsed: `"context:lazy".parse()`. A random walk goes on until a failure or a limit ends it.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Model {
         self.strategy = strategy;
@@ -111,8 +113,9 @@ impl Model {
         self
     }
 
-    /// Explores executions with at most so many preemptions: first without any, then with one, and so on, until nothing is left
-    /// out. A preemption is a switch away from a thread that could have gone on. If the strategy is `context`, states are not compared.
+    /// Explores executions with at most so many preemptions: first without any, then with one, and so on, until nothing
+    /// is left out. A preemption is a switch away from a thread that could have gone on. If the strategy is `context`,
+    /// states are not compared.
     #[must_use]
     pub fn preemptions(mut self, most: u32) -> Model {
         self.limits.preemptions = Some(most);
@@ -133,16 +136,16 @@ impl Model {
         self
     }
 
-    /// Makes it a failure, of kind `leak`, if an execution ends well but has memory that was neither freed nor is reachable: from
-    /// statics, or from the stack of a thread that waits for ever.
+    /// Makes it a failure, of kind `leak`, if an execution ends well but has memory that was neither freed nor is
+    /// reachable: from statics, or from the stack of a thread that waits for ever.
     #[must_use]
     pub fn leaks(mut self, leaks: bool) -> Model {
         self.leaks = leaks;
         self
     }
 
-    /// Checks the checker: keeps states whole, compares them byte by byte where their digests agree, and expects each to be
-    /// the same where the same steps lead to it again.
+    /// Checks the checker: keeps states whole, compares them byte by byte where their digests agree, and expects each
+    /// to be the same where the same steps lead to it again.
     #[must_use]
     pub fn exact_states(mut self, exact: bool) -> Model {
         self.exact_states = exact;
@@ -151,8 +154,8 @@ impl Model {
 
     /// Explores, and says what can be said. About memory that outlives an execution, see [`model`].
     ///
-    /// Inside of a model, which a test under `cargo dpor test` is, there can be no second exploration: the verdict on the
-    /// test is then `incomplete`.
+    /// Inside of a model, which a test under `cargo dpor test` is, there can be no second exploration: the verdict on
+    /// the test is then `incomplete`.
     ///
     /// # Panics
     /// If this process cannot hold a model.
@@ -167,8 +170,8 @@ impl Model {
 
     /// Explores, and demands that the result is [`Verdict::Complete`].
     ///
-    /// Inside of a model, `test` runs once, as part of the exploration that goes on; of the options, those of that exploration
-    /// hold.
+    /// Inside of a model, `test` runs once, as part of the exploration that goes on; of the options, those of that
+    /// exploration hold.
     ///
     /// # Panics
     /// If it is not, or if this process cannot hold a model.
@@ -181,7 +184,8 @@ impl Model {
         assert!(outcome.report.verdict == Verdict::Complete, "{outcome}");
     }
 
-    /// Runs the schedule of a seed that a failed exploration of the same test has printed, and ends in the same failure.
+    /// Runs the schedule of a seed that a failed exploration of the same test has printed, and ends in the same
+    /// failure.
     ///
     /// # Panics
     /// With the failure; and if the seed is damaged or does not fit the test. Inside of a model as [`Model::explore`].
@@ -279,8 +283,8 @@ pub struct Outcome {
     pub note: Option<String>,
     /// Why a complete exploration may have tested nothing: there was nothing to interleave.
     pub vacuous: Option<String>,
-    /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`, which all have here: what hardware and
-    /// the compiler make of them may not have been explored.
+    /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`, which all have here: what
+    /// hardware and the compiler make of them may not have been explored.
     pub weak_orderings: Vec<WeakOrdering>,
     labels: Vec<Label>,
 }
@@ -311,8 +315,8 @@ impl fmt::Display for WeakOrdering {
 pub struct Reached {
     /// In how many of the complete ones.
     pub complete: u64,
-    /// In how many in all, however they ended: also in such as were pruned, blocked, run for a comparison of states only, or
-    /// thrown away because exploration started again.
+    /// In how many in all, however they ended: also in such as were pruned, blocked, run for a comparison of states
+    /// only, or thrown away because exploration started again.
     pub all: u64,
 }
 
@@ -448,8 +452,8 @@ fn seed_of(
 
 /// What the `test` attribute of the facades makes of a test.
 ///
-/// Under `cargo dpor` the process ends here. Otherwise the test is explored without limits, and passes if its exploration
-/// is complete; the value is that of one more, plain run.
+/// Under `cargo dpor` the process ends here. Otherwise the test is explored without limits, and passes if its
+/// exploration is complete; the value is that of one more, plain run.
 ///
 /// # Panics
 /// As [`model`].
@@ -464,8 +468,8 @@ pub fn run_test<T: Termination + 'static>(
         return test();
     }
     let body = Body::new(name.rsplit("::").next().unwrap_or(name).to_owned(), should_panic, test);
-    // On a thread that allocates elsewhere. Where this one's allocations lie would otherwise depend on how long the orders are, and states can
-    // hold pointers to them.
+    // On a thread that allocates elsewhere. Where this one's allocations lie would otherwise depend on how long the
+    // orders are, and states can hold pointers to them.
     let config = std::thread::spawn(Config::inherited).join();
     if let Some(config) = config.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
         child::serve(config, name, place, body);

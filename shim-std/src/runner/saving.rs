@@ -1,8 +1,9 @@
-//! Keeps an exploration in a file while it goes on, so that another process can go on from there should this one be killed.
+//! Keeps an exploration in a file while it goes on, so that another process can go on from there should this one be
+//! killed.
 //!
-//! The file begins with two lines for `cargo dpor`: what the exploration is of, and how many executions there were. It is written
-//! anew each time, beside the old one, which it then replaces. Keys of explored states are many, and only ever added: they have
-//! a file of their own, to which the new ones are appended.
+//! The file begins with two lines for `cargo dpor`: what the exploration is of, and how many executions there were. It
+//! is written anew each time, beside the old one, which it then replaces. Keys of explored states are many, and only
+//! ever added: they have a file of their own, to which the new ones are appended.
 
 use super::journal::Explored;
 use super::sharing::Sharing;

@@ -1,8 +1,8 @@
-//! What the threads of the explored program have to do with each other: whether they share anything at all, and which of their
-//! atomic operations race with orderings that allow more than was explored.
+//! What the threads of the explored program have to do with each other: whether they share anything at all, and which
+//! of their atomic operations race with orderings that allow more than was explored.
 //!
-//! Two events race if they conflict, and the later one's thread had not come after the earlier one before (Abdulla et al. 2017).
-//! Reversible or not does not matter here: atomic operations never block.
+//! Two events race if they conflict, and the later one's thread had not come after the earlier one before (Abdulla et
+//! al. 2017). Reversible or not does not matter here: atomic operations never block.
 
 use super::describe;
 use dpor_explorer::keys::{KeyMap, KeySet};

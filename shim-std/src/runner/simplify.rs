@@ -1,5 +1,5 @@
-//! The search for the simplest schedule that fails as a given one does, and for where it parts from one that passes, in a
-//! process of its own.
+//! The search for the simplest schedule that fails as a given one does, and for where it parts from one that passes, in
+//! a process of its own.
 //!
 //! Each better schedule is told at once: the process may die of another failure that it meets on the way.
 

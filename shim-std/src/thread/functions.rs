@@ -51,8 +51,8 @@ pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(u64::from(ms)));
 }
 
-/// `std::thread::sleep`. On a model thread its clock goes on, and others may run; from a sleep of more than a year it does not
-/// wake.
+/// `std::thread::sleep`. On a model thread its clock goes on, and others may run; from a sleep of more than a year it
+/// does not wake.
 #[track_caller]
 pub fn sleep(dur: Duration) {
     if on_model_thread() {

@@ -131,8 +131,8 @@ impl Thread {
         );
     }
 
-    /// Unparks the thread as a part of what std does to end a wait. `done` is part of the same step, and touches a location
-    /// besides.
+    /// Unparks the thread as a part of what std does to end a wait. `done` is part of the same step, and touches a
+    /// location besides.
     #[track_caller]
     pub(crate) fn wake<R>(&self, besides: Location, done: impl FnOnce() -> R) -> R {
         let accesses = [self.location(), besides].map(|location| access_of(location, AccessKind::Write));

@@ -1,8 +1,9 @@
 //! `std::thread::scope`.
 //!
-//! std's scope waits by parking its owner, whom the thread that brings the number of running threads to 0 unparks: a wait
-//! can take the owner's park token, and leave one. That is modelled where the owner parks otherwise (see
-//! [`Thread::lend_token`]), step by step as std does it. Elsewhere the wait is one step, and ends of threads are releases.
+//! std's scope waits by parking its owner, whom the thread that brings the number of running threads to 0 unparks: a
+//! wait can take the owner's park token, and leave one. That is modelled where the owner parks otherwise (see
+//! [`Thread::lend_token`]), step by step as std does it. Elsewhere the wait is one step, and ends of threads are
+//! releases.
 
 use super::builder::Builder;
 use super::current::current;
@@ -135,8 +136,8 @@ impl ScopeData {
             },
         );
         ownership::waited_for(self.location());
-        // All threads have ended, and with them whoever else could drop a handle. In std a thread counts until its handle is
-        // gone, so that of a leaked one is waited for in vain.
+        // All threads have ended, and with them whoever else could drop a handle. In std a thread counts until its
+        // handle is gone, so that of a leaked one is waited for in vain.
         if self.handles.load(Ordering::Relaxed) > 0 {
             let never = [Guard::when(Condition::AtLeast(self.running.variable(), 1))];
             let accesses = [access_of(self.location(), AccessKind::Read)];

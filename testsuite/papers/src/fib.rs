@@ -1,8 +1,8 @@
 //! Fib(n): a tree of actors, each of which adds up the results of two children.
 //!
-//! 2^k orders for k actors that have children: 7, 12 and 20 for n = 5, 6 and 7, which is the number of states that CDPOR3
-//! stores in Table 2: one for each race of its only execution. The published executions of Source-DPOR are somewhat
-//! fewer, 94 of 2^7 and 2148 of 2^12.
+//! 2^k orders for k actors that have children: 7, 12 and 20 for n = 5, 6 and 7, which is the number of states that
+//! CDPOR3 stores in Table 2: one for each race of its only execution. The published executions of Source-DPOR are
+//! somewhat fewer, 94 of 2^7 and 2148 of 2^12.
 
 use crate::{Actor, wait, wait_all};
 use std::thread::{self, JoinHandle};

@@ -1,5 +1,5 @@
-//! The programs that Albert et al. measure in *Context-Sensitive Dynamic Partial Order Reduction* (CAV 2017), as ordinary
-//! Rust.
+//! The programs that Albert et al. measure in *Context-Sensitive Dynamic Partial Order Reduction* (CAV 2017), as
+//! ordinary Rust.
 //!
 //! The sources of Table 2's actor programs are not public. They are rebuilt from what the paper and its forerunner
 //! (Tasharofi et al., FASE 2012) say of them, with [`Actor`]s: a state, and tasks that are one step each. Each module

@@ -1,7 +1,8 @@
 //! PSort(n), pipe sort: a chain of actors, each of which keeps the least of what it gets and passes the others on.
 //!
 //! The first actor gets n values in any order, the next one n - 1, and so on: n! (n-1)! … 1! orders, which are the 288
-//! and 34560 that are published for Source-DPOR with n = 4 and 5. (With n = 6 there are 24,883,200; it ran out of time.)
+//! and 34560 that are published for Source-DPOR with n = 4 and 5. (With n = 6 there are 24,883,200; it ran out of
+//! time.)
 
 use crate::{Actor, wait, wait_all};
 use std::thread::{self, JoinHandle};

@@ -1,7 +1,8 @@
-//! QSort(n): each actor has the elements below and above its first one sorted by children, and joins what they send back.
+//! QSort(n): each actor has the elements below and above its first one sorted by children, and joins what they send
+//! back.
 //!
-//! 2^k orders for k actors that have children, which depends on the list. The beginnings of `LIST` are such that k is 7,
-//! 9 and 12 for n = 9, 12 and 15, the number of states that CDPOR3 stores in Table 2: one for each race of its only
+//! 2^k orders for k actors that have children, which depends on the list. The beginnings of `LIST` are such that k is
+//! 7, 9 and 12 for n = 9, 12 and 15, the number of states that CDPOR3 stores in Table 2: one for each race of its only
 //! execution. The published executions of Source-DPOR are somewhat fewer: 84, 280 and 3166.
 
 use crate::{Actor, wait, wait_all};

@@ -1,7 +1,7 @@
 //! Reg(n): `n` clients enter themselves in a registry.
 //!
-//! Each client gets two messages, its name and the registry's address, in any order; the registry gets `n` entries in any
-//! order: 2^n n! orders, as published for Source-DPOR.
+//! Each client gets two messages, its name and the registry's address, in any order; the registry gets `n` entries in
+//! any order: 2^n n! orders, as published for Source-DPOR.
 
 use crate::{Actor, wait};
 

@@ -5,8 +5,8 @@ use crate::{Actor, msort::merge, wait, wait_all};
 use std::collections::BTreeSet;
 use std::thread::{self, JoinHandle};
 
-/// [`msort`](crate::msort), where whoever's list comes last merges both: the merged list is at an address of its own for
-/// each order.
+/// [`msort`](crate::msort), where whoever's list comes last merges both: the merged list is at an address of its own
+/// for each order.
 pub fn msort(list: Vec<u64>) -> Vec<u64> {
     let root = Actor::new(Vec::new());
     wait(request(list, root.clone()));

@@ -50,7 +50,8 @@ pub struct Actors<P: Protocol> {
     actor_paths: Vec<Vec<u8>>,
 }
 
-/// The last state of an execution, without regard to the numbers that messages and actors were given, if states do not show them.
+/// The last state of an execution, without regard to the numbers that messages and actors were given, if states do not
+/// show them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Terminal {
     /// The actors, by creation path.

@@ -4,8 +4,8 @@ use dpor_explorer::Failure;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// An actor of a running program. Names are given in the order in which actors are first created, and are the same in each
-/// execution that creates the actor in the same way.
+/// An actor of a running program. Names are given in the order in which actors are first created, and are the same in
+/// each execution that creates the actor in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Actor(pub u32);
 

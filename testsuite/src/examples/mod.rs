@@ -1,7 +1,8 @@
 //! The examples in std's documentation of what the shim redefines, as tests under the tool.
 //!
-//! They are read from the installed documentation: the link to the playground of each holds all of its code, hidden lines
-//! included. What the examples come to is said in `surface/doc-examples.toml`: `complete`, but for those that have a line there.
+//! They are read from the installed documentation: the link to the playground of each holds all of its code, hidden
+//! lines included. What the examples come to is said in `surface/doc-examples.toml`: `complete`, but for those that
+//! have a line there.
 
 mod docs;
 mod project;

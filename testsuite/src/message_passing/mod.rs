@@ -1,5 +1,6 @@
 //! The model of asynchronous distributed programs of Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order
-//! Reduction of Asynchronous Distributed Programs* (FORTE 2019), §3, as a `System` whose whole state is small and exact.
+//! Reduction of Asynchronous Distributed Programs* (FORTE 2019), §3, as a `System` whose whole state is small and
+//! exact.
 //!
 //! Actors post sends and receives to mailboxes, where the n-th send meets the n-th receive, and test or wait for the
 //! communications that they are part of; they request mutexes, and test or wait for owning one. Each action is a step.
@@ -17,10 +18,11 @@
 //!
 //! Deviations:
 //! * `TestAny` and `WaitAny` look at their communications in the order in which they are given, up to the first that is
-//!   done, and so are dependent with what completes an earlier one. Theorem 6 has them depend on the communication that was
-//!   *paired* first. But where two of them are paired independently of each other, each can be the first, and the same
-//!   interleaving would belong to two configurations: an event that happens after one *or* the other is none of a prime
-//!   event structure. The programs of the paper's Table 1 wait for one communication at a time, which makes no difference.
+//!   done, and so are dependent with what completes an earlier one. Theorem 6 has them depend on the communication that
+//!   was *paired* first. But where two of them are paired independently of each other, each can be the first, and the
+//!   same interleaving would belong to two configurations: an event that happens after one *or* the other is none of a
+//!   prime event structure. The programs of the paper's Table 1 wait for one communication at a time, which makes no
+//!   difference.
 //! * `MutexTest` and `MutexWait` likewise.
 //! * Two unlocks of one mutex are independent: they commute. The theorems do not say so.
 //! * What is received is seen when a test of, or a wait for, that communication alone finds that it is done. To copy it

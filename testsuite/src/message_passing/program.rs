@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// One action of an actor. Mailboxes and mutexes are named by their index; a communication by the handle, the actor's own,
-/// that was given when it was posted.
+/// One action of an actor. Mailboxes and mutexes are named by their index; a communication by the handle, the actor's
+/// own, that was given when it was posted.
 ///
-/// All actions are total: what was never posted or requested is never done and never owned, to request a mutex again or to
-/// unlock one that was not requested does nothing.
+/// All actions are total: what was never posted or requested is never done and never owned, to request a mutex again or
+/// to unlock one that was not requested does nothing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
     /// `AsyncSend`: posts a send to the mailbox.
@@ -25,7 +25,8 @@ pub enum Action {
         /// Names the communication.
         handle: usize,
     },
-    /// Says whether one of the communications is done, but not which; if none is, the next `otherwise_skip` actions are left out.
+    /// Says whether one of the communications is done, but not which; if none is, the next `otherwise_skip` actions are
+    /// left out.
     TestAny {
         /// The communications' handles.
         handles: Vec<usize>,

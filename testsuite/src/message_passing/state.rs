@@ -15,8 +15,8 @@ pub struct State {
     actors: Vec<Actor>,
 }
 
-/// What was posted to a mailbox, in order. The n-th send and the n-th receive are one communication, which is done; what is
-/// left of the longer list is the mailbox's queue.
+/// What was posted to a mailbox, in order. The n-th send and the n-th receive are one communication, which is done;
+/// what is left of the longer list is the mailbox's queue.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 struct Mailbox {
     /// Who sent, and what.

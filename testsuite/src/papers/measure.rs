@@ -96,8 +96,8 @@ pub fn explore_rust(target: &str, tests: &[&str], strategy: &str, limit: Limit) 
     met
 }
 
-/// Reads the line of a test that has not failed: verdict, target and name; numbers, with a label after each; the time, and what
-/// may stand behind it.
+/// Reads the line of a test that has not failed: verdict, target and name; numbers, with a label after each; the time,
+/// and what may stand behind it.
 fn line(line: &str) -> Option<(String, Measured)> {
     let words: Vec<_> = line.split_whitespace().collect();
     let [verdict @ ("complete" | "incomplete"), _, name, ref counts @ ..] = words[..] else {

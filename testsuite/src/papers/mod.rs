@@ -3,8 +3,8 @@
 //!
 //! In [`transdpor`], those of Tasharofi et al., *TransDPOR* (FMOODS/FORTE 2012).
 //!
-//! `cargo run --release -p dpor-testsuite --bin tables` prints them all. Each program of CAV 2017 is an ordinary test of the package
-//! `papers`, explored by `cargo dpor test`; some are toy programs as well.
+//! `cargo run --release -p dpor-testsuite --bin tables` prints them all. Each program of CAV 2017 is an ordinary test
+//! of the package `papers`, explored by `cargo dpor test`; some are toy programs as well.
 
 pub mod forte19;
 mod measure;

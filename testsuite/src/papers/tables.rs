@@ -26,7 +26,8 @@ pub struct Row {
     pub test: String,
     /// The same program for the toy machine.
     pub toy: Option<Program>,
-    /// Published figures, for each of [`STRATEGIES`]. The paper's implementation stores states (§6.2), as `context` does.
+    /// Published figures, for each of [`STRATEGIES`]. The paper's implementation stores states (§6.2), as `context`
+    /// does.
     pub published: [Option<Figures>; STRATEGIES.len()],
     /// Whether some strategy takes minutes.
     pub slow: bool,

@@ -1,8 +1,8 @@
 //! The test suites of loom and shuttle, run on cargo-dpor.
 //!
-//! The tests are those of the published packages: Cargo fetches them, they are copied to the target folder, and built there against
-//! stand-ins of the same names (`testsuite/peer-suites`). What stands beside those says which tests are taken, and what is
-//! replaced in their text, with the reasons.
+//! The tests are those of the published packages: Cargo fetches them, they are copied to the target folder, and built
+//! there against stand-ins of the same names (`testsuite/peer-suites`). What stands beside those says which tests are
+//! taken, and what is replaced in their text, with the reasons.
 
 mod build;
 mod plan;

@@ -30,8 +30,8 @@ pub struct Plan {
     /// Tests that say nothing of a sequentially consistent checker with reduction, or nothing that it can be asked.
     #[serde(default)]
     pub exceptions: Vec<Exception>,
-    /// How the exploration of each test ends that expects a failure. `sampled` is no failure: too much for an exhaustive
-    /// exploration, of what the peer samples as well.
+    /// How the exploration of each test ends that expects a failure. `sampled` is no failure: too much for an
+    /// exhaustive exploration, of what the peer samples as well.
     #[serde(default)]
     pub failures: BTreeMap<String, String>,
 }

@@ -76,7 +76,8 @@ impl Suite {
         Ok(report)
     }
 
-    /// The tests under the headings that they are counted under, with what became of them, as a Markdown table; and the exceptions.
+    /// The tests under the headings that they are counted under, with what became of them, as a Markdown table; and the
+    /// exceptions.
     pub fn table(&self, report: &Report) -> String {
         #[derive(Default)]
         struct Row {

@@ -106,8 +106,9 @@ fn ended(found: &Found) -> bool {
     found.error.is_some() || found.statistics.executions() < found.limit
 }
 
-/// Explores the parts of a program, each as on a machine of its own, and compares the outcomes of all with brute force. The number of
-/// executions, and of shards with something to explore; `None` if the program is too large, or has no end.
+/// Explores the parts of a program, each as on a machine of its own, and compares the outcomes of all with brute force.
+/// The number of executions, and of shards with something to explore; `None` if the program is too large, or has no
+/// end.
 ///
 /// # Errors
 /// The mismatch.

@@ -16,8 +16,8 @@ use std::ops::ControlFlow;
 /// Room for the log of a thread: its lines, and the joins of the main thread.
 const ROOM: usize = LINES + THREADS;
 
-/// What the current execution has seen so far. Lies in the program's memory, so that it is part of the state: executions
-/// that have seen different things are not taken for one.
+/// What the current execution has seen so far. Lies in the program's memory, so that it is part of the state:
+/// executions that have seen different things are not taken for one.
 #[derive(Default)]
 pub(super) struct Recorder {
     pub at: [Cell<u8>; THREADS],
@@ -107,8 +107,8 @@ impl Observer<Sharded<Model>> for Collector {
     }
 }
 
-/// Explores a program and gives its outcomes. `replay` says to run the schedule of each outcome again, and to check that
-/// the same transitions lead to the same states, and that states with the same fingerprint have the same bytes.
+/// Explores a program and gives its outcomes. `replay` says to run the schedule of each outcome again, and to check
+/// that the same transitions lead to the same states, and that states with the same fingerprint have the same bytes.
 ///
 /// # Panics
 /// If this process cannot hold a model.
@@ -116,7 +116,8 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
     explore_part(program, strategy, executions, replay, None).unwrap_or_else(|| unreachable!("it is the whole"))
 }
 
-/// As [`explore`], but only the part of a shard, if that is what is wanted; `None` if there is nothing to explore for the shard.
+/// As [`explore`], but only the part of a shard, if that is what is wanted; `None` if there is nothing to explore for
+/// the shard.
 pub fn explore_part(
     program: &Program,
     strategy: Strategy,

@@ -8,8 +8,8 @@
 //!
 //! The machine is written from std's documentation. Where that leaves freedom, it says what std does: a lock prefers
 //! neither readers nor writers; the leader of a barrier is who comes last; a channel without a buffer serves waiting
-//! senders in order of arrival; a wait in a channel or at the end of a scope takes park tokens, and leaves one, as std's
-//! source says.
+//! senders in order of arrival; a wait in a channel or at the end of a scope takes park tokens, and leaves one, as
+//! std's source says.
 
 mod compare;
 mod explore;
@@ -79,8 +79,8 @@ pub enum Op {
     Await(u8, bool),
     /// `while x[a].compare_exchange(0, 1).is_err() {}`.
     AwaitCas(u8),
-    /// Takes the lock, loads `x[a]` and gives the lock back, until the value is not 0; logs the value, and whether the lock is
-    /// poisoned.
+    /// Takes the lock, loads `x[a]` and gives the lock back, until the value is not 0; logs the value, and whether the
+    /// lock is poisoned.
     AwaitUnder(Under, u8),
     /// `for i in 0..k { if x[a].load() != 0 { break } }`; logs the value and the number of rounds before.
     Poll(u8, u8),
@@ -152,7 +152,8 @@ pub enum Op {
     /// Drops the receiver.
     DropRx,
 
-    /// `once.call_once(|| x[0].fetch_add(1))`, perhaps with a panic afterwards; logs whether it ran (2) or panicked (1).
+    /// `once.call_once(|| x[0].fetch_add(1))`, perhaps with a panic afterwards; logs whether it ran (2) or panicked
+    /// (1).
     CallOnce(bool),
     /// `once.is_completed()`.
     OnceDone,

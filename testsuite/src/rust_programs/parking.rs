@@ -1,8 +1,8 @@
 //! How std waits by parking, step by step: in its channels, and at the end of a scope.
 //!
-//! What others can see of that is the park token of the thread that waits, which only its own `park` looks at. So this is the
-//! machine for channels and scopes whose threads park; of others it would show the same as the simpler one. It follows
-//! `library/std/src/sync/mpmc` and `library/std/src/thread/scoped.rs` of Rust 1.95.
+//! What others can see of that is the park token of the thread that waits, which only its own `park` looks at. So this
+//! is the machine for channels and scopes whose threads park; of others it would show the same as the simpler one. It
+//! follows `library/std/src/sync/mpmc` and `library/std/src/thread/scoped.rs` of Rust 1.95.
 
 use super::reference::{Machine, Move, Phase, State, Within};
 use super::{ABSENT, Channel, DISCONNECTED, Op, WOULD_BLOCK};
@@ -260,7 +260,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an end of the channel can be dropped now: where that is the last, those who wait are told under the lock.
+    /// Whether an end of the channel can be dropped now: where that is the last, those who wait are told under the
+    /// lock.
     pub fn can_disconnect(&self, s: &State) -> bool {
         !s.waking.iter().any(|&waking| waking)
     }

@@ -199,8 +199,8 @@ const THREAD: Thread = Thread {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
-/// Every outcome of the program: where it can end, or go round for ever. That is a strongly connected component of the graph of
-/// states which has no way out; all its states look alike, as what a thread logs stays.
+/// Every outcome of the program: where it can end, or go round for ever. That is a strongly connected component of the
+/// graph of states which has no way out; all its states look alike, as what a thread logs stays.
 ///
 /// # Errors
 /// If it has more than `limit` states.

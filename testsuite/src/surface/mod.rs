@@ -1,9 +1,9 @@
 //! The surface of std, item by item, and what the shim has of it.
 //!
-//! std's is read from the documentation that comes with the toolchain, and kept as a list of facts (`surface/std-1.95.txt`), so
-//! that the comparison also works where the documentation is not installed. The shim's is read in the same way from the
-//! documentation that rustdoc makes of it. What is std's own, and where the two may differ, is said by hand, one
-//! reason each (`surface/decisions.toml`).
+//! std's is read from the documentation that comes with the toolchain, and kept as a list of facts
+//! (`surface/std-1.95.txt`), so that the comparison also works where the documentation is not installed. The shim's is
+//! read in the same way from the documentation that rustdoc makes of it. What is std's own, and where the two may
+//! differ, is said by hand, one reason each (`surface/decisions.toml`).
 
 pub mod compare;
 pub mod decisions;

@@ -189,8 +189,8 @@ fn chains(
     })
 }
 
-/// Lets one of the threads create the last one, between two links, and perhaps join it, whatever it has read or only if it
-/// has read that another one was there. Says how many threads exist from the start.
+/// Lets one of the threads create the last one, between two links, and perhaps join it, whatever it has read or only if
+/// it has read that another one was there. Says how many threads exist from the start.
 fn create_one(bodies: &mut [Vec<Instruction>], ends: &[Vec<usize>], [creator, at, join, variable]: [u8; 4]) -> usize {
     let started = bodies.len() - 1;
     let creator = usize::from(creator) % started;
@@ -219,8 +219,8 @@ fn create_one(bodies: &mut [Vec<Instruction>], ends: &[Vec<usize>], [creator, at
     started
 }
 
-/// Lets one of the threads create the last two, the second one between two links or when the first one has ended. Says how
-/// many threads exist from the start.
+/// Lets one of the threads create the last two, the second one between two links or when the first one has ended. Says
+/// how many threads exist from the start.
 fn create_two(bodies: &mut [Vec<Instruction>], ends: &[Vec<usize>], [creator, one, two, join]: [u8; 4]) -> usize {
     let started = bodies.len() - 2;
     let creator = usize::from(creator) % started;

@@ -71,9 +71,8 @@ impl Toy {
             );
         }
         // Whether a step depends on another one must not change with a third one that is independent of the other (the
-        // seventh condition on happens-before in Abdulla et al. 2014). It would, if what a section reads at one location
-        // decided whether it touches a second one.
-        // A notification touches more locations if somebody waits.
+        // seventh condition on happens-before in Abdulla et al. 2014). It would, if what a section reads at one
+        // location decided whether it touches a second one. A notification touches more locations if somebody waits.
         if foreseen.accesses().len() > 1 || notifies {
             for access in foreseen.accesses() {
                 step.footprint.add(access.location, access.kind);

@@ -28,7 +28,8 @@ impl Toy {
             _ if thread.phase == Phase::Begin => {}
             Instruction::Atomic(_) => {
                 let section = self.program.section(thread.body, thread.counter);
-                // A section may leave out parts of itself: it touches some of this. Only its first instruction has a guard.
+                // A section may leave out parts of itself: it touches some of this. Only its first instruction has a
+                // guard.
                 for at in section.clone() {
                     self.add_operation(id, code[at], &code[section.start..at], &mut pending);
                 }

@@ -191,8 +191,8 @@ pub enum Instruction {
         into: Register,
     },
     /// Makes one step of the next instructions, at most so many. Only the first of them may block; none may have
-    /// alternatives, wait for a notification, spin, or create or join a thread. If they are about several locations, the
-    /// step's footprint has all that they may touch, whatever they leave out.
+    /// alternatives, wait for a notification, spin, or create or join a thread. If they are about several locations,
+    /// the step's footprint has all that they may touch, whatever they leave out.
     Atomic(usize),
 }
 

@@ -1,8 +1,8 @@
 //! Crates from crates.io, as they are, with their own tests under `cargo dpor test`.
 //!
-//! [`Table`] is `testsuite/wild/crates.toml`: which crates, which of their tests, and what is changed from outside. [`Source`]
-//! fetches their sources with Cargo and puts a copy, with these changes, under `tmp/wild` of the target folder. [`Run`] is what the
-//! tool said of the tests of one crate, and [`page`] shows it all.
+//! [`Table`] is `testsuite/wild/crates.toml`: which crates, which of their tests, and what is changed from outside.
+//! [`Source`] fetches their sources with Cargo and puts a copy, with these changes, under `tmp/wild` of the target
+//! folder. [`Run`] is what the tool said of the tests of one crate, and [`page`] shows it all.
 
 mod call;
 mod circumstances;

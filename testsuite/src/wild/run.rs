@@ -64,8 +64,8 @@ pub enum Class {
 const SILENCE: Duration = Duration::from_secs(600);
 
 impl Run {
-    /// Fetches a crate, builds its tests, and runs them. What goes wrong is told by [`Run::error`]. The result is kept for
-    /// [`Run::last`].
+    /// Fetches a crate, builds its tests, and runs them. What goes wrong is told by [`Run::error`]. The result is kept
+    /// for [`Run::last`].
     ///
     /// # Panics
     /// If the tool cannot be started, or nothing can be written.
@@ -128,8 +128,8 @@ impl Run {
         Ok(())
     }
 
-    /// Runs tests: those that `flags` choose in the targets `only`. If the tool comes to no good end, those that it has not
-    /// come to are run one by one.
+    /// Runs tests: those that `flags` choose in the targets `only`. If the tool comes to no good end, those that it has
+    /// not come to are run one by one.
     fn explore(
         &mut self,
         krate: &Crate,

@@ -41,8 +41,8 @@ pub fn fetch(table: &Table, krate: &Crate) -> Result<Source, String> {
     Ok(Source { folder: copy })
 }
 
-/// Copies a crate with changes, and says which of them matched. Files that are as they should be are left alone, so that Cargo
-/// need not build them again.
+/// Copies a crate with changes, and says which of them matched. Files that are as they should be are left alone, so
+/// that Cargo need not build them again.
 fn copy_changed(from: &Path, to: &Path, changes: &[(&Path, &Change, Regex)]) -> io::Result<Vec<bool>> {
     let mut matched = vec![false; changes.len()];
     let mut folders = vec![PathBuf::new()];

@@ -22,8 +22,8 @@ pub struct Crate {
     pub name: String,
     /// Its exact version.
     pub version: String,
-    /// Whether its tests are part of the suites that must pass: all that [`Crate::open`] and [`Crate::failures`] do not name
-    /// are complete.
+    /// Whether its tests are part of the suites that must pass: all that [`Crate::open`] and [`Crate::failures`] do not
+    /// name are complete.
     #[serde(default)]
     pub fast: bool,
     /// Features to switch on.
@@ -47,7 +47,8 @@ pub struct Crate {
     /// Tests that are not run, and why not. A test is named with its target, `lib::tests::a` or `mpsc::b`.
     #[serde(default)]
     pub skip: BTreeMap<String, String>,
-    /// Tests that are not run because they rely on a sleep or a timeout that is long enough for others to do their part.
+    /// Tests that are not run because they rely on a sleep or a timeout that is long enough for others to do their
+    /// part.
     #[serde(default)]
     pub timed: Vec<String>,
     /// Tests that fail, and why.

@@ -1,5 +1,5 @@
-//! A headless Chromium with one page, driven over its debugging pipe (the Chrome DevTools Protocol): keys are pressed as by a user,
-//! and what the page complains about and asks the network for is noted.
+//! A headless Chromium with one page, driven over its debugging pipe (the Chrome DevTools Protocol): keys are pressed
+//! as by a user, and what the page complains about and asks the network for is noted.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -198,7 +198,8 @@ impl Browser {
         text.unwrap_or_else(|| panic!("{expression} is {value}")).to_owned()
     }
 
-    /// What the page has complained about since it was opened: exceptions, messages on the console, and what the browser itself says.
+    /// What the page has complained about since it was opened: exceptions, messages on the console, and what the
+    /// browser itself says.
     pub fn complaints(&self) -> Vec<String> {
         let methods = ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"];
         let events = methods.into_iter().flat_map(|method| self.events(method));
@@ -215,7 +216,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends by itself when it is told to, or else when nobody is there to give orders; if it has ended already, all is well.
+        // It ends by itself when it is told to, or else when nobody is there to give orders; if it has ended already,
+        // all is well.
         let _ = write!(self.orders, "{}\0", json!({ "id": 0, "method": "Browser.close" }));
         let _ = self.orders.flush();
         for _ in 0..200 {

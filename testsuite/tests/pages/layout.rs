@@ -8,8 +8,9 @@ const WIDE: (u32, u32) = (1280, 900);
 /// A column beside an editor.
 const NARROW: (u32, u32) = (500, 900);
 
-/// Texts of which some part cannot be seen, though nothing scrolls to it: outside of the page, or cut off. If it is strict, what one has to
-/// scroll to is among them, and so are the long rows of the tree, which are told in full beside it where there is room.
+/// Texts of which some part cannot be seen, though nothing scrolls to it: outside of the page, or cut off. If it is
+/// strict, what one has to scroll to is among them, and so are the long rows of the tree, which are told in full beside
+/// it where there is room.
 const CLIPPED: &str = r"(() => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), clipped = [];
   const scrolls = how => how === 'auto' || how === 'scroll';
@@ -75,8 +76,8 @@ pub fn narrow(browser: &mut Browser, address: &str) {
     browser.resize(WIDE.0, WIDE.1);
 }
 
-/// In a window of the usual size the selected step and who waits are in view from the start and wherever one goes, and arrows
-/// leave the text alone.
+/// In a window of the usual size the selected step and who waits are in view from the start and wherever one goes, and
+/// arrows leave the text alone.
 pub fn wide(browser: &mut Browser, address: &str) {
     browser.resize(WIDE.0, WIDE.1);
     browser.open(address);

@@ -1,8 +1,9 @@
-//! The pages that `cargo dpor test --report` writes, in a headless Chromium: used by keyboard only, as somebody would who wants to know
-//! what has happened.
+//! The pages that `cargo dpor test --report` writes, in a headless Chromium: used by keyboard only, as somebody would
+//! who wants to know what has happened.
 //!
-//! The browser is the one that `CHROMIUM` names, or one on the path; where there is none, the test fails, unless `WITHOUT_BROWSER=1`
-//! says that it is to be left out. The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
+//! The browser is the one that `CHROMIUM` names, or one on the path; where there is none, the test fails, unless
+//! `WITHOUT_BROWSER=1` says that it is to be left out. The tool is the one that `CARGO_DPOR_BIN` names, or else is
+//! built first.
 
 mod browser;
 mod layout;
@@ -93,8 +94,8 @@ fn page(folder: &Path, target: &str, test: &str) -> String {
 /// What is said to those who do not look.
 const SAID: &str = "document.getElementById('say').textContent";
 
-/// Opens a page in light and in dark, and leaves it in dark. Nothing is fetched and nothing goes wrong, and everything can be read: also
-/// in a narrow window.
+/// Opens a page in light and in dark, and leaves it in dark. Nothing is fetched and nothing goes wrong, and everything
+/// can be read: also in a narrow window.
 fn open(browser: &mut Browser, address: &str) {
     let mut grounds = Vec::new();
     for scheme in ["light", "dark"] {
@@ -429,7 +430,8 @@ fn index(browser: &mut Browser, report: &Path) {
     assert_eq!(link, page(report, "classics", DEADLOCK));
 }
 
-/// A deadlock of many threads with names, many steps and long lines; an exploration that is limited; a test that tests nothing.
+/// A deadlock of many threads with names, many steps and long lines; an exploration that is limited; a test that tests
+/// nothing.
 const MADE: &str = r#"
 #[cfg(test)]
 mod tests {
@@ -469,7 +471,8 @@ mod tests {
 }
 "#;
 
-/// The list says what has limited an exploration, and which tests may have tested nothing. Columns that do not fit are scrolled to.
+/// The list says what has limited an exploration, and which tests may have tested nothing. Columns that do not fit are
+/// scrolled to.
 fn made(browser: &mut Browser) {
     let project = Project::new("pages", MADE);
     project.write(

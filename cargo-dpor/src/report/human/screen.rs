@@ -4,8 +4,9 @@ use indicatif::TermLike;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// A line on a terminal that may get narrower while the line is there. Most terminals then wrap it, so that it takes several rows, all of
-/// which have to go when the line is drawn again: a progress bar of its own accord clears as many rows as it has written.
+/// A line on a terminal that may get narrower while the line is there. Most terminals then wrap it, so that it takes
+/// several rows, all of which have to go when the line is drawn again: a progress bar of its own accord clears as many
+/// rows as it has written.
 pub struct Screen<T> {
     terminal: T,
     /// What has been written since the last row was cleared, without the spaces at its end.

@@ -1,7 +1,8 @@
-//! Calls that would stop the model's one thread for as long as nobody else comes: recognised when a model thread makes one.
+//! Calls that would stop the model's one thread for as long as nobody else comes: recognised when a model thread makes
+//! one.
 //!
-//! What would not block is passed on. A descriptor that is ready when it is asked for stays so: between two steps of one model
-//! thread no other thread takes anything from it.
+//! What would not block is passed on. A descriptor that is ready when it is asked for stays so: between two steps of
+//! one model thread no other thread takes anything from it.
 
 use super::{interposed, raw, unsupported};
 use crate::memory::arena::in_program;
@@ -40,7 +41,8 @@ fn on_socket(name: &'static str, descriptor: usize, events: i16, flags: usize) -
     }
 }
 
-/// Recognises a call that would wait: the call itself, made so that it does not, finds nothing. `waits` says whether it may.
+/// Recognises a call that would wait: the call itself, made so that it does not, finds nothing. `waits` says whether it
+/// may.
 fn on_nothing(name: &'static str, waits: bool, number: c_long, arguments: [usize; 6]) -> Option<c_long> {
     if !waits || !in_program() {
         return None;

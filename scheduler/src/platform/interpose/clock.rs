@@ -11,8 +11,8 @@ use std::time::Duration;
 const UPTIME: Duration = Duration::from_secs(3_600);
 const UNIX_TIME: Duration = Duration::from_secs(1_767_225_600);
 
-/// When the clock shows that, in time since the start of the execution. Which of the two clocks it is, the value tells: they
-/// are half a century apart.
+/// When the clock shows that, in time since the start of the execution. Which of the two clocks it is, the value tells:
+/// they are half a century apart.
 pub(super) fn since_start(shown: Duration) -> Duration {
     let start = if shown > UNIX_TIME / 2 { UNIX_TIME } else { UPTIME };
     shown.saturating_sub(start)

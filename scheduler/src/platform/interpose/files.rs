@@ -63,7 +63,8 @@ noted_system_calls! {
     chdir = SYS_chdir(path);
 }
 
-/// The files that the program has open for reading: a bit for each descriptor. How far it has read them is out of sight.
+/// The files that the program has open for reading: a bit for each descriptor. How far it has read them is out of
+/// sight.
 #[unsafe(link_section = ".dpor.data")]
 static READ_FILES: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
 

@@ -1,8 +1,8 @@
 //! `futex(2)` on model threads: waits and wake-ups are operations of the model.
 //!
-//! A wait compares the word and enters the queue in one step, which reads the word's location: that of the atomic there. It
-//! touches the queue in any case, as what a step touches must not depend on a value that it has read elsewhere. So do the
-//! other calls that look at a word first.
+//! A wait compares the word and enters the queue in one step, which reads the word's location: that of the atomic
+//! there. It touches the queue in any case, as what a step touches must not depend on a value that it has read
+//! elsewhere. So do the other calls that look at a word first.
 //!
 //! Differences from the kernel: any waiter may be woken, in no order; a timeout can always come before a wake-up.
 
@@ -94,7 +94,8 @@ fn load(word: usize) -> u32 {
 }
 
 fn atomic<'a>(word: usize) -> &'a AtomicU32 {
-    // SAFETY: aligned, and in the program's memory, which stays mapped; the caller of the system call promises a word there.
+    // SAFETY: aligned, and in the program's memory, which stays mapped; the caller of the system call promises a word
+    // there.
     unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(word) }
 }
 
@@ -150,8 +151,8 @@ pub(super) fn wake_queue(kind: OperationKind, object: Location, queue: usize, nu
     )
 }
 
-/// Runs an operation each of whose alternatives is a way to choose who is woken. While more wait than are provided for, it
-/// has no effect, and is tried again with more alternatives.
+/// Runs an operation each of whose alternatives is a way to choose who is woken. While more wait than are provided for,
+/// it has no effect, and is tried again with more alternatives.
 fn choose<R>(
     kind: OperationKind,
     object: Location,

@@ -3,12 +3,12 @@
 //! * [`clock`]: the explored program sees the model's virtual time, and sleeps in it.
 //! * [`random`]: it gets random bytes that are the same in every execution.
 //! * [`futex`], [`pthread`]: where it waits, and wakes, are operations of the model.
-//! * [`process`], [`blocking`]: threads and processes beside the model, and calls that would stop the model's one thread, are
-//!   recognised.
+//! * [`process`], [`blocking`]: threads and processes beside the model, and calls that would stop the model's one
+//!   thread, are recognised.
 //! * [`memory`], [`files`]: passed on, but noted: the program keeps something then where the checker does not see it.
 //!
-//! `syscall` does the same for the system calls behind them. Off the model's threads all are those of the C library and the
-//! kernel. Calls that the C library makes inside itself are not seen.
+//! `syscall` does the same for the system calls behind them. Off the model's threads all are those of the C library and
+//! the kernel. Calls that the C library makes inside itself are not seen.
 
 mod blocking;
 mod clock;
@@ -44,8 +44,8 @@ pub(crate) fn set_unsupported_hook(hook: fn(&'static str)) {
 #[unsafe(link_section = ".dpor.data")]
 static EXIT_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called, with the exit code, when the explored program ends its process. The hook runs on the model thread's stack. If it
-/// returns, the process ends.
+/// Sets what is called, with the exit code, when the explored program ends its process. The hook runs on the model
+/// thread's stack. If it returns, the process ends.
 pub(crate) fn set_exit_hook(hook: fn(i32)) {
     EXIT_HOOK.store(hook as usize, Relaxed);
 }
@@ -54,8 +54,8 @@ pub(crate) fn set_exit_hook(hook: fn(i32)) {
 #[unsafe(link_section = ".dpor.data")]
 static OUT_OF_SIGHT_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called, with a name for it, when the explored program makes something that the checker does not see: memory
-/// that is not its own, files. The hook runs on the model thread's stack.
+/// Sets what is called, with a name for it, when the explored program makes something that the checker does not see:
+/// memory that is not its own, files. The hook runs on the model thread's stack.
 pub(crate) fn set_out_of_sight_hook(hook: fn(&str)) {
     OUT_OF_SIGHT_HOOK.store(hook as usize, Relaxed);
 }
@@ -76,8 +76,8 @@ fn note_out_of_sight(what: &'static str) {
     }
 }
 
-/// Says whether the address is in memory of the explored program. What waits anywhere else is not the model's: a lock of the
-/// real standard library, say, which threads beside the model use as well.
+/// Says whether the address is in memory of the explored program. What waits anywhere else is not the model's: a lock
+/// of the real standard library, say, which threads beside the model use as well.
 fn is_programs(address: usize) -> bool {
     region::in_arena(address) || region::in_stacks(address) || runtime::in_statics(address)
 }
@@ -116,8 +116,8 @@ impl Next {
     }
 }
 
-/// Functions of the C library in whose place ours do what the expression says. Where that is `None`, they are passed on: as a
-/// system call where one is named, else to the C library's own.
+/// Functions of the C library in whose place ours do what the expression says. Where that is `None`, they are passed
+/// on: as a system call where one is named, else to the C library's own.
 macro_rules! interposed {
     ($($name:ident($($argument:ident),*) $([$version:literal])? => $model:expr;)*) => {
         $($crate::platform::interpose::interposed!(@function $name($($argument),*), $model, {
@@ -132,7 +132,8 @@ macro_rules! interposed {
             let Some(next) = NEXT.get() else {
                 return $crate::platform::interpose::failed(::libc::ENOSYS);
             };
-            // SAFETY: the C library's function of that name takes words, and returns a word or less. The caller's promise.
+            // SAFETY: the C library's function of that name takes words, and returns a word or less. The caller's
+            // promise.
             unsafe {
                 ::std::mem::transmute::<
                     *mut ::libc::c_void,
@@ -167,8 +168,8 @@ macro_rules! interposed {
 }
 use interposed;
 
-/// `syscall(2)`. The C library's function takes any number of arguments; six is the most that a system call has, and the
-/// calling convention passes both alike.
+/// `syscall(2)`. The C library's function takes any number of arguments; six is the most that a system call has, and
+/// the calling convention passes both alike.
 ///
 /// # Safety
 ///

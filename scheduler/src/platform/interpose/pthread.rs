@@ -1,10 +1,10 @@
-//! The locks of the C library on model threads: mutexes, condition variables, read-write locks, `pthread_once`, spin locks,
-//! barriers and semaphores, as operations of the model.
+//! The locks of the C library on model threads: mutexes, condition variables, read-write locks, `pthread_once`, spin
+//! locks, barriers and semaphores, as operations of the model.
 //!
 //! Their state is in the objects themselves, in bytes that the C library leaves zero in an object that nobody uses: so
-//! objects are initialised by the C library's functions, or statically. Only who waits on a condition variable or a barrier
-//! is in a queue that has the object's address ([`crate::queue`]). An object outside of the program's own memory is the C
-//! library's, and so is one off the model's threads.
+//! objects are initialised by the C library's functions, or statically. Only who waits on a condition variable or a
+//! barrier is in a queue that has the object's address ([`crate::queue`]). An object outside of the program's own
+//! memory is the C library's, and so is one off the model's threads.
 //!
 //! As with std's locks, neither readers nor writers are preferred, and whoever waits may be next.
 
@@ -44,8 +44,8 @@ fn myself() -> i64 {
     i64::from(thread::current().0) + 1
 }
 
-/// An operation that waits until a condition on the variable holds, or a deadline that can come only while another does.
-/// Says whether the deadline came.
+/// An operation that waits until a condition on the variable holds, or a deadline that can come only while another
+/// does. Says whether the deadline came.
 struct Blocking {
     kind: K,
     object: Location,

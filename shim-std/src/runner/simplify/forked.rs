@@ -39,8 +39,8 @@ impl<'a> Forked<'a> {
         let map = self.place.system.map;
         map.clear_crash();
         map.set_phase(Phase::Exploring);
-        // SAFETY: a copy of the one thread that the process has but for those of the test harness, which hold no lock that it
-        // needs: it waits for this one.
+        // SAFETY: a copy of the one thread that the process has but for those of the test harness, which hold no lock
+        // that it needs: it waits for this one.
         let copy = unsafe { libc::fork() };
         if copy == 0 {
             // SAFETY: only says what is to be done when the parent dies.

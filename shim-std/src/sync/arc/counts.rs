@@ -2,18 +2,19 @@
 //!
 //! Parts of an object are locations of their own:
 //!
-//! * its *life*: whether shares are left. Written by drops and by whoever takes the value; updated by `upgrade`, which commutes with
-//!   other upgrades; read by whoever asks whether its share is the only one. Clones do not touch it: a clone is made from a share that
-//!   is there, and for as long as that is there, the object is alive and no other share is the only one.
+//! * its *life*: whether shares are left. Written by drops and by whoever takes the value; updated by `upgrade`, which
+//!   commutes with other upgrades; read by whoever asks whether its share is the only one. Clones do not touch it: a
+//!   clone is made from a share that is there, and for as long as that is there, the object is alive and no other share
+//!   is the only one.
 //! * the *number of shares*: updated by clones, drops and upgrades, and read by `strong_count`.
-//! * the *claims of weak pointers*: whether there are any, which `get_mut` and `make_mut` ask. Updated by drops of `Weak`; new
-//!   ones are made from a share or from a weak pointer, either of which is answer enough.
+//! * the *claims of weak pointers*: whether there are any, which `get_mut` and `make_mut` ask. Updated by drops of
+//!   `Weak`; new ones are made from a share or from a weak pointer, either of which is answer enough.
 //! * the *number of weak pointers*: updated by their clones and drops, and read by `weak_count`.
 //!
-//! Nothing of this is a scheduling point unless the location is [observed](dpor_scheduler::observe), which it is as soon as
-//! some thread reaches an operation whose result depends on it. Then exploration starts again, and the operations that change the
-//! location are points. Which locations an operation touches does not depend on what it reads: an `upgrade` that fails still counts as
-//! an update of the number of shares.
+//! Nothing of this is a scheduling point unless the location is [observed](dpor_scheduler::observe), which it is as
+//! soon as some thread reaches an operation whose result depends on it. Then exploration starts again, and the
+//! operations that change the location are points. Which locations an operation touches does not depend on what it
+//! reads: an `upgrade` that fails still counts as an update of the number of shares.
 
 use dpor_scheduler::{
     Access, AccessKind, Location, OperationKind, access, access_of, location, note, ownership, sub_location,

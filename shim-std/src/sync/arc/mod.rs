@@ -1,17 +1,18 @@
 //! `std::sync::Arc` and `std::sync::Weak`, for the facades.
 //!
-//! The counts are atomics of core, used as std uses them; what is added is that, on a model thread, operations whose result
-//! depends on other threads are scheduling points (see [`Counts`]). Clones and drops of shares are not, as long as nobody asks:
+//! The counts are atomics of core, used as std uses them; what is added is that, on a model thread, operations whose
+//! result depends on other threads are scheduling points (see [`Counts`]). Clones and drops of shares are not, as long
+//! as nobody asks:
 //!
 //! * **Clones** commute with everything but `strong_count`.
-//! * **Drops** commute with each other but for the destructor, which the last one runs. That matters only if the destructor does
-//!   something that other threads can order or that depends on its thread; then, and if another thread could have been
-//!   the last, drops of the object become scheduling points (see [`ownership`]). A drop moves to the left over everything else
-//!   that other threads do, like the release of a lock: so it belongs to the step that it follows, and so does a destructor
-//!   up to its first operation.
+//! * **Drops** commute with each other but for the destructor, which the last one runs. That matters only if the
+//!   destructor does something that other threads can order or that depends on its thread; then, and if another thread
+//!   could have been the last, drops of the object become scheduling points (see [`ownership`]). A drop moves to the
+//!   left over everything else that other threads do, like the release of a lock: so it belongs to the step that it
+//!   follows, and so does a destructor up to its first operation.
 //!
-//! One thing that std's shows is not shown: `make_mut` gives up its only share for a moment, in which an `upgrade` fails, before
-//! it sees that no weak pointer is left. Here both are one step.
+//! One thing that std's shows is not shown: `make_mut` gives up its only share for a moment, in which an `upgrade`
+//! fails, before it sees that no weak pointer is left. Here both are one step.
 
 mod convert;
 mod counts;
@@ -297,7 +298,8 @@ impl<T: ?Sized> Arc<T> {
     /// The share that was given away as this pointer.
     ///
     /// # Safety
-    /// The pointer is from [`Arc::into_raw`], possibly cast to a type of the same size and alignment, and is used like this once.
+    /// The pointer is from [`Arc::into_raw`], possibly cast to a type of the same size and alignment, and is used like
+    /// this once.
     #[inline]
     pub unsafe fn from_raw(ptr: *const T) -> Arc<T> {
         // SAFETY: the pointer is to the value of an object, so it says what its alignment is, and is at its offset.

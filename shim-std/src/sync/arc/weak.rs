@@ -57,7 +57,8 @@ impl<T: ?Sized> Weak<T> {
         let inner = if is_nowhere(ptr) {
             ptr as *mut Inner<T>
         } else {
-            // SAFETY: the pointer is to the place of the value in an object, so it says what its alignment is, and is at its offset.
+            // SAFETY: the pointer is to the place of the value in an object, so it says what its alignment is, and is
+            // at its offset.
             unsafe {
                 let offset = offset_of_data(Layout::for_value_raw(ptr).align());
                 (ptr as *mut Inner<T>).byte_sub(offset)
@@ -143,7 +144,8 @@ unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         if Weak::counts(self).is_some_and(Counts::drop_weak) {
             let inner = self.inner.as_ptr();
-            // SAFETY: it was the last weak pointer, the shares' included, and the memory was allocated with this layout.
+            // SAFETY: it was the last weak pointer, the shares' included, and the memory was allocated with this
+            // layout.
             unsafe { dealloc(inner.cast(), Layout::for_value_raw(inner)) };
         }
     }

@@ -1,7 +1,7 @@
 //! `std::sync::atomic`: every access is a scheduling point, and is made on the real atomic inside.
 //!
-//! Executions are sequentially consistent: orderings are checked as std checks them, noted where they are weaker, and else only
-//! matter off model threads. A fence touches no location, so it is no scheduling point.
+//! Executions are sequentially consistent: orderings are checked as std checks them, noted where they are weaker, and
+//! else only matter off model threads. A fence touches no location, so it is no scheduling point.
 
 mod boolean;
 mod integer;

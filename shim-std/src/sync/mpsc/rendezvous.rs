@@ -36,8 +36,8 @@ impl<T> Channel<T> {
         location(&self.served)
     }
 
-    /// Offers a message in the current step; waits with it only if `patient`. Who has it in its hands has to be woken, if
-    /// that is part of the model.
+    /// Offers a message in the current step; waits with it only if `patient`. Who has it in its hands has to be woken,
+    /// if that is part of the model.
     fn offer(&self, node: *mut Node<T>, patient: bool, wakes: &mut Option<Thread>) -> Offered {
         // SAFETY: called inside `perform` only.
         let queue = unsafe { self.queue() };
@@ -175,8 +175,8 @@ impl<T> Channel<T> {
         })
     }
 
-    /// Takes from a sender that waits, in the current step; waits for one only if `patient`. The sender has to be woken, if
-    /// that is part of the model.
+    /// Takes from a sender that waits, in the current step; waits for one only if `patient`. The sender has to be
+    /// woken, if that is part of the model.
     fn collect(&self, patient: bool, waiter: Option<&Waiter>, wakes: &mut Option<Thread>) -> Found<T> {
         // SAFETY: called inside `perform` only.
         if let Some(node) = unsafe { self.queue() }.pop() {

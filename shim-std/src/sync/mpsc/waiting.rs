@@ -1,19 +1,20 @@
 //! How std's channels wait: by parking, and unparking, the thread.
 //!
-//! So a wait can take a token that somebody has left for `park`; and it can leave one, because who ends the wait first says so
-//! and then unparks, and the thread that waits may look in between. Nobody can tell unless the thread parks as well, and looks
-//! at its token by that. As long as it does not, a wait is the blocking operation that comes after it, and nothing of this file
-//! is a step. Otherwise what std does comes before that operation, one step for each thing of which others see whether it came
-//! before or after theirs (`library/std/src/sync/mpmc` of Rust 1.95; names are those of `Context` and `Waker` there):
+//! So a wait can take a token that somebody has left for `park`; and it can leave one, because who ends the wait first
+//! says so and then unparks, and the thread that waits may look in between. Nobody can tell unless the thread parks as
+//! well, and looks at its token by that. As long as it does not, a wait is the blocking operation that comes after it,
+//! and nothing of this file is a step. Otherwise what std does comes before that operation, one step for each thing of
+//! which others see whether it came before or after theirs (`library/std/src/sync/mpmc` of Rust 1.95; names are those
+//! of `Context` and `Waker` there):
 //!
-//! * whoever waits registers, unless it need not wait (`register`); it looks whether it was selected, and parks if not, in a loop
-//!   (`wait_until`), until it was, or until the deadline has passed, when it gives up, unless it was selected before
-//!   (`Selected::Aborted`);
-//! * whoever changes something takes out the first who waits, which selects it (`try_select`), and unparks it then. At the end
-//!   of the other side this is done for all (`disconnect`).
+//! * whoever waits registers, unless it need not wait (`register`); it looks whether it was selected, and parks if not,
+//!   in a loop (`wait_until`), until it was, or until the deadline has passed, when it gives up, unless it was selected
+//!   before (`Selected::Aborted`);
+//! * whoever changes something takes out the first who waits, which selects it (`try_select`), and unparks it then. At
+//!   the end of the other side this is done for all (`disconnect`).
 //!
-//! A lock is held from selecting to unparking. It is waited for to register. So two of those who wake do not overlap, and who
-//! registers again has its token from the time before.
+//! A lock is held from selecting to unparking. It is waited for to register. So two of those who wake do not overlap,
+//! and who registers again has its token from the time before.
 
 use crate::thread::{Thread, lend_token, tokens_are_modelled};
 use dpor_scheduler::{

@@ -1,4 +1,5 @@
-//! tokio: its channels and locks on the current-thread runtime and between threads, its clock, its threads for blocking tasks.
+//! tokio: its channels and locks on the current-thread runtime and between threads, its clock, its threads for blocking
+//! tasks.
 
 use std::sync::Arc;
 use std::thread;

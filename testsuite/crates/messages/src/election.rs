@@ -1,7 +1,7 @@
 //! Leader election: nodes that know each other's mailboxes agree on one of them, again and again.
 //!
-//! In each term every node tells all others whether it stands, and the greatest of those who do leads. A leader that has had enough
-//! resigns, and the next term begins.
+//! In each term every node tells all others whether it stands, and the greatest of those who do leads. A leader that
+//! has had enough resigns, and the next term begins.
 
 // ANCHOR: node
 use shim_std::comm::Mailbox;

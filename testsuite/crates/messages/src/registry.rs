@@ -1,5 +1,5 @@
-//! The registry of Tasharofi et al., *TransDPOR* (FASE 2012), figure 1: a master registers itself, and makes two workers that
-//! register themselves.
+//! The registry of Tasharofi et al., *TransDPOR* (FASE 2012), figure 1: a master registers itself, and makes two
+//! workers that register themselves.
 
 use shim_std::actor::{Actor, Address, ReplyTo, Turn};
 

@@ -1,6 +1,6 @@
 //! The programs of Table 1 of Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order Reduction of Asynchronous
-//! Distributed Programs* (FORTE 2019), as far as they are known: the first five are tests of the MPI checker Umpire. Each process receives in a
-//! mailbox of its own, whatever the source; a blocking send is one that is waited for.
+//! Distributed Programs* (FORTE 2019), as far as they are known: the first five are tests of the MPI checker Umpire.
+//! Each process receives in a mailbox of its own, whatever the source; a blocking send is one that is waited for.
 
 use shim_std::comm::{Mailbox, wait_all};
 use std::thread::scope;

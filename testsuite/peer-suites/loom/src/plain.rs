@@ -1,5 +1,6 @@
-//! Accesses that are not atomic: each is two scheduling points, its begin and its end. Whatever conflicts and comes between
-//! them is a data race; and of two accesses that nothing orders, one comes between the other's in some execution.
+//! Accesses that are not atomic: each is two scheduling points, its begin and its end. Whatever conflicts and comes
+//! between them is a data race; and of two accesses that nothing orders, one comes between the other's in some
+//! execution.
 
 use dpor_scheduler::{
     AccessKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, perform,

@@ -1,7 +1,8 @@
 //! What the stand-ins for loom and shuttle have in common.
 //!
-//! Both checkers take a panic of any thread for a failure of the execution, let threads that nobody joins run to their end,
-//! and take those that cannot for a deadlock. cargo-dpor follows std, where none of this is a failure, so it is added here.
+//! Both checkers take a panic of any thread for a failure of the execution, let threads that nobody joins run to their
+//! end, and take those that cannot for a deadlock. cargo-dpor follows std, where none of this is a failure, so it is
+//! added here.
 
 pub mod outside;
 pub mod threads;

@@ -21,8 +21,8 @@ impl<T> Mutex<T> {
     /// None; as for std's.
     ///
     /// # Panics
-    /// On a model thread, if the mutex is held: all of those run on one thread of the operating system, which would wait for
-    /// itself.
+    /// On a model thread, if the mutex is held: all of those run on one thread of the operating system, which would
+    /// wait for itself.
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let guard = if dpor_scheduler::on_model_thread() {
             match self.0.try_lock() {

@@ -1,7 +1,7 @@
 //! Threads whose panics are failures, and that are waited for.
 //!
-//! The test's own first thread is one of them, as its end, with the destructors of its thread-locals, may come before that of others.
-//! So the first thread of the model only waits.
+//! The test's own first thread is one of them, as its end, with the destructors of its thread-locals, may come before
+//! that of others. So the first thread of the model only waits.
 
 use dpor_scheduler::{
     AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access, access_awaiting, awaiting, fail,
@@ -44,8 +44,8 @@ pub fn run_as_thread(test: &dyn Fn()) {
 /// What `std::thread::spawn` is to run for a thread that runs `f`: a panic ends the execution as a failure.
 ///
 /// # Safety
-/// Neither `f` nor what it returns needs to be `Send` on a model thread: all of those run on one thread of the operating
-/// system. Elsewhere the caller promises that it is.
+/// Neither `f` nor what it returns needs to be `Send` on a model thread: all of those run on one thread of the
+/// operating system. Elsewhere the caller promises that it is.
 pub unsafe fn function<T>(f: impl FnOnce() -> T) -> impl FnOnce() -> Alone<T> + Send {
     count(1);
     let f = Alone(f);

@@ -1,5 +1,5 @@
-//! chameneos: creatures ask a broker for a partner, change colour when they have met, and ask again, until the broker has
-//! arranged as many meetings as it was to.
+//! chameneos: creatures ask a broker for a partner, change colour when they have met, and ask again, until the broker
+//! has arranged as many meetings as it was to.
 
 use crate::actors::protocol::{Actor, Outbox, Protocol};
 

@@ -1,5 +1,5 @@
-//! fibonacci and quicksort: an actor for each part of a task, which creates two others for parts of its own and waits for
-//! their answers.
+//! fibonacci and quicksort: an actor for each part of a task, which creates two others for parts of its own and waits
+//! for their answers.
 
 use crate::actors::protocol::{Actor, Outbox, Protocol};
 
@@ -114,7 +114,8 @@ impl Protocol for Divide {
                 parts[number] = Some(numbers);
                 if let [Some(left), Some(right)] = parts {
                     let result = task.conquer([left, right]);
-                    // Quicksort's first actor prints the result and sends no more messages, as the published transitions tell.
+                    // Quicksort's first actor prints the result and sends no more messages, as the published
+                    // transitions tell.
                     let prints = matches!(task, Task::Quicksort(all) if all.len() == self.size());
                     if !prints {
                         out.send(parent.0, Part::Result(parent.1, result));

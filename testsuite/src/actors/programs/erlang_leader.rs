@@ -1,13 +1,13 @@
-//! le-erlang: the leader election of Erlang's `gen_leader`, as it was before Arts, Claessen and Svensson found it wrong (*Semi-formal
-//! Development of a Fault-Tolerant Leader Election Protocol in Erlang*, FATES 2004).
+//! le-erlang: the leader election of Erlang's `gen_leader`, as it was before Arts, Claessen and Svensson found it wrong
+//! (*Semi-formal Development of a Fault-Tolerant Leader Election Protocol in Erlang*, FATES 2004).
 //!
-//! A candidate asks all others to be captured by it, and says how many it has captured and which it is. A candidate accepts who
-//! is ahead of it, and is captured. An accept brings along whom its sender had captured; a captured candidate passes on the
-//! accepts that it gets. Who has a majority, or all that are not down, is elected and tells the others, who surrender. All watch
-//! each other, and are told when one goes down.
+//! A candidate asks all others to be captured by it, and says how many it has captured and which it is. A candidate
+//! accepts who is ahead of it, and is captured. An accept brings along whom its sender had captured; a captured
+//! candidate passes on the accepts that it gets. Who has a majority, or all that are not down, is elected and tells the
+//! others, who surrender. All watch each other, and are told when one goes down.
 //!
-//! What Erlang does by itself is made of messages, and they come in any order: that a process is down is a message to each
-//! other one. A request to a process that is down is answered by that message, as watching it would be.
+//! What Erlang does by itself is made of messages, and they come in any order: that a process is down is a message to
+//! each other one. A request to a process that is down is answered by that message, as watching it would be.
 
 use crate::actors::protocol::{Actor, Outbox, Protocol};
 use dpor_explorer::Failure;

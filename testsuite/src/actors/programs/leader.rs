@@ -1,6 +1,6 @@
-//! leader: election in a ring in which messages go one way (Dolev, Klawe and Rodeh 1982; Peterson 1982). An active process
-//! learns the numbers of the two active ones before it, and stays active, with the first one's number, if that is the
-//! largest of the three. Processes that are passive hand on what comes.
+//! leader: election in a ring in which messages go one way (Dolev, Klawe and Rodeh 1982; Peterson 1982). An active
+//! process learns the numbers of the two active ones before it, and stays active, with the first one's number, if that
+//! is the largest of the three. Processes that are passive hand on what comes.
 //!
 //! The algorithm takes for granted that messages arrive in the order in which they are sent. Actors' messages do not.
 

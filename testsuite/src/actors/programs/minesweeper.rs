@@ -1,6 +1,6 @@
-//! minesweeper: cells are actors, in a row with a mine behind the last. One that is opened has its neighbours opened, and waits until they
-//! are, before it takes another message to open it; the board counts what is open. Of two players, one is created before the cells and
-//! one after them.
+//! minesweeper: cells are actors, in a row with a mine behind the last. One that is opened has its neighbours opened,
+//! and waits until they are, before it takes another message to open it; the board counts what is open. Of two players,
+//! one is created before the cells and one after them.
 
 use crate::actors::protocol::{Actor, Constraint, Outbox, Protocol};
 use dpor_explorer::Failure;

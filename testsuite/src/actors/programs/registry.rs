@@ -8,7 +8,8 @@ use crate::actors::protocol::{Actor, Outbox, Protocol};
 pub struct Registry {
     /// How many workers there are.
     pub workers: usize,
-    /// How many such registries, each of which registers with a common one when it is complete; 0 for a single registry.
+    /// How many such registries, each of which registers with a common one when it is complete; 0 for a single
+    /// registry.
     pub groups: usize,
     /// Whether the master's own step is one; the paper's example begins after it.
     pub master: bool,

@@ -1,5 +1,5 @@
-//! shortpath: the distances of a graph's nodes from the first, by messages (Chandy and Misra 1982, without the detection of
-//! the end). A node that learns of a shorter way tells its neighbours.
+//! shortpath: the distances of a graph's nodes from the first, by messages (Chandy and Misra 1982, without the
+//! detection of the end). A node that learns of a shorter way tells its neighbours.
 
 use crate::actors::protocol::{Actor, Outbox, Protocol};
 

@@ -1,10 +1,10 @@
 //! The programs of Table 1 of Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order Reduction of Asynchronous
 //! Distributed Programs* (FORTE 2019), rebuilt in its model.
 //!
-//! The first five are tests of the MPI checker Umpire; DTG is from Khanna et al. (FM 2018), RMQ-receiving from Rosa et al.
-//! (AVoCS 2010). The authors' prototype is public and says how it takes MPI programs apart: a blocking send or receive is
-//! posted and waited for, `MPI_Waitall` waits for one after another, barriers are left out; each process receives in one
-//! mailbox, whatever the source.
+//! The first five are tests of the MPI checker Umpire; DTG is from Khanna et al. (FM 2018), RMQ-receiving from Rosa et
+//! al. (AVoCS 2010). The authors' prototype is public and says how it takes MPI programs apart: a blocking send or
+//! receive is posted and waited for, `MPI_Waitall` waits for one after another, barriers are left out; each process
+//! receives in one mailbox, whatever the source.
 
 mod print;
 
@@ -37,8 +37,8 @@ pub fn explore<S: System>(system: S, strategy: Strategy, limit: Limit) -> Report
     Explorer::new(system, strategy, limits).keep_going(true).run(&mut ())
 }
 
-/// An actor's actions, from a word each: `S` and `R` post a send or a receive to the mailbox whose number follows, `W` waits
-/// for what was posted last, or with a number for the n-th posted; `L` is a local computation.
+/// An actor's actions, from a word each: `S` and `R` post a send or a receive to the mailbox whose number follows, `W`
+/// waits for what was posted last, or with a number for the n-th posted; `L` is a local computation.
 fn actor(words: &str) -> Vec<Action> {
     let mut posted = 0;
     let mut post = || {

@@ -80,7 +80,8 @@ pub fn print(rows: &[Row], limit: Limit, format: Format) -> String {
     text(&lines, format)
 }
 
-/// The study of k-partial alternatives: RMQ-receiving with 5 processes, and a program for which source sets are not optimal.
+/// The study of k-partial alternatives: RMQ-receiving with 5 processes, and a program for which source sets are not
+/// optimal.
 pub fn print_partial(limit: Limit, format: Format) -> String {
     let rmq = Machine::new(rmq_receiving(4));
     let lastzero = Toy::new(lastzero(8));
