@@ -622,8 +622,8 @@ fn default_limit(outcome: &Outcome, settings: &Settings) -> Option<String> {
     let met = outcome.verdict == Verdict::Incomplete && outcome.time >= limit && interrupt::received().is_none();
     met.then(|| {
         format!(
-            "{limit:?} is the default in a run of several tests: `--max-time 10m --resume` goes on, `--max-time none` lifts it, \
-             max-time in dpor.toml sets another one"
+            "{limit:?} is the default in a run of several tests: `--max-time 10m --resume` goes on, `--max-time none` \
+             lifts it, max-time in dpor.toml sets another one"
         )
     })
 }

@@ -2,14 +2,14 @@
 
 use crate::thread::ThreadId;
 
-/// So many threads' numbers are kept without an allocation, and copied and compared all at once.
+/// Number of threads whose components are stored inline, and copied and compared all at once.
 const LANES: usize = 8;
 
-/// For each thread, how many of its events are at or before a point in the happens-before order.
+/// Number of each thread's events at or before a point in the happens-before order.
 #[derive(Default, PartialEq, Eq, Hash, Debug)]
 pub struct VectorClock {
     first: [u32; LANES],
-    /// The numbers of the threads from the ninth on. The last one is not 0, so that equal clocks look alike.
+    /// The components of the ninth thread and later ones. The last one is not 0, so that equal clocks look alike.
     rest: Vec<u32>,
 }
 

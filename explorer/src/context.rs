@@ -80,19 +80,19 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     steps: Rc<[Sleeping]>,
-    /// The steps that have not been taken, as indices.
+    /// The indices of the steps that have not been taken.
     left: SmallVec<[u32; 8]>,
-    /// The state to which the sequence leads if it is to be blocked; `None` if that has been checked, and the
-    /// footprints are those that the steps have in this order.
+    /// The state that the sequence must lead to in order to be blocked; `None` if that has been checked, and the steps'
+    /// footprints in this order are those stored here.
     target: Option<Fingerprint>,
 }
 
 crate::codec!(struct Sequence { steps, left, target });
 
-/// No more states than this are stored: 32 bytes each. What is not stored is explored again.
+/// Maximum number of stored states, of 32 bytes each. States beyond it are explored again.
 const MOST_STORED: usize = 1 << 25;
 
-/// How long no two states have been equal.
+/// For how long no two states have been equal.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Rarity {
     different: u64,
@@ -101,16 +101,17 @@ pub(crate) struct Rarity {
 crate::codec!(struct Rarity { different });
 
 impl Rarity {
-    /// After so many states without an equal one, half as many are looked at; after twice as many, a quarter.
+    /// Number of states without an equal one after which only half of them are looked at; after twice as many, a
+    /// quarter.
     const PATIENCE: u64 = 256;
-    /// At least one in 2 to this power is looked at.
+    /// At least one state in 2 to this power is looked at.
     const MOST: u32 = 6;
 
     fn add(&mut self, equal: bool) {
         self.different = if equal { 0 } else { self.different + 1 };
     }
 
-    /// The progress of a state that is looked at ends in so many zeros at least, in binary.
+    /// Number of trailing zero bits that the progress of a state must have for the state to be looked at.
     fn trailing_zeros_looked_at(self) -> u32 {
         let doublings = (self.different / Self::PATIENCE)
             .checked_ilog2()
@@ -119,30 +120,30 @@ impl Rarity {
     }
 }
 
-/// A race that a step after the present state may have with one before it.
+/// A race that a step after the present state may have with a step before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct UnseenRace {
-    /// The step before, and so the node from which the other order starts.
+    /// The earlier step, and so the node from which the other order starts.
     event: EventIndex,
-    /// Who makes the other step.
+    /// The thread of the later step.
     later: ThreadId,
-    /// The other step can come before the event as far as it depends on the event and what depends on that; nothing
-    /// else needs to be left out as well.
+    /// Whether the later step can come before the event as far as it depends on the event and its successors; nothing
+    /// else has to be left out.
     possible_at_once: bool,
 }
 
-/// What becomes of a sequence when a step is made.
+/// What a step does to a sequence.
 enum After {
-    /// It is woken.
+    /// The sequence wakes.
     Awake,
-    /// It sleeps on: the step is independent of all of it.
+    /// The sequence sleeps on: the step is independent of all of it.
     Asleep,
-    /// The step is its next, and this is the rest.
+    /// The step is the sequence's next one, and this is the rest.
     Rest(Sequence),
 }
 
 impl Sequence {
-    /// How many steps are left.
+    /// Number of steps that are left.
     pub fn len(&self) -> usize {
         self.left.len()
     }
@@ -162,7 +163,7 @@ impl Sequence {
         rest
     }
 
-    /// Line 14 and line 16 of Algorithm 1.
+    /// Lines 14 and 16 of Algorithm 1.
     fn after(&self, transition: Transition, footprint: &Footprint) -> After {
         if self.target.is_some() {
             // Its footprints are those of the other order, and say nothing of what is independent of it in this one.
@@ -192,8 +193,8 @@ impl Sequence {
 }
 
 impl<S: System> Explorer<S> {
-    /// Says whether the execution need not go on because the state on top of the stack is stored as explored; notes
-    /// what to store it under otherwise.
+    /// Says whether the execution can stop because the state on top of the stack is stored as explored; otherwise notes
+    /// the key to store it under.
     ///
     /// Where no two states have been equal for long, only some are looked at, to save the fingerprints: which ones, how
     /// many steps each thread has made decides, and that is the same for equal states. Two executions whose states have
@@ -224,7 +225,7 @@ impl<S: System> Explorer<S> {
         redundant
     }
 
-    /// Stores the state of a node that is explored completely. So is an end from which the program goes on (see above).
+    /// Stores the state of a node that is explored completely, or of an end from which the program goes on (see above).
     pub(crate) fn store(&mut self, node: usize) {
         if let Some(key) = self.states[node].key
             && self.stored.len() < MOST_STORED
@@ -236,8 +237,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Takes over the sequences that slept in the state before. Says whether the new state is where one leads that was
-    /// stored with its state.
+    /// Inherits the sequences that slept in the previous state. Says whether one that was stored with its state leads
+    /// to the new state.
     pub(crate) fn inherit_sequences(&mut self) -> bool {
         let (below, above) = self.states.split_at_mut(self.depth);
         let (Some(parent), Some(event)) = (below.last(), self.trace.events().last()) else {
@@ -277,7 +278,8 @@ impl<S: System> Explorer<S> {
         equal
     }
 
-    /// What the context cuts off from the state that has just been opened. Ends the execution if that is everything.
+    /// Reverses the unseen races of what the context cuts off from the state that has just been opened. Ends the
+    /// execution if that is everything.
     pub(crate) fn cut_by_context(&mut self) -> Option<End> {
         let context = self.context()?;
         let state = &mut self.states[self.depth];
@@ -294,8 +296,8 @@ impl<S: System> Explorer<S> {
         None
     }
 
-    /// Lines 11 to 13 of Algorithm 1 for the step that has just been added to the trace: lets the reversals of its
-    /// races sleep that lead to the state that it has led to.
+    /// Lines 11 to 13 of Algorithm 1 for the step that was just added to the trace: puts those reversals of its races
+    /// to sleep that lead to the same state.
     pub(crate) fn let_reversals_sleep(
         &mut self,
         races: &[(EventIndex, Removed)],
@@ -362,8 +364,8 @@ impl<S: System> Explorer<S> {
         first.into_iter().chain(then).map(|f| events[f].transition()).collect()
     }
 
-    /// Runs a reversal from the state before the event. The footprints of its steps, if it can run and leads to the
-    /// state.
+    /// Runs a reversal from the state before the event. Returns the footprints of its steps if it can run and leads to
+    /// the state.
     fn run_reversal(
         &mut self,
         event: EventIndex,
@@ -416,8 +418,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// A reversal that fails is a failure of the program. If the exploration goes on after failures, it comes to it by
-    /// itself, as nothing sleeps because of it.
+    /// Notes a reversal that fails, which is a failure of the program. If the exploration goes on after failures, it
+    /// reaches this one by itself, as nothing sleeps because of it.
     fn failed_in_check(
         &mut self,
         event: EventIndex,
@@ -434,9 +436,9 @@ impl<S: System> Explorer<S> {
         Err(Next::Done(Verdict::Failed { failure, schedule }))
     }
 
-    /// Notes in the backtrack sets of the current execution what the races may ask for that steps after the present
-    /// state have with those before it (see the head of this module). To be called where the exploration is cut because
-    /// what follows, possibly after `last`, has been explored elsewhere. `last` would be the next step.
+    /// Adds to the backtrack sets of the current execution what reverses the races that steps after the present state
+    /// may have with steps before it (see the head of this module). Called where the exploration is cut because what
+    /// follows, possibly after `last`, has been explored elsewhere. `last` would be the next step.
     pub(crate) fn reverse_unseen_races(&mut self, last: Option<&Sleeping>) {
         #[cfg(feature = "faults")]
         if self.fault == Some(Fault::SkipCutRaces) {
@@ -474,7 +476,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Sees to it that the backtrack set of the state before an event has one of the threads that come first in what
+    /// Ensures that the backtrack set of the state before an event contains one of the threads that come first in what
     /// does not depend on the event, or that one of them is asleep there. Says whether there is one.
     fn want_first_of_notdep(&mut self, event: EventIndex) -> bool {
         let state = &self.states[event];
@@ -495,8 +497,9 @@ impl<S: System> Explorer<S> {
         candidate.is_some()
     }
 
-    /// The footprint of the thread's next step, if that is sure to conflict with the event wherever it runs: it touches
-    /// one location, which the event writes. Then it is the thread's step in the race, and none that comes after it.
+    /// The footprint of the thread's next step, if that surely conflicts with the event wherever it runs, because it
+    /// touches one location and the event writes it. The race is then with this step and with no later one of the
+    /// thread.
     fn next_that_conflicts(&self, thread: ThreadId, event: &Footprint) -> Option<Footprint> {
         let status = self.system.threads().get(thread.index())?;
         let next = (*status != Status::Finished).then(|| self.system.pending(thread).footprint)?;
@@ -568,8 +571,8 @@ impl<S: System> Explorer<S> {
         created && self.system.threads().get(thread.index()) == Some(&Status::Finished)
     }
 
-    /// Optimisation 1 of §5.3, *anticipating cuts*: says whether one of the steps that sleep because of the context can
-    /// no longer be woken, as nothing that may still happen conflicts with it.
+    /// Optimisation 1 of §5.3, *anticipating cuts*: says whether a step that sleeps because of the context can no
+    /// longer be woken, as nothing that may still happen conflicts with it.
     ///
     /// What may happen is over-approximated by what threads were seen to access after as many steps, and by what they
     /// are about to do. As long as nothing conflicts with the sleeping step, the others go on as they would after it,

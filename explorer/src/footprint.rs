@@ -2,18 +2,18 @@
 
 use smallvec::SmallVec;
 
-/// A shared location of the explored program. Locations may be finer than objects (one slot of a
-/// channel, say); the system chooses them, and must give the same location the same number in every
-/// execution that reaches it in the same way.
+/// A shared location of the explored program. Locations may be finer than objects (one slot of a channel, say); the
+/// system chooses them, and must give the same location the same number in every execution that reaches it in the same
+/// way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Location(pub u64);
 
 crate::codec!(struct Location { 0 });
 
-/// How a location was touched.
+/// How a step touched a location.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AccessKind {
-    /// The step's behaviour depends on the location; it leaves it as it was.
+    /// The step's behaviour depends on the location, which it does not change.
     Read,
     /// The step changes the location without observing it, in a way that commutes with every other
     /// `Update` (a reference count, a number of readers).
@@ -27,27 +27,27 @@ crate::codec!(enum AccessKind { 0 => Read, 1 => Update, 2 => Write });
 /// One access of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// What was touched.
+    /// The location.
     pub location: Location,
-    /// How.
+    /// How the step touched it.
     pub kind: AccessKind,
-    /// What must have been done to the location before, in any execution.
+    /// What must have been done to the location before, in every execution.
     pub awaits: Awaits,
 }
 
 crate::codec!(struct Access { location, kind, awaits });
 
-/// What a step waits for at a location, so that no other order of it and those writes is possible. To know it saves
-/// work where an exploration is cut; [`Awaits::Nothing`] is always right.
+/// Which writes of a location a step waits for, so that no other order of them is possible. Knowing it saves work where
+/// an exploration is cut; [`Awaits::Nothing`] is always right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Awaits {
     /// The step can come at any time, as far as the location is concerned.
     #[default]
     Nothing,
-    /// The step comes after the first write of the location: who receives a message waits until it was sent.
+    /// The step comes after the first write of the location: a receiver waits for the message to be sent.
     FirstWrite,
-    /// The step only reads, and comes after all writes of the location by other threads: who joins a thread waits for
-    /// its end.
+    /// The step only reads, and comes after all writes of the location by other threads: a join waits for the thread to
+    /// end.
     AllWrites,
 }
 
@@ -118,7 +118,7 @@ impl Footprint {
         }
     }
 
-    /// Says whether another access can be added without an allocation.
+    /// Says whether another access fits without an allocation.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.accesses.len() < self.accesses.capacity()

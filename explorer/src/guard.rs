@@ -18,11 +18,11 @@ pub struct Variable(pub u64);
 
 crate::codec!(struct Variable { 0 });
 
-/// What a step did to a variable. A fold adds `after - before`, so that effects of independent steps
-/// can be left out or reordered.
+/// A step's effect on a variable. A fold adds `after - before`, so that effects of independent steps can be left out or
+/// reordered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
-    /// Which variable.
+    /// The variable.
     pub variable: Variable,
     /// Its value before the step.
     pub before: i64,
@@ -41,10 +41,10 @@ pub enum Condition {
     AtLeast(Variable, i64),
     /// The variable has less than this value.
     LessThan(Variable, i64),
-    /// The location was written or updated by a step that comes after the first `steps` steps of the
-    /// execution: what a thread waits for that would only repeat its last loop iteration.
+    /// A step after the first `steps` steps of the execution has written or updated the location: a thread that would
+    /// only repeat its last loop iteration waits for this.
     ChangedSince {
-        /// The location that is watched.
+        /// The watched location.
         location: Location,
         /// The length of the execution when the thread last looked at it.
         steps: u32,
@@ -67,8 +67,8 @@ impl Condition {
         }
     }
 
-    /// In which direction a change moves the variable away from what holds, from the given value on: 1, -1, or 0 where
-    /// either does.
+    /// The direction in which a change moves the variable, from the given value on, so that the condition fails: 1, -1,
+    /// or 0 where either does.
     pub(crate) fn away(self, value: i64) -> i64 {
         match self {
             Condition::Equals(_, n) => (value - n).signum(),
@@ -99,7 +99,7 @@ pub struct Guard {
     // a change of the explored program.
     /// The conditions of one clause after the other.
     conditions: SmallVec<[Condition; 4]>,
-    /// Where each clause ends.
+    /// The end of each clause.
     ends: SmallVec<[u32; 4]>,
 }
 
@@ -134,7 +134,7 @@ impl Guard {
         guard
     }
 
-    /// Demands in addition that one of `conditions` holds.
+    /// Adds a clause: one of `conditions` must hold as well.
     #[inline]
     pub fn and(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
         self.conditions.extend(conditions);
@@ -147,7 +147,7 @@ impl Guard {
         self.ends.is_empty()
     }
 
-    /// The clauses; one condition of each must hold.
+    /// The clauses; at least one condition of each must hold.
     pub fn clauses(&self) -> impl Iterator<Item = &[Condition]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -157,12 +157,12 @@ impl Guard {
         })
     }
 
-    /// The variables that the guard is about; one may come more than once.
+    /// The variables of the guard; one may occur more than once.
     pub fn variables(&self) -> impl Iterator<Item = Variable> + '_ {
         self.conditions.iter().filter_map(|condition| condition.variable())
     }
 
-    /// A condition on the variable alone that must hold for the guard to hold, if a clause says so.
+    /// The condition on this variable alone that is a clause of the guard, if there is one.
     pub fn demand_on(&self, variable: Variable) -> Option<Condition> {
         self.clauses().find_map(|clause| match clause {
             [condition] if condition.variable() == Some(variable) => Some(*condition),
@@ -170,7 +170,7 @@ impl Guard {
         })
     }
 
-    /// Evaluates the guard, given how to decide a condition.
+    /// Evaluates the guard, given a function that decides a condition.
     #[inline]
     pub fn holds(&self, mut decide: impl FnMut(Condition) -> bool) -> bool {
         self.clauses().all(|clause| clause.iter().any(|&c| decide(c)))

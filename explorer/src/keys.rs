@@ -1,4 +1,4 @@
-//! Maps and sets whose keys are addresses and counters: one multiplication a key, and the same order in every process.
+//! Maps and sets keyed by addresses and counters: one multiplication per key, and the same order in every process.
 
 use crate::random::SplitMix64;
 use std::collections::{HashMap, HashSet};
@@ -25,8 +25,8 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// A map from such keys.
+/// A map keyed by addresses or counters.
 pub type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
-/// A set of such keys.
+/// A set of addresses or counters.
 pub type KeySet<K> = HashSet<K, BuildHasherDefault<KeyHasher>>;

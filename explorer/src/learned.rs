@@ -1,4 +1,4 @@
-//! What threads have been seen to access, and how far they were then.
+//! Which locations threads have been seen to access, and after how many steps.
 //!
 //! An execution that is given up because its state has been explored before is not run on. What could have happened in
 //! it has happened elsewhere: from equal states the same steps are possible, with the same footprints. So this table,
@@ -14,7 +14,7 @@ use crate::thread::{BitSet, ThreadId};
 
 const KINDS: [AccessKind; 3] = [AccessKind::Read, AccessKind::Update, AccessKind::Write];
 
-/// For each of [`KINDS`], the index of a thread's last step (counted from 1) that made such an access; 0 for none.
+/// For each of [`KINDS`], the index of a thread's last step (counted from 1) with such an access; 0 for none.
 #[derive(Clone, Copy, Default, Debug)]
 struct LastSteps([u32; 3]);
 
@@ -36,23 +36,23 @@ impl LastSteps {
     }
 }
 
-/// Accesses of one thread to one location.
+/// The accesses of one thread to one location.
 #[derive(Clone, Default, Debug)]
 struct Accesses {
     all: LastSteps,
-    /// Those that other threads' writes of the location need not come before.
+    /// Accesses that can come before all other threads' writes of the location.
     first: LastSteps,
-    /// Those that nothing need come before.
+    /// Accesses that nothing has to come before.
     free: LastSteps,
     /// What these steps wait for.
     wait: Wait,
-    /// What each of these steps comes after because of what its thread has waited for, in any execution.
+    /// The clock that each of these steps comes after in every execution, because its thread has waited for it.
     after: VectorClock,
 }
 
 crate::codec!(struct Accesses { all, first, free, wait, after });
 
-/// What a step that accesses a location waits for.
+/// What a step waits for before it accesses a location.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Wait {
     /// It never blocks.
@@ -61,10 +61,10 @@ pub(crate) enum Wait {
     /// It can run only if the condition, on the location's own variable, holds.
     For {
         condition: Condition,
-        /// Whether it can always run then.
+        /// Whether it can always run when the condition holds.
         only: bool,
     },
-    /// Something else, or not the same each time.
+    /// It waits for something else, or not for the same each time.
     Other,
 }
 
@@ -86,14 +86,14 @@ impl Wait {
     }
 }
 
-/// An access that a thread may still make, and that nothing need come before.
+/// An access that a thread may still make, and that nothing has to come before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Future<'a> {
     pub location: Location,
     pub kind: AccessKind,
-    /// What the step that makes it waits for.
+    /// What the access's step waits for.
     pub wait: Wait,
-    /// What it comes after in any execution.
+    /// The clock that it comes after in every execution.
     pub after: &'a VectorClock,
 }
 
@@ -105,7 +105,7 @@ struct Thread {
 
 crate::codec!(struct Thread { creator, accesses });
 
-/// How many steps each thread has made.
+/// Number of steps that each thread has made.
 pub(crate) trait Progress: Fn(ThreadId) -> u32 {}
 
 impl<F: Fn(ThreadId) -> u32> Progress for F {}
@@ -125,13 +125,13 @@ impl Learned {
         &mut self.threads[thread.index()]
     }
 
-    /// The threads that there is something to say about.
+    /// The threads of which something was learnt.
     pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
         (0..self.threads.len() as u32).map(ThreadId)
     }
 
-    /// Adds the `index`-th step of the thread, that ran or was pending. `after`: what it comes after because of what
-    /// its thread has waited for.
+    /// Adds the `index`-th step of the thread, which ran or was pending. `after` is the clock that it comes after
+    /// because of what its thread has waited for.
     pub fn add(&mut self, thread: ThreadId, index: u32, footprint: &Footprint, guards: &[Guard], after: &VectorClock) {
         let known = &mut self.thread_mut(thread).accesses;
         for access in footprint.accesses() {
@@ -155,7 +155,7 @@ impl Learned {
         }
     }
 
-    /// Adds a step that has run, as [`Learned::add`] does, with the threads that it has created.
+    /// Adds a step that has run, like [`Learned::add`], with the threads that it has created.
     pub fn add_step(&mut self, thread: ThreadId, index: u32, step: &Step, after: &VectorClock) {
         self.add(thread, index, &step.footprint, &step.guards, after);
         for &child in &step.spawned {
@@ -163,7 +163,7 @@ impl Learned {
         }
     }
 
-    /// Whose steps create the thread; `None` for one that exists from the start.
+    /// The thread whose steps create this thread; `None` for one that exists from the start.
     pub fn creator(&self, thread: ThreadId) -> Option<ThreadId> {
         self.threads.get(thread.index())?.creator
     }
@@ -192,9 +192,9 @@ impl Learned {
         })
     }
 
-    /// The threads that may have a step, after the given progress, that happens before a step of one of the `later`
-    /// threads and is independent of `event`, a step that its thread makes next. Of a later thread with a footprint,
-    /// only its next step counts, which has that footprint.
+    /// The threads that may have a step, after the given progress, that is independent of `event` and happens before a
+    /// step of one of the `later` threads. Of a later thread with a footprint, only its next step counts, which has
+    /// that footprint.
     pub fn may_happen_before(
         &self,
         later: impl IntoIterator<Item = (ThreadId, Option<Footprint>)>,

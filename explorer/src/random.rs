@@ -1,14 +1,14 @@
 //! Numbers that look random and are the same in every run: SplitMix64 (Steele, Lea, Flood, *Fast Splittable
 //! Pseudorandom Number Generators*, OOPSLA 2014).
 
-/// The stream of numbers that a seed starts.
+/// The stream of numbers of a seed.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
 crate::codec!(struct SplitMix64 { 0 });
 
 impl SplitMix64 {
-    /// What the state grows by from one number to the next: 2⁶⁴ over the golden ratio.
+    /// The increment of the state from one number to the next: 2⁶⁴ over the golden ratio.
     pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
     /// The stream of the seed.
@@ -22,7 +22,7 @@ impl SplitMix64 {
         Self::mix(self.0)
     }
 
-    /// A number below the bound, as good as uniform if the bound is small.
+    /// Draws a number below the bound, practically uniform if the bound is small.
     ///
     /// # Panics
     /// If the bound is 0.

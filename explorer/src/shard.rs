@@ -1,4 +1,4 @@
-//! Exploration in parts that together are the whole, for machines that do not talk to each other.
+//! Exploration in parts that make up the whole, for machines that do not communicate.
 //!
 //! A part is a [`System`] of its own, [`Sharded`]: the program, in which some pairs of operations may come in one order
 //! only. The search knows nothing of it. Say that `a` is the first operation of a thread at one place of the program,
@@ -56,7 +56,7 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::ops::{Deref, DerefMut};
 
-/// An operation, wherever it happens: the n-th one of the thread at a place.
+/// The n-th operation of a thread at a place, in whichever execution.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Mark {
     thread: ThreadId,
@@ -69,9 +69,9 @@ struct Mark {
 #[derive(Clone, Debug)]
 struct Order {
     marks: [Mark; 2],
-    /// How many operations of their threads at their places there were in this execution, up to those that are meant.
+    /// Number of operations of each mark's thread at its place in this execution, up to the marked one.
     seen: [u32; 2],
-    /// 1 when the first has happened.
+    /// Is 1 when the first operation has happened.
     variable: Variable,
 }
 
@@ -83,7 +83,7 @@ impl Order {
         self.seen[which] == self.marks[which].nth
     }
 
-    /// Whether an operation of the thread at the place would be the one that is meant.
+    /// Whether an operation of the thread at the place would be the marked one.
     fn is_next(&self, which: usize, thread: ThreadId, place: Option<u64>) -> bool {
         let mark = self.marks[which];
         mark.thread == thread && Some(mark.place) == place && self.seen[which] + 1 == mark.nth
@@ -128,29 +128,29 @@ impl Order {
     }
 }
 
-/// Seeded faults, for the tests that show that the oracle catches them.
+/// Seeded faults, for tests which show that the oracle catches them.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShardFault {
-    /// Both sides of a pair have it in the same order.
+    /// Gives both sides of a pair the same order.
     SameSide,
-    /// The explorer is told nothing of what the second operation of a pair waits for.
+    /// Does not tell the explorer what the second operation of a pair waits for.
     HideWait,
-    /// An end at which threads wait for their pairs is judged like any other.
+    /// Judges an end at which threads wait for their pairs like any other end.
     JudgeHeld,
 }
 
-/// A part of a program's executions: those in which some pairs of operations come in a certain order. Without such
-/// pairs, the program itself.
+/// A part of a program's executions: those in which certain pairs of operations come in a given order. Without pairs,
+/// the whole program.
 #[derive(Clone, Debug)]
 pub struct Sharded<S> {
     system: S,
     orders: Vec<Order>,
-    /// Those of the program, with the waits, where that has been asked for.
+    /// The statuses of the program's threads together with the waits, once computed.
     statuses: OnceCell<Vec<Status>>,
-    /// The places of the operations of the execution, while pairs are looked for.
+    /// The places of the execution's operations, while pairs are searched for.
     places: Option<Vec<Option<u64>>>,
-    /// A digest of the first random walks in which pairs were looked for.
+    /// A digest of the first random walks in which pairs were searched for.
     walks: Option<u64>,
     #[cfg(feature = "faults")]
     fault: Option<ShardFault>,
@@ -184,9 +184,9 @@ impl<S: System> Sharded<S> {
         }
     }
 
-    /// A number by which shards can be compared after [`Sharded::narrow`]: those of one program and one count have the
-    /// same. Where it is another, they have been made from different programs, and need not be all of either. `None` if
-    /// there is one shard only.
+    /// A number by which shards can be compared after [`Sharded::narrow`]: shards of one program and one count have the
+    /// same. Shards with different numbers come from different programs, and need not cover either. `None` if there is
+    /// only one shard.
     pub fn walks(&self) -> Option<u64> {
         self.walks
     }
@@ -204,14 +204,14 @@ impl<S: System> Sharded<S> {
         self.fault == Some(fault)
     }
 
-    /// The place of the thread's next operation, if that is of interest.
+    /// The place of the thread's next operation, if it is of interest.
     fn place_of(&self, thread: ThreadId) -> Option<u64> {
         let of_interest = |order: &Order| order.marks.iter().any(|mark| mark.thread == thread);
         let wanted = self.places.is_some() || self.orders.iter().any(of_interest);
         wanted.then(|| self.system.place(thread))?
     }
 
-    /// Whether the thread waits for what must come before its next operation.
+    /// Whether the thread waits for the first operation of a pair.
     fn is_held(&self, thread: ThreadId) -> bool {
         let mut waits = self.orders.iter().filter(|order| !order.has_happened(FIRST));
         waits.any(|order| order.marks[SECOND].thread == thread && order.is_next(SECOND, thread, self.place_of(thread)))
@@ -226,7 +226,7 @@ impl<S: System> Sharded<S> {
         Transition::enabled(self.system.threads()).next().is_some()
     }
 
-    /// Takes note of an operation that has begun.
+    /// Records an operation that has begun.
     fn count(&mut self, thread: ThreadId, place: Option<u64>) {
         self.statuses.take();
         for order in &mut self.orders {
@@ -238,7 +238,7 @@ impl<S: System> Sharded<S> {
         }
     }
 
-    /// Adds to an operation what it has to do with its pairs.
+    /// Adds an operation's part in its pairs to what it reports.
     fn tell(
         &self,
         thread: ThreadId,

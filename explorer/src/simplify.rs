@@ -1,4 +1,4 @@
-//! The simplest schedule that ends in the same failure as a given one, and where it parts from one that does not fail.
+//! Finds the simplest schedule that ends in the same failure as a given one, and where it parts from one that passes.
 //!
 //! Few bugs need more than two preemptions (Musuvathi and Qadeer, *Iterative Context Bounding for Systematic Testing of
 //! Multithreaded Programs*, PLDI 2007), and a schedule with few of them is one that people can follow. So the search
@@ -18,16 +18,16 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// How hard a schedule is to follow: less is simpler.
+/// How hard a schedule is to follow; less is simpler.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Cost {
-    /// Switches away from a thread that could have gone on.
+    /// Number of switches away from a thread that could have gone on.
     pub preemptions: u32,
-    /// Switches in all.
+    /// Number of all switches.
     pub switches: u32,
-    /// Steps.
+    /// Number of steps.
     pub steps: u32,
-    /// Steps that took another than the first alternative that was enabled.
+    /// Number of steps that did not take the first enabled alternative.
     pub unusual: u32,
 }
 
@@ -44,13 +44,13 @@ impl Cost {
 /// A state of a [`Run`], and how the run went on.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What could run.
+    /// The enabled threads and their alternatives.
     pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
-    /// What ran.
+    /// The transition that ran.
     pub taken: Transition,
     /// The cost of the steps so far.
     pub before: Cost,
-    /// The thread that moved last, if it could go on and was not about to give way.
+    /// The thread that moved last, if it could go on and was not about to yield.
     pub holding: Option<ThreadId>,
     /// The thread that moved last.
     pub last: Option<ThreadId>,
@@ -75,7 +75,7 @@ impl Point {
         found.map(|(_, alternatives)| alternatives)
     }
 
-    /// What could have run instead of what did, of the thread that moved last first.
+    /// The transitions that could have run instead, those of the thread that moved last first.
     fn others(&self) -> impl Iterator<Item = Transition> + '_ {
         let of = |&(thread, ref alternatives): &'_ (ThreadId, BitSet)| -> SmallVec<[Transition; 4]> {
             let all = alternatives.iter();
@@ -91,20 +91,20 @@ impl Point {
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// In the failure that is looked for.
+    /// In the failure that the search is about.
     Same,
-    /// Well.
+    /// Without a failure.
     Passed,
-    /// In another failure, or it was given up because it cost too much.
+    /// In another failure, or abandoned because it cost too much.
     Other,
-    /// It was given up because it was too long.
+    /// Abandoned because it was too long.
     Long,
 }
 
 /// One execution.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its states but the last.
+    /// All of its states but the last.
     pub points: Vec<Point>,
     /// How it ended.
     pub ending: Ending,
@@ -113,37 +113,37 @@ pub struct Run {
 }
 
 impl Run {
-    /// What ran.
+    /// The transitions that ran.
     pub fn schedule(&self) -> Vec<Transition> {
         self.points.iter().map(|point| point.taken).collect()
     }
 }
 
-/// When to give up a run.
+/// When to abandon a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// When it costs as much.
+    /// The cost at which a run is abandoned.
     pub cost: Cost,
-    /// When it has so many steps.
+    /// The number of steps at which a run is abandoned.
     pub steps: u32,
 }
 
 /// Runs schedules.
 pub trait Trials {
-    /// Runs a plan, of which what cannot run is passed over; after its end the thread that moved last goes on as long
-    /// as it can, then the first that can.
+    /// Runs a plan and skips its transitions that cannot run. After its end, the thread that moved last goes on as long
+    /// as it can, then the first enabled one.
     fn run(&mut self, plan: &[Transition], bound: Bound) -> Run;
 
-    /// Says, once, whether more scheduling points have come to be, so that earlier runs would be others now.
+    /// Says, once, whether scheduling points were added, so that earlier runs would now differ.
     fn refined(&mut self) -> bool;
 
     /// Called with the last run if it is better than all before.
     fn found(&mut self, run: &Run);
 }
 
-/// What a search must be told of a system's failures.
+/// Tells a search about a system's failures.
 pub trait Judge<S> {
-    /// Says whether the failure in which the execution has ended is the one that is looked for.
+    /// Says whether the execution has ended in the failure that the search is about.
     fn same(&mut self, system: &mut S, failure: &Failure) -> bool;
 
     /// Called with the last run if it is better than all before; the system is still in its last state.
@@ -154,13 +154,13 @@ pub trait Judge<S> {
 pub struct InPlace<S, J> {
     /// The system.
     pub system: S,
-    /// What is looked for.
+    /// The judge of the system's failures.
     pub judge: J,
     refined: bool,
 }
 
 impl<S: System, J: Judge<S>> InPlace<S, J> {
-    /// Trials of this system.
+    /// Creates trials of this system.
     pub fn new(system: S, judge: J) -> Self {
         InPlace {
             system,
@@ -169,8 +169,8 @@ impl<S: System, J: Judge<S>> InPlace<S, J> {
         }
     }
 
-    /// The state that the system is in, after steps of which `last` was the last; none if nobody can run. Of what can
-    /// run, something is taken for taken.
+    /// The system's present state, where `last` made the last step; `None` if no thread is enabled. The `taken`
+    /// transition is a placeholder.
     pub fn point(&self, last: Option<ThreadId>, before: Cost) -> Option<Point> {
         let enabled: SmallVec<[(ThreadId, BitSet); 4]> = (0..)
             .zip(self.system.threads())
@@ -186,7 +186,7 @@ impl<S: System, J: Judge<S>> InPlace<S, J> {
         })
     }
 
-    /// Runs the plan; `Err` if exploration has to begin again.
+    /// Runs the plan; returns `Err` if exploration has to begin again.
     fn attempt(&mut self, plan: &[Transition], bound: Bound) -> Result<Run, ()> {
         self.system.restart();
         let mut step = Step::default();
@@ -248,7 +248,7 @@ fn usual((thread, alternatives): &(ThreadId, BitSet)) -> Transition {
     }
 }
 
-/// The planned transition, if the thread can run; with another alternative if need be.
+/// The planned transition if the thread is enabled, with another alternative if necessary.
 fn fitting(point: &Point, planned: Transition) -> Option<Transition> {
     let alternatives = point.alternatives(planned.thread)?;
     Some(match alternatives.contains(planned.alternative) {
@@ -291,49 +291,49 @@ impl<S: System, J: Judge<S>> Trials for InPlace<S, J> {
     }
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Simplest {
     /// The simplest schedule that ends in the failure.
     pub run: Run,
-    /// None is simpler.
+    /// Whether it is proven that no schedule is simpler.
     pub proven: bool,
 }
 
 /// Where a failing schedule parts from a passing one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parting {
-    /// At the state before the step `at`, the last of that kind that was found: had `instead` run, the execution could
-    /// have ended well.
+    /// At the state before the step `at`, the last such state that was found: had `instead` run, the execution could
+    /// have passed.
     At {
         /// The number of the step.
         at: usize,
-        /// What would have run in its place.
+        /// The transition that would have run in its place.
         instead: Transition,
     },
-    /// With another choice at any one point, no run ended well.
+    /// No run with a different choice at one point passed.
     Nowhere,
-    /// Time was up.
+    /// The time was up.
     Unknown,
 }
 
-/// A run that is to be made: one that was made up to a point, and something else there.
+/// A run to make: an earlier run up to a point, and another transition there.
 struct Candidate {
     run: Rc<Vec<Transition>>,
     at: usize,
     instead: Transition,
 }
 
-/// At most so many runs are kept in mind. With more, the search cannot come to its end anyway.
+/// Maximum number of runs that are remembered. With more, the search cannot finish anyway.
 const CANDIDATES: usize = 1 << 20;
 
-/// The length of a run that is looked at for a schedule of so many steps: a program without an end does not come to
-/// one, and one that was held back where it repeated itself may go on for a while.
+/// Maximum length of a run for a schedule of `steps` steps: a program that does not terminate reaches no end, and a run
+/// that was held back where it repeated itself may go on for a while.
 fn longest(steps: usize) -> u32 {
     u32::try_from(steps).map_or(u32::MAX, |steps| steps.saturating_mul(4).saturating_add(2000))
 }
 
-/// Looks for the simplest schedule that ends as `schedule` does. `None` if that one does not end in the failure.
+/// Finds the simplest schedule that ends as `schedule` does. Returns `None` if `schedule` does not end in the failure.
 pub fn simplest(trials: &mut impl Trials, schedule: &[Transition], deadline: Instant) -> Option<Simplest> {
     let mut search = Search::begin(trials, schedule, deadline)?;
     let start = Instant::now();
@@ -394,7 +394,7 @@ impl<'a, T: Trials> Search<'a, T> {
         better
     }
 
-    /// Moves runs of steps of one thread together, and leaves them out, as long as that helps.
+    /// Moves blocks of steps of one thread together, and drops them, as long as that helps.
     fn improve(&mut self, deadline: Instant) {
         'again: loop {
             let schedule = self.best.schedule();
@@ -410,7 +410,7 @@ impl<'a, T: Trials> Search<'a, T> {
         }
     }
 
-    /// Runs all schedules with as many preemptions as the best one has, or fewer. Says whether there was time for that.
+    /// Runs all schedules with at most as many preemptions as the best one. Says whether there was time for that.
     fn bounded(&mut self) -> bool {
         loop {
             match self.best_first() {
@@ -508,7 +508,7 @@ fn variations(schedule: &[Transition]) -> impl Iterator<Item = Vec<Transition>> 
     })
 }
 
-/// The runs of steps of one thread.
+/// The maximal blocks of steps of one thread.
 fn blocks(schedule: &[Transition]) -> Vec<Range<usize>> {
     let mut start = 0;
     schedule
@@ -521,7 +521,7 @@ fn blocks(schedule: &[Transition]) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Looks for the last point of a failing run from which another choice leads to an execution that ends well.
+/// Finds the last point of a failing run from which another choice leads to a passing execution.
 pub fn parting(trials: &mut impl Trials, run: &Run, deadline: Instant) -> Parting {
     let schedule = run.schedule();
     let bound = Bound {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 impl Transition {
-    /// The transitions that are enabled, in order of threads, if these are the threads' statuses.
+    /// The enabled transitions of threads with these statuses, in order of threads.
     pub fn enabled(statuses: &[Status]) -> impl Iterator<Item = Transition> + '_ {
         (0..).map(ThreadId).zip(statuses).flat_map(|(thread, status)| {
             let alternatives = status.alternatives().into_iter().flat_map(BitSet::iter);
@@ -22,20 +22,20 @@ impl Transition {
 /// What one step did; known only after it ran.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// The locations that it touched. Whatever can disable or enable the operation of another thread
-    /// must be in here, so that the two steps are dependent.
+    /// The locations that it touched. They must include whatever can disable or enable the operation of another thread,
+    /// so that the two steps are dependent.
     pub footprint: Footprint,
-    /// The guards of the operation's alternatives, of which the step took one. Empty for an operation
-    /// that never blocks.
+    /// The guards of the operation's alternatives, of which the step took one. Empty for an operation that never
+    /// blocks.
     pub guards: SmallVec<[Guard; 1]>,
     /// The values of the variables in `guards`, in the state before the step.
     pub values: Values,
-    /// What it did to variables that guards depend on.
+    /// Its effects on variables that guards depend on.
     pub effects: SmallVec<[Effect; 2]>,
     /// The threads that it created. Their first steps happen after it.
     pub spawned: SmallVec<[ThreadId; 1]>,
-    /// A digest of the operation (what, where). A re-execution that meets another one has diverged:
-    /// the program is not deterministic.
+    /// A digest of the operation (what, where). A re-execution that meets another one has diverged: the program is not
+    /// deterministic.
     pub signature: u64,
 }
 
@@ -56,9 +56,9 @@ impl Step {
 /// A thread's next operation, seen without running it.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    /// What it would touch if it ran now. Must contain the locations whose change enables it.
+    /// The footprint of the operation if it ran now. It must contain the locations whose change enables the operation.
     pub footprint: Footprint,
-    /// When its alternatives are enabled; empty if it never blocks.
+    /// The guards of its alternatives; empty if it never blocks.
     pub guards: SmallVec<[Guard; 1]>,
     /// The values of the variables in `guards` now.
     pub values: Values,
@@ -67,13 +67,13 @@ pub struct Pending {
 /// Values of variables.
 pub type Values = SmallVec<[(Variable, i64); 2]>;
 
-/// Why an execution ended before its time.
+/// Why an execution ended early.
 #[derive(Clone, Debug)]
 pub enum Stop {
     /// The program failed in this step.
     Failed(Failure),
-    /// The system learnt that it needs more scheduling points than it used so far, and has noted which:
-    /// all that was explored is void, and exploration starts again.
+    /// The system learnt that it needs more scheduling points, and has noted which: everything explored is void, and
+    /// exploration starts again.
     Refine,
     /// The step left what the system can model. No verdict of completeness is possible.
     Unsupported(Failure),
@@ -82,7 +82,7 @@ pub enum Stop {
 /// A failure of the explored program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// A short, stable name of what kind of failure it is, such as `panic` or `deadlock`.
+    /// A short, stable name of the kind of failure, such as `panic` or `deadlock`.
     pub kind: &'static str,
     /// What happened, in a sentence or a few lines.
     pub message: String,
@@ -108,39 +108,39 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A digest of the whole program state. Equal states have equal fingerprints; different states have
-/// different ones but for a collision of 128 bits.
+/// A digest of the whole program state. Equal states have equal fingerprints; different states have different ones,
+/// except for a collision of 128 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fingerprint(pub u128);
 
 crate::codec!(struct Fingerprint { 0 });
 
-/// Names a state that a system has saved.
+/// The name of a state that a system has saved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Checkpoint(pub u64);
 
-/// What becomes of a program that has come to where no thread is enabled.
+/// Whether a program can still go on when no thread is enabled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outlook {
     /// It is stuck for ever.
     Stuck,
-    /// It could go on if threads that repeat themselves were not held back. What follows is reached by another
-    /// execution: no thread waits for more than that one of them goes on with a round that it has made in this
-    /// execution, and instead of which others could have moved.
+    /// Only spin detection blocks progress: the program could go on if threads that repeat themselves were not held
+    /// back, and another execution covers the rest. No thread waits for more than that one of them goes on with a round
+    /// that it has made in this execution, and instead of which others could have moved.
     GoesOn,
-    /// That cannot be told.
+    /// The system cannot tell.
     Unclear,
 }
 
-/// A program that can be run step by step, and again from the start.
+/// A program that can be run step by step, and restarted.
 ///
 /// It must be deterministic: the same transitions from the initial state give the same steps.
 pub trait System {
     /// Goes to the initial state.
     fn restart(&mut self);
 
-    /// The statuses of all threads that exist in the current state, indexed by [`ThreadId`]. A thread id
-    /// that is interned but has not been created in this execution is [`Status::Finished`].
+    /// The statuses of all threads in the current state, indexed by [`ThreadId`]. A thread id that is interned but was
+    /// not created in this execution is [`Status::Finished`].
     fn threads(&self) -> &[Status];
 
     /// Runs the thread to its next scheduling point and records in `step` (cleared by the caller) what
@@ -156,9 +156,9 @@ pub trait System {
     /// A [`Stop`] if the execution cannot go on. `step` then holds what was recorded until then.
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop>;
 
-    /// Runs a transition again that ran in an earlier execution from the same state. The explorer needs to know no more
-    /// than the step's signature, so a system can do with less than in [`System::step`]. `None` if the transition is
-    /// not enabled.
+    /// Runs a transition again that an earlier execution took from the same state. The explorer needs no more than the
+    /// step's signature, so a system can do less than in [`System::step`]. Returns `None` if the transition is not
+    /// enabled.
     ///
     /// # Errors
     /// As [`System::step`].
@@ -176,29 +176,27 @@ pub trait System {
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 
-    /// A number for the place in the program where the thread's pending operation stands. What numbers are equal must
-    /// be the same in every process that runs the program. An operation that has one is a scheduling point in any case:
-    /// it did not become one because of [`Stop::Refine`]. `None` if it is not known to be such, or the thread has
-    /// ended.
+    /// A number for the place in the program of the thread's pending operation. Equality of these numbers must be the
+    /// same in every process that runs the program. An operation with a number is always a scheduling point: it did not
+    /// become one because of [`Stop::Refine`]. `None` if that is not known, or if the thread has ended.
     ///
     /// Only the operations that have one can be chosen to part the program ([`Sharded`](crate::Sharded)).
     fn place(&self, _thread: ThreadId) -> Option<u64> {
         None
     }
 
-    /// Whether the thread's pending operation is there to let others run: to switch away from it there is no
-    /// preemption.
+    /// Whether the thread's pending operation is there to let others run: switching away from it is no preemption.
     fn gives_way(&self, _thread: ThreadId) -> bool {
         false
     }
 
-    /// A number for the time at which the thread was created, or, if the thread stands for a message, the receiver:
-    /// what was created later in the same execution has a larger one. For exploration orders.
+    /// A number for the time at which the thread was created, or, if the thread stands for a message, its receiver:
+    /// larger for what was created later in the same execution. For exploration orders.
     fn created(&self, thread: ThreadId) -> u64 {
         u64::from(thread.0)
     }
 
-    /// Says in words which operation a step's signature stands for, for reports of a divergence.
+    /// Describes the operation with this step signature, for reports of a divergence.
     fn describe(&self, signature: u64) -> String {
         format!("operation {signature:#018x}")
     }
@@ -209,18 +207,18 @@ pub trait System {
     /// The failure in which it ended, such as a deadlock.
     fn finish(&mut self) -> Result<(), Failure>;
 
-    /// Called last, when an execution has ended in a failure because no thread is enabled: whether that is only because
-    /// threads are held back that would repeat themselves. The state may be lost.
+    /// Called last, when an execution has ended in a failure because no thread is enabled: says whether that is only
+    /// because threads are held back that would repeat themselves. The state may be lost.
     fn outlook(&mut self) -> Outlook {
         Outlook::Stuck
     }
 
-    /// The digest of the current state; `None` if part of it is out of the system's sight.
+    /// The fingerprint of the current state; `None` if the system cannot see part of it.
     fn fingerprint(&mut self) -> Option<Fingerprint>;
 
     /// Saves the current state, if the system can.
     fn checkpoint(&mut self) -> Option<Checkpoint>;
 
-    /// Goes back to a saved state.
+    /// Restores a saved state.
     fn rewind(&mut self, to: Checkpoint);
 }

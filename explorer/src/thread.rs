@@ -1,14 +1,14 @@
-//! Threads of the explored program: their identity, their status, and sets of them.
+//! Threads of the explored program: their identities, their statuses, and sets of them.
 
 pub use crate::vocabulary::ThreadId;
 use std::fmt;
 
-/// A set of small numbers, as a growable bit set: threads, or alternatives of a thread's operation.
+/// A set of small numbers (threads, or alternatives of a thread's operation), as a growable bit set.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct BitSet {
     /// The numbers below 64.
     first: u64,
-    /// All others, in words of 64. Its last word is not 0, so that equal sets look alike.
+    /// All other numbers, in words of 64 bits. The last word is not 0, so that equal sets look alike.
     rest: Vec<u64>,
 }
 
@@ -156,7 +156,7 @@ impl BitSet {
 /// The elements of a [`BitSet`], in ascending order.
 #[derive(Clone, Debug)]
 pub struct Elements<'a> {
-    /// What is left of the present word, whose lowest bit stands for `offset`.
+    /// The rest of the present word, whose lowest bit stands for `offset`.
     word: u64,
     offset: u32,
     rest: std::slice::Iter<'a, u64>,
@@ -199,9 +199,9 @@ pub enum Status {
     /// It can take a step. The set holds the enabled alternatives of its pending operation and is
     /// not empty; most operations have the one alternative 0.
     Enabled(BitSet),
-    /// It has a pending operation none of whose alternatives is enabled.
+    /// Its pending operation has no enabled alternative.
     Blocked,
-    /// It has ended, by return or by panic.
+    /// It has ended, by returning or by a panic.
     Finished,
 }
 

@@ -18,7 +18,7 @@ use crate::system::{Step, Transition};
 use crate::thread::ThreadId;
 use smallvec::SmallVec;
 
-/// An event's place in the execution.
+/// An event's index in the execution.
 pub type EventIndex = usize;
 
 /// One step of the execution.
@@ -31,7 +31,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The transition that was taken.
+    /// The transition taken.
     pub fn transition(&self) -> Transition {
         self.transition.expect("only a recorded event is handed out")
     }
@@ -41,7 +41,7 @@ impl Event {
         self.transition().thread
     }
 
-    /// That this is the thread's n-th event, counted from 1.
+    /// The event's index among its thread's events, counted from 1.
     pub fn index(&self) -> u32 {
         self.index
     }
@@ -62,22 +62,22 @@ impl Event {
     }
 }
 
-/// Events that are left out of the reversal of a race.
+/// Events left out of the reversal of a race.
 pub type Removed = SmallVec<[EventIndex; 2]>;
 
-/// The races of an operation, latest event first, and what must be left out of each reversal.
+/// The races of an operation, latest event first, each with the events to leave out of its reversal.
 pub type Races = SmallVec<[(EventIndex, Removed); 1]>;
 
-/// An access of a location.
+/// One access to a location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessAt {
     /// The event that made it.
     pub event: EventIndex,
-    /// How the location was touched.
+    /// How the event touched the location.
     pub kind: AccessKind,
-    /// Where in the location's accesses its run starts: a write alone, or neighbours that all read or all update. Those
-    /// of one run are independent, as far as the location is concerned, and all that comes before a run happens before
-    /// each of them.
+    /// The index in the location's accesses at which its run starts: a write alone, or neighbours that all read or all
+    /// update. Those of one run are independent, as far as the location is concerned, and everything before a run
+    /// happens before each of them.
     run: u32,
 }
 
@@ -91,12 +91,12 @@ impl AccessAt {
     }
 }
 
-/// Goes back through the accesses of a location that conflict with one of the given kind.
+/// Iterates backwards over the accesses of a location that conflict with one of the given kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Conflicts<'a> {
     accesses: &'a [AccessAt],
     kind: AccessKind,
-    /// What is left: those from the first to before the second.
+    /// The range of accesses that are left: from the first index to before the second.
     left: (usize, usize),
 }
 
@@ -111,20 +111,20 @@ impl<'a> Conflicts<'a> {
         conflicts
     }
 
-    /// The next of them, which is the latest.
+    /// The next of them, which is the latest one.
     fn peek(&self) -> Option<AccessAt> {
         let (from, to) = self.left;
         (from < to).then(|| self.accesses[to - 1])
     }
 
-    /// Goes past a run that does not conflict.
+    /// Skips a run that does not conflict.
     fn pass_over(&mut self) {
         if let Some(next) = self.peek().filter(|next| !next.kind.conflicts_with(self.kind)) {
             self.left.1 = next.run as usize;
         }
     }
 
-    /// Leaves out what comes before the run of the next one.
+    /// Drops everything before the run of the next access.
     fn only_this_run(&mut self) {
         if let Some(next) = self.peek() {
             self.left.0 = next.run as usize;
@@ -143,27 +143,27 @@ impl Iterator for Conflicts<'_> {
     }
 }
 
-/// When the tables hold more keys than this, those of past executions are swept out.
+/// Number of keys in the tables above which those of past executions are swept out.
 const SWEEP_AT: usize = 1 << 16;
 
 #[derive(Clone, Default, Debug)]
 struct ThreadHistory {
     events: Vec<EventIndex>,
     spawned_by: Option<EventIndex>,
-    /// What the thread's steps come after, from each event on at which it has waited for more.
+    /// The clock that the thread's steps come after because of its waits, from each event on at which the clock grew.
     waited: Vec<(EventIndex, VectorClock)>,
 }
 
 /// The execution so far: its events, and indices by thread, location and variable.
 #[derive(Clone, Default, Debug)]
 pub struct Trace {
-    /// The first `len` are the execution; the rest is kept for its storage.
+    /// The first `len` events are the execution; the rest is kept for its storage.
     events: Vec<Event>,
     len: usize,
     threads: Vec<ThreadHistory>,
     accesses: KeyMap<Location, Vec<AccessAt>>,
     changes: KeyMap<Variable, Vec<Change>>,
-    /// Whether to note what threads have waited for.
+    /// Whether to record what threads have waited for.
     follows_waits: bool,
 }
 
@@ -173,8 +173,8 @@ struct Change {
     event: EventIndex,
     before: i64,
     after: i64,
-    /// Where in the variable's changes those start that this one continues. A variable can be made anew at an address
-    /// where another one was: changes that do not fit together are those of different variables.
+    /// Index in the variable's changes of the first one that this change continues. A variable can be created at the
+    /// address of an earlier one: changes that do not fit together are those of different variables.
     birth: u32,
 }
 
@@ -184,7 +184,7 @@ impl Trace {
         Self::default()
     }
 
-    /// The empty execution, for one who will ask what threads have waited for.
+    /// Creates the empty execution, which records what threads have waited for if `follows_waits`.
     pub(crate) fn following_waits(follows_waits: bool) -> Self {
         Trace {
             follows_waits,
@@ -212,7 +212,7 @@ impl Trace {
         self.events().iter().map(Event::transition).collect()
     }
 
-    /// The record of the next step, cleared, to be filled by the system before [`Trace::commit`].
+    /// The cleared record of the next step, which the system fills in before [`Trace::commit`].
     pub(crate) fn scratch(&mut self) -> &mut Step {
         if self.events.len() == self.len {
             self.events.push(Event::default());
@@ -222,7 +222,7 @@ impl Trace {
         step
     }
 
-    /// The step that was filled in but is not part of the execution yet.
+    /// The step that was filled in but is not yet part of the execution.
     pub(crate) fn uncommitted(&self) -> &Step {
         &self.events[self.len].step
     }
@@ -285,7 +285,7 @@ impl Trace {
         self.len += 1;
     }
 
-    /// Forgets all events but the first `len`.
+    /// Drops all events but the first `len`.
     pub(crate) fn truncate(&mut self, len: usize) {
         while self.len > len {
             self.len -= 1;
@@ -315,12 +315,12 @@ impl Trace {
         }
     }
 
-    /// Takes away the footprint of the first event that was forgotten last.
+    /// Takes the footprint of the first event that was dropped last.
     pub(crate) fn take_footprint(&mut self) -> Footprint {
         std::mem::take(&mut self.events[self.len].step.footprint)
     }
 
-    /// Notes what the thread of the event has waited for, and what the threads that it has created inherit.
+    /// Records what the event's thread has waited for, and what the threads that it created inherit.
     fn note_waits(&mut self, at: EventIndex) {
         let event = &self.events[at];
         let thread = event.thread();
@@ -350,7 +350,7 @@ impl Trace {
         }
     }
 
-    /// What the thread's next step comes after in any execution, because the thread has waited for it.
+    /// The clock that the thread's next step comes after in every execution, because the thread has waited for it.
     pub(crate) fn waited(&self, thread: ThreadId) -> &VectorClock {
         debug_assert!(self.follows_waits);
         static NOTHING: VectorClock = VectorClock::new();
@@ -366,15 +366,15 @@ impl Trace {
         }
     }
 
-    /// The event that comes right before the thread's next one in program order: its last, or the one
-    /// that created it.
+    /// The event right before the thread's next one in program order: its last, or the one that created it.
     fn last_before_next(&self, thread: ThreadId) -> Option<EventIndex> {
         let history = self.threads.get(thread.index())?;
         history.events.last().copied().or(history.spawned_by)
     }
 
-    /// When the thread's operation at `at`, or its next one, became pending: a larger value is later. What one step
-    /// makes pending is in the order of the thread's own next operation and those of the threads that it has created.
+    /// When the thread's operation at `at`, or its next one, became pending: a larger value is later. Operations that
+    /// one step makes pending are in the order of the thread's own next operation and those of the threads that it
+    /// created.
     pub(crate) fn pending_since(&self, thread: ThreadId, at: EventIndex) -> (usize, usize) {
         let history = self.threads.get(thread.index());
         let own = history.and_then(|history| history.events[..self.steps_before(thread, at) as usize].last());
@@ -388,7 +388,7 @@ impl Trace {
         }
     }
 
-    /// How many steps the thread has made before the event at `at`.
+    /// Number of steps that the thread has made before the event at `at`.
     pub(crate) fn steps_before(&self, thread: ThreadId, at: EventIndex) -> u32 {
         let events = self.threads.get(thread.index()).map_or(&[][..], |t| &t.events);
         events.partition_point(|&event| event < at) as u32
@@ -409,7 +409,7 @@ impl Trace {
         Conflicts::new(self.accesses.get(&location).map_or(&[], Vec::as_slice), kind)
     }
 
-    /// A digest of how many steps each thread has made.
+    /// A digest of the number of steps that each thread has made.
     pub(crate) fn progress(&self) -> u128 {
         let mix = |(thread, history): (usize, &ThreadHistory)| {
             let place = (thread as u64) << 32 ^ history.events.len() as u64;
@@ -436,8 +436,8 @@ impl Trace {
         (e + 1..self.len).filter(move |&f| !self.events[f].happens_after(earlier))
     }
 
-    /// What must be left out of `notdep(e, E)`, so that one of the guards holds after `pre(E, e)` and the rest
-    /// of it: mostly nothing. `None` if the guards do not hold then either. What happens before `kept` is not left out.
+    /// The events to leave out of `notdep(e, E)` so that one of the guards holds after `pre(E, e)` and the rest of it:
+    /// mostly none. `None` if the guards do not hold then either. Events that happen before `kept` are not left out.
     fn reversal(
         &self,
         guards: &[Guard],
@@ -466,8 +466,8 @@ impl Trace {
         })
     }
 
-    /// What is left out of `notdep(e, E)` if threads make no step from the given events on, but for what happens before
-    /// `kept`.
+    /// The events left out of `notdep(e, E)` if threads make no step from the given events on, except events that
+    /// happen before `kept`.
     fn removed(&self, e: EventIndex, disabling: &[(ThreadId, EventIndex)], kept: &VectorClock) -> Option<Removed> {
         let first = disabling.iter().map(|&(_, since)| since).min()?;
         let mut removed = Removed::new();
@@ -484,23 +484,23 @@ impl Trace {
         Some(removed)
     }
 
-    /// The threads that change a variable in `notdep(e, E)` in the direction in which `e` does and do not take that
-    /// back there, and the event from which on each of them does not.
+    /// The threads that change a variable in `notdep(e, E)` in the same direction as `e` and do not change it back
+    /// there, each with the event from which on it does not.
     fn disabling_like(&self, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
         let effects = self.events[e].step.effects.iter();
         let disabling = effects.flat_map(|effect| self.moving(effect.variable, self.direction(e, effect.variable), e));
         disabling.collect()
     }
 
-    /// In which direction the event changes the variable: 1, -1, or 0.
+    /// The direction in which the event changes the variable: 1, -1, or 0.
     fn direction(&self, e: EventIndex, variable: Variable) -> i64 {
         let effects = self.events[e].step.effects.iter();
         let deltas = effects.filter(|effect| effect.variable == variable);
         deltas.map(|effect| effect.after - effect.before).sum::<i64>().signum()
     }
 
-    /// If `e` moves away from what the guard demands of a variable: the threads that do so in `notdep(e, E)` with other
-    /// variables of the guard and do not take that back there, and the event from which on each of them does not.
+    /// If `e` moves a variable away from what the guard demands: the threads that do so in `notdep(e, E)` with other
+    /// variables of the guard and do not move them back there, each with the event from which on it does not.
     fn disabling_besides(
         &self,
         guard: &Guard,
@@ -527,8 +527,8 @@ impl Trace {
         moving.flatten().collect()
     }
 
-    /// The threads that move a variable in the direction in `notdep(e, E)` and not back there, and the event from which
-    /// on each of them does not.
+    /// The threads that move a variable in the direction in `notdep(e, E)` and not back there, each with the event from
+    /// which on it does not.
     fn moving(&self, variable: Variable, direction: i64, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
         let mut moves: SmallVec<[Moves; 4]> = SmallVec::new();
         let Some(changes) = self.changes.get(&variable).filter(|_| direction != 0) else {
@@ -555,7 +555,7 @@ impl Trace {
             .collect()
     }
 
-    /// The changes of a variable whose present value is `current`, and the value before the first of them.
+    /// The changes of a variable with the present value `current`, and the value before the first of them.
     fn lifetime(&self, variable: Variable, current: i64) -> (i64, &[Change]) {
         let changes = self.changes.get(&variable).map_or(&[][..], Vec::as_slice);
         match changes.last() {
@@ -568,7 +568,7 @@ impl Trace {
     }
 
     /// Says whether a condition on a variable holds in the state before the event; `None` if the execution does not
-    /// tell.
+    /// show it.
     pub(crate) fn holds_before(&self, condition: Condition, event: EventIndex) -> Option<bool> {
         let changes = self.changes.get(&condition.variable()?)?;
         let next = changes.partition_point(|change| change.event < event);
@@ -581,7 +581,7 @@ impl Trace {
         same.then(|| condition.holds_for(|_| value)).flatten()
     }
 
-    /// Says whether the event is one of `pre(E, e).notdep(e, E)` without the removed events.
+    /// Says whether the event is in `pre(E, e).notdep(e, E)` without the removed events.
     fn survives(&self, f: EventIndex, e: EventIndex, removed: &Removed) -> bool {
         f < e || (!self.events[f].happens_after(&self.events[e]) && !removed.contains(&f))
     }
@@ -618,8 +618,8 @@ impl Trace {
         })
     }
 
-    /// The events that are in a reversible race with the next operation of `thread`, latest first, and
-    /// what must be left out of their `notdep` to reverse each.
+    /// The events in a reversible race with the next operation of `thread`, latest first, each with the events to leave
+    /// out of `notdep` to reverse it.
     ///
     /// `footprint` and `guards` describe the operation: as it was when it ran, or as it is pending.
     /// `current` gives the values of variables in the state before it.
@@ -667,9 +667,9 @@ impl Trace {
         races
     }
 
-    /// All events that an operation is dependent with and may be co-enabled, latest first, be they ordered before it by
-    /// others of them or not, with what must be left out of each reversal, but for what happens before `kept`. See
-    /// [`Trace::races`].
+    /// All events on which an operation depends and that may be co-enabled with it, latest first, whether or not others
+    /// of them order them before it, each with the events to leave out of its reversal, except those that happen before
+    /// `kept`. See [`Trace::races`].
     pub(crate) fn dependent_pairs(
         &self,
         thread: ThreadId,
@@ -700,7 +700,7 @@ impl Trace {
     }
 
     /// The first event of `notdep(e, E)` without the removed ones that happens before an operation of `thread` with the
-    /// given footprint, which is the event at `at`, or pending if there is none.
+    /// given footprint. The operation is the event at `at`, or pending if there is none.
     pub(crate) fn first_of_reversal(
         &self,
         e: EventIndex,
@@ -725,9 +725,9 @@ impl Trace {
         between().find(|&f| before.get(self.events[f].thread()) >= self.events[f].index)
     }
 
-    /// All events that come first in `notdep(e, E)` without the removed events, and happen before the next operation of
-    /// `thread` with the given footprint: whatever part of `notdep(e, E)` comes before it, one of them comes first, or
-    /// the operation itself.
+    /// All events that come first in `notdep(e, E)` without the removed events and happen before the next operation of
+    /// `thread` with the given footprint: whichever part of `notdep(e, E)` comes before the operation, one of them
+    /// comes first, or the operation itself.
     pub(crate) fn firsts_of_reversal(
         &self,
         e: EventIndex,
@@ -751,7 +751,7 @@ impl Trace {
 
     /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is the next operation of `thread`
     /// with the given footprint: the events of `v` that no other event of `v` happens before. The operation itself is
-    /// handed out as `None`.
+    /// yielded as `None`.
     pub fn initials<'a>(
         &'a self,
         e: EventIndex,
@@ -777,7 +777,7 @@ impl Trace {
         })
     }
 
-    /// The events of `notdep(e, E)` that no other of them happens before.
+    /// The events of `notdep(e, E)` that no other event of it happens before.
     pub(crate) fn first_events(&self, e: EventIndex) -> impl Iterator<Item = EventIndex> {
         let mut firsts = Firsts::default();
         self.notdep(e).filter(move |&f| firsts.admit(&self.events[f]))
@@ -787,11 +787,11 @@ impl Trace {
 /// How a thread moves a variable away from a value and back.
 struct Moves {
     thread: ThreadId,
-    /// How far it is away; negative on the other side.
+    /// Distance from the value; negative on the other side.
     away: i64,
-    /// How far it was at the nearest; 0 at the start.
+    /// Minimum distance so far; 0 at the start.
     nearest: i64,
-    /// The event after which it has not come back as near.
+    /// The event since which the distance has been larger than the minimum.
     away_since: Option<EventIndex>,
 }
 
@@ -815,7 +815,7 @@ impl Moves {
     }
 }
 
-/// The first event of each thread in a sequence that is gone through.
+/// The first event of each thread in a sequence.
 #[derive(Default)]
 struct Firsts(SmallVec<[(ThreadId, u32); 8]>);
 

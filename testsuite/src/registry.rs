@@ -15,8 +15,8 @@ pub fn source(name: &str, version: &str) -> Result<PathBuf, String> {
         .join(format!("{name}-{version}"));
     let manifest = project.join("Cargo.toml");
     let text = format!(
-        "[package]\nname = \"fetch\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[dependencies]\n{name} = {{ version = \
-         \"={version}\", default-features = false }}\n\n[workspace]\n"
+        "[package]\nname = \"fetch\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[dependencies]\n{name} = {{ \
+         version = \"={version}\", default-features = false }}\n\n[workspace]\n"
     );
     fs::create_dir_all(&project)
         .and_then(|()| write(&project.join("lib.rs"), b""))

@@ -145,8 +145,8 @@ fn compare(generator: impl Strategy<Value = Program>, cases: u64) {
     }
     let t = totals;
     println!(
-        "{} programs ({} skipped: too large; {}: without end) with {} outcomes, by {} executions (+ {} blocked) of source, {} (+ {}) of \
-         context; {} deadlock; {} also explored by exhaustive",
+        "{} programs ({} skipped: too large; {}: without end) with {} outcomes, by {} executions (+ {} blocked) of \
+         source, {} (+ {}) of context; {} deadlock; {} also explored by exhaustive",
         t.programs,
         t.too_large,
         t.unending,

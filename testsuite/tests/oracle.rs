@@ -121,9 +121,9 @@ impl Totals {
 
     fn print(&self) {
         println!(
-            "{} programs ({} skipped: too large): executions {} exhaustive, {} source (+ {} blocked), for {} traces with {} \
-             terminal states\nprograms that source reduces: {}, that deadlock: {}, \
-             that fail: {}, that refine: {}; races without an enabled initial: {}",
+            "{} programs ({} skipped: too large): executions {} exhaustive, {} source (+ {} blocked), for {} traces \
+             with {} terminal states\nprograms that source reduces: {}, that deadlock: {}, that fail: {}, that refine: \
+             {}; races without an enabled initial: {}",
             self.programs,
             self.skipped,
             self.exhaustive,

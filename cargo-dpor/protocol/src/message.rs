@@ -876,8 +876,8 @@ mod tests {
         };
         assert_eq!(
             failure.to_string(),
-            "deadlock: no thread can go on\n  t0 waits in lock of mutex#1 at a.rs:4:9, held by t1 since a.rs:5:9\noutput of \
-             this execution:\nhello"
+            "deadlock: no thread can go on\n  t0 waits in lock of mutex#1 at a.rs:4:9, held by t1 since \
+             a.rs:5:9\noutput of this execution:\nhello"
         );
     }
 

@@ -147,8 +147,9 @@ mod tests {
         let nothing = of(&["tests::too", "oen"], false);
         assert_eq!(
             nothing.none.unwrap(),
-            "none of the 3 tests found here has `tests::too` in its name; did you mean `tests::one` or `tests::one_more`?\n  \
-             none of the 3 tests found here has `oen` in its name; did you mean `tests::one` or `tests::one_more`?"
+            "none of the 3 tests found here has `tests::too` in its name; did you mean `tests::one` or \
+             `tests::one_more`?\n  none of the 3 tests found here has `oen` in its name; did you mean `tests::one` or \
+             `tests::one_more`?"
         );
         assert_eq!(
             of(&["one"], true).none.unwrap(),

@@ -31,8 +31,9 @@ impl Wishes {
         let (rustflags, dropped) = without_lto(flags::of_user(toolchain, &config)?);
         if asks_to_abort(&rustflags) {
             return Err(Error::Usage(
-                "the rustflags (in RUSTFLAGS, or in a configuration file of Cargo) have `-C panic=abort`, with which tests cannot be \
-                 built\n  a panic has to unwind, so that it ends one execution of a test and not the process that explores all of them"
+                "the rustflags (in RUSTFLAGS, or in a configuration file of Cargo) have `-C panic=abort`, with which \
+                 tests cannot be built\n  a panic has to unwind, so that it ends one execution of a test and not the \
+                 process that explores all of them"
                     .into(),
             ));
         }
@@ -76,8 +77,8 @@ fn check_target(args: &CargoArgs, config: &Value, host: &str) -> Result<(), Erro
         return Ok(());
     };
     Err(Error::Usage(format!(
-        "{origin} asks for {other}, but tests run on this machine, which is {host}: each is explored in a process of it\n  \
-         `--target {host}` builds them for this machine, whatever is configured"
+        "{origin} asks for {other}, but tests run on this machine, which is {host}: each is explored in a process of \
+         it\n  `--target {host}` builds them for this machine, whatever is configured"
     )))
 }
 
@@ -142,15 +143,15 @@ impl Profiles {
         };
         if let Some(lto) = self.setting(used, "lto").filter(is_lto) {
             warn(&format!(
-                "`lto = {lto}` of the profile `{used}` is not followed: the checker's part of a test cannot be optimised together \
-                 with the test"
+                "`lto = {lto}` of the profile `{used}` is not followed: the checker's part of a test cannot be \
+                 optimised together with the test"
             ));
             cover("lto", "false");
         }
         if let Some(panic) = self.setting(used, "panic").filter(|value| value != "unwind") {
             warn(&format!(
-                "`panic = {panic}` of the profile `{used}` is not followed: a panic has to unwind, so that it ends one execution of a \
-                 test and not the process that explores all of them"
+                "`panic = {panic}` of the profile `{used}` is not followed: a panic has to unwind, so that it ends one \
+                 execution of a test and not the process that explores all of them"
             ));
             cover("panic", "\"unwind\"");
         }

@@ -8,8 +8,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 /// Said of a test that ended without a word.
-const WITHOUT_MODEL: &str = "it ran without the model, so nothing was explored: it is not made by the `#[test]` of the standard library, but by \
-                             a harness or an attribute of its own; call its body from a function with `#[test]`";
+const WITHOUT_MODEL: &str = "it ran without the model, so nothing was explored: it is not made by the `#[test]` of the \
+                             standard library, but by a harness or an attribute of its own; call its body from a \
+                             function with `#[test]`";
 
 pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &SharedSchedule) -> Outcome {
     let phase = shared.phase();

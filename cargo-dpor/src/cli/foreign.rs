@@ -12,13 +12,13 @@ struct Foreign {
 const COMMAND: &[Foreign] = &[
     Foreign {
         flags: &["--retries", "--flaky-result"],
-        why: "an exploration always comes to the same verdict, so that a second run has nothing to add; a failure has a seed, \
-              with which `cargo dpor replay` runs the failing schedule again",
+        why: "an exploration always comes to the same verdict, so that a second run has nothing to add; a failure has \
+              a seed, with which `cargo dpor replay` runs the failing schedule again",
     },
     Foreign {
         flags: &["--stress-count", "--stress-duration"],
-        why: "each test is run in every schedule that matters, once; for more runs than that, `--strategy random` takes \
-              `--max-executions N` and `--max-time DURATION`",
+        why: "each test is run in every schedule that matters, once; for more runs than that, `--strategy random` \
+              takes `--max-executions N` and `--max-time DURATION`",
     },
     Foreign {
         flags: &["--watch"],
@@ -38,8 +38,8 @@ const COMMAND: &[Foreign] = &[
     },
     Foreign {
         flags: &["--debugger", "--tracer"],
-        why: "`--no-run` builds the tests and names their executables: start one as `gdb --args EXECUTABLE --exact TEST`, and it \
-              explores the test in that process",
+        why: "`--no-run` builds the tests and names their executables: start one as `gdb --args EXECUTABLE --exact \
+              TEST`, and it explores the test in that process",
     },
     Foreign {
         flags: &["--failure-output"],
@@ -103,8 +103,9 @@ const COMMAND: &[Foreign] = &[
     },
     Foreign {
         flags: &["-E", "--filterset", "--filter-expr"],
-        why: "filtersets are not understood. Instead of `test(a) + test(b)`, give the filters `a b`; of `test(=a)`, `--exact a`; of `not \
-              test(a)`, `--skip a`; of `package(p)`, `-p p`; of `binary(b)`, `--test b` or `--bin b`; of `kind(lib)`, `--lib`",
+        why: "filtersets are not understood. Instead of `test(a) + test(b)`, give the filters `a b`; of `test(=a)`, \
+              `--exact a`; of `not test(a)`, `--skip a`; of `package(p)`, `-p p`; of `binary(b)`, `--test b` or `--bin \
+              b`; of `kind(lib)`, `--lib`",
     },
     Foreign {
         flags: &["--no-pager"],

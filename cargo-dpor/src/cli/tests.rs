@@ -179,24 +179,28 @@ fn leaks_are_looked_for_on_demand() {
 
 /// For each command, a line with all of its flags, none of them as it would be anyway.
 const ALL_FLAGS: [&str; 7] = [
-    "test f --exact --include-ignored --ignored --run-ignored all --skip s --list --no-run --no-capture --no-tests warn --max-fail 3 --open --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
-     --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 \
-     --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
+    "test f --exact --include-ignored --ignored --run-ignored all --skip s --list --no-run --no-capture --no-tests \
+     warn --max-fail 3 --open --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 \
+     --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states \
+     --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail --weak-orderings fail \
+     --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
     "replay dpor1-A --stall 5s --report r --open --message-format json --config-file c.toml --config-profile ci",
-    "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas \
-     --message-format json --config-file c.toml --config-profile ci",
+    "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --spurious-wakeups \
+     --spurious-cas --message-format json --config-file c.toml --config-profile ci",
     "list f --exact --include-ignored --ignored --run-ignored all --skip s --message-format json",
-    "show-config t --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s \
-     --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
-     --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
+    "show-config t --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
+     --max-depth 4 --stall 5s --spurious-wakeups --spurious-cas --leaks --exact-states --simplify 300ms --fail-fast \
+     --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail --weak-orderings fail --message-format json --junit \
+     j.xml --report r --config-file c.toml --config-profile ci",
     "init --force --ci github",
     "completions bash",
 ];
 
 /// Cargo's flags, which most commands have.
-const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bin b --tests --test t --examples --example x --benches --bench y --all-targets \
-     --features f --all-features --no-default-features --manifest-path m --release --profile r --target t --target-dir d --locked --offline --frozen \
-     --ignore-rust-version --config k=1 --timings --future-incompat-report --jobs 2 --verbose --quiet --color never";
+const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bin b --tests --test t --examples \
+     --example x --benches --bench y --all-targets --features f --all-features --no-default-features --manifest-path m \
+     --release --profile r --target t --target-dir d --locked --offline --frozen --ignore-rust-version --config k=1 \
+     --timings --future-incompat-report --jobs 2 --verbose --quiet --color never";
 
 /// What cannot be given together: each line is parsed without the first, and without the second.
 const EXCLUSIVE: [(&str, &str); 7] = [
@@ -362,8 +366,9 @@ fn flags_of_cargo_are_passed_on() {
     let (words, args) = line(|pair| pair.1);
     assert_eq!(
         words,
-        "--workspace --lib --bins --tests --examples --benches --all-targets --all-features --no-default-features --release \
-         --ignore-rust-version --package p --exclude e --bin b --test t --example x --bench y --features f --config k=1 --target t --manifest-path m"
+        "--workspace --lib --bins --tests --examples --benches --all-targets --all-features --no-default-features \
+         --release --ignore-rust-version --package p --exclude e --bin b --test t --example x --bench y --features f \
+         --config k=1 --target t --manifest-path m"
     );
     assert_eq!(args.network(), ["--locked", "--offline", "--frozen"]);
     assert_eq!((args.jobs.as_deref(), args.target_dir), (Some("2"), Some("d".into())));
@@ -442,16 +447,18 @@ fn arguments_of_libtest_are_those_before() {
 
 /// The flags that `cargo test --help` (1.95) and `cargo nextest run --help` (0.9.143) show, but for those that only
 /// print help.
-const OF_OTHERS: &str = "--no-run --no-fail-fast --future-incompat-report --message-format= --quiet --verbose --color= --config= -Z= --package= \
-     --workspace --exclude= --all --lib --bins --bin= --examples --example= --tests --test= --benches --bench= --all-targets --doc --features= \
-     --all-features --no-default-features --jobs= --release --profile= --target= --target-dir= --unit-graph --timings --manifest-path= \
-     --ignore-rust-version --locked --offline --frozen \
-     --no-pager --build-jobs= --cargo-profile= --cargo-message-format= --cargo-quiet --cargo-verbose --rerun= -R= --run-ignored= --partition= \
-     --platform-filter= --filterset= -E= --ignore-default-filter --test-threads= --retries= --flaky-result= --fail-fast --ff --nff --max-fail= \
-     --debugger= --tracer= --no-tests= --no-capture --stress-count= --stress-duration= --failure-output= --success-output= --status-level= \
-     --final-status-level= --no-output-indent --show-progress= --hide-progress-bar --no-input-handler --max-progress-running= \
-     --message-format-version= --archive-file= --archive-format= --extract-to= --extract-overwrite --persist-extract-tempdir --cargo-metadata= \
-     --workspace-remap= --binaries-metadata= --target-dir-remap= --build-dir-remap= --config-file= --user-config-file= --tool-config-file= \
+const OF_OTHERS: &str = "--no-run --no-fail-fast --future-incompat-report --message-format= --quiet --verbose --color= \
+     --config= -Z= --package= --workspace --exclude= --all --lib --bins --bin= --examples --example= --tests --test= \
+     --benches --bench= --all-targets --doc --features= --all-features --no-default-features --jobs= --release \
+     --profile= --target= --target-dir= --unit-graph --timings --manifest-path= --ignore-rust-version --locked \
+     --offline --frozen --no-pager --build-jobs= --cargo-profile= --cargo-message-format= --cargo-quiet \
+     --cargo-verbose --rerun= -R= --run-ignored= --partition= --platform-filter= --filterset= -E= \
+     --ignore-default-filter --test-threads= --retries= --flaky-result= --fail-fast --ff --nff --max-fail= --debugger= \
+     --tracer= --no-tests= --no-capture --stress-count= --stress-duration= --failure-output= --success-output= \
+     --status-level= --final-status-level= --no-output-indent --show-progress= --hide-progress-bar --no-input-handler \
+     --max-progress-running= --message-format-version= --archive-file= --archive-format= --extract-to= \
+     --extract-overwrite --persist-extract-tempdir --cargo-metadata= --workspace-remap= --binaries-metadata= \
+     --target-dir-remap= --build-dir-remap= --config-file= --user-config-file= --tool-config-file= \
      --override-version-check";
 
 #[test]

@@ -438,8 +438,8 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         ),
         (
             "\nmax-time = true",
-            "dpor.toml:2: `max-time`: `true` is no time: a number of seconds, or one with a unit such as 500ms, 30s, 5m or 1h; \
-             write `max-time = \"30s\"`, for example",
+            "dpor.toml:2: `max-time`: `true` is no time: a number of seconds, or one with a unit such as 500ms, 30s, \
+             5m or 1h; write `max-time = \"30s\"`, for example",
         ),
         ("max-time = 1e9", "dpor.toml:1: `max-time`: `1e9` is no time: "),
         ("max-time = \"-3s\"", "dpor.toml:1: `max-time`: `-3s` is no time: "),

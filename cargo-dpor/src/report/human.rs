@@ -339,8 +339,8 @@ impl<W: Write> Human<W> {
         let name = test.display_name();
         let text = if let Some((step, expected, met)) = &outcome.account.diverged {
             format!(
-                "{} {name}\n  the code has changed, or is not deterministic: at step {} the seed expects {expected}, and the \
-                 test is at {met}\n",
+                "{} {name}\n  the code has changed, or is not deterministic: at step {} the seed expects {expected}, \
+                 and the test is at {met}\n",
                 "cannot replay:".red().bold(),
                 step + 1
             )

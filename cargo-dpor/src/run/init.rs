@@ -45,8 +45,8 @@ pub fn init(args: &InitArgs) -> Result<Exit, Error> {
             said += &format!("wrote {}: it explores the tests of each push\n", file.display());
             if !repository.join(SUBMODULE).exists() {
                 said += &format!(
-                    "it takes cargo-dpor from a submodule: `git submodule add \"$(git -C ../cargo-dpor remote get-url origin)\" \
-                     {SUBMODULE}`, where ../cargo-dpor is your clone of its repository\n"
+                    "it takes cargo-dpor from a submodule: `git submodule add \"$(git -C ../cargo-dpor remote get-url \
+                     origin)\" {SUBMODULE}`, where ../cargo-dpor is your clone of its repository\n"
                 );
             }
         }

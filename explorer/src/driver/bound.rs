@@ -1,4 +1,4 @@
-//! The bound on preemptions, which grows from 0 on.
+//! The bound on preemptions, which grows from 0.
 
 #[cfg(feature = "faults")]
 use super::Fault;
@@ -19,7 +19,7 @@ impl<S: System> Explorer<S> {
             .unwrap_or_else(|| self.strategy.rules())
     }
 
-    /// Allows one preemption more, if something has been left out for want of it. Says whether it did.
+    /// Allows one more preemption if the present bound has left something out. Says whether it has.
     pub(super) fn widen(&mut self) -> bool {
         let (Some(bound), Some(limit)) = (self.preemptions, self.limits.preemptions) else {
             return false;
@@ -32,7 +32,8 @@ impl<S: System> Explorer<S> {
         widens
     }
 
-    /// Notes in the state on top of the stack who would be preempted there, and how often someone has been on the way.
+    /// Notes in the state on top of the stack which thread would be preempted there, and the number of preemptions so
+    /// far.
     pub(super) fn count_preemptions(&mut self) {
         let (below, above) = self.states.split_at_mut(self.depth);
         let state = &mut above[0];
@@ -47,8 +48,8 @@ impl<S: System> Explorer<S> {
         state.holding = goes_on.then_some(last);
     }
 
-    /// Tells the rules of threads that have just come to wait in the state on top of the stack, or could do so for
-    /// another reason than before.
+    /// Tells the rules which threads have just begun to wait in the state on top of the stack, or may now wait for
+    /// another reason.
     pub(super) fn tell_of_waits(&mut self) {
         let Some(event) = self.trace.events().last() else {
             return;
@@ -75,7 +76,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// A reason to stop, with what has been explored under bounds.
+    /// Adds to a reason to stop what has been explored under bounds.
     pub(super) fn under_bound(&self, reason: String) -> String {
         match self.preemptions {
             None => reason,
@@ -87,7 +88,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// What the bound has left out of a search that has come to its end.
+    /// What the bound has left out of a finished search.
     pub(super) fn left_out(&self) -> Option<String> {
         let bound = self.preemptions.filter(|_| self.rules.left_out())?;
         let explored = match bound {
@@ -101,7 +102,7 @@ impl<S: System> Explorer<S> {
 }
 
 impl Report {
-    /// What a search under a bound on preemptions says about its verdict.
+    /// A search's note on its bound on preemptions, which qualifies its verdict.
     pub fn about_preemptions(&self) -> Option<String> {
         match (&self.verdict, self.preemptions?) {
             (Verdict::Complete, 0) => Some("nothing needs a preemption".into()),

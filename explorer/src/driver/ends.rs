@@ -58,8 +58,7 @@ impl<S: System> Explorer<S> {
         Some(self.under_bound(format!("the time limit of {limit:?} was reached")))
     }
 
-    /// How an execution has ended in which no thread is enabled and that the system judges so. The system's state may
-    /// be lost.
+    /// Judges an execution in which no thread is enabled, given the system's verdict. The system's state may be lost.
     pub(crate) fn end_with(&mut self, verdict: Result<(), Failure>) -> End {
         match verdict {
             Ok(()) => End::Complete,
@@ -74,10 +73,9 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Judges an execution that has reached the bound on its length. If its second half was fair (every thread that was
-    /// enabled in it ran in it, twice over, and took each alternative that it had), the program is a long one, or does
-    /// not end by itself: others of its executions would be as long, so that the exploration ends here. Otherwise a
-    /// fair scheduler might have ended it.
+    /// Judges an execution that has reached the bound on its length. If its second half was fair (every thread enabled
+    /// in it ran in it, twice, and took each of its alternatives), the program is long or does not terminate: other
+    /// executions would be as long, so the exploration ends here. Otherwise a fair scheduler might have ended it.
     pub(super) fn too_long(&mut self) -> Result<End, Next> {
         let len = self.trace.len();
         // Threads that the main thread has left behind may run as long as they like.
@@ -110,8 +108,7 @@ impl<S: System> Explorer<S> {
         Err(Next::Done(self.incomplete(reason)))
     }
 
-    /// The estimate of [`Statistics::explored`], with the present execution or without it; 0 where there is no such
-    /// tree.
+    /// The estimate of [`Statistics::explored`], with or without the present execution; 0 where there is no such tree.
     pub(super) fn explored(&self, with_present: bool) -> u32 {
         if !self.search.backtracks || self.unfolding.is_some() {
             return 0;
@@ -138,8 +135,8 @@ impl<S: System> Explorer<S> {
         };
         let [one, other] = independent.each_ref().map(name);
         Some(format!(
-            "`{}` is for programs in which dependency is transitive: {one} and {other} are independent, but each is in a \
-             race with {}",
+            "`{}` is for programs in which dependency is transitive: {one} and {other} are independent, but each is in \
+             a race with {}",
             self.strategy,
             name(shared)
         ))

@@ -28,26 +28,25 @@ use std::time::{Duration, Instant};
 /// Bounds on an exploration. Reaching one makes the verdict [`Verdict::Incomplete`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// At most this many executions.
+    /// Maximum number of executions.
     pub executions: Option<u64>,
-    /// At most this many steps in all.
+    /// Maximum number of steps in all executions together.
     pub steps: Option<u64>,
-    /// At most this long.
+    /// Maximum duration.
     pub time: Option<Duration>,
-    /// At most this many preemptions in one execution; tried with none first, then with one, and so on, until nothing
-    /// is left out. Only some strategies can do so ([`Strategy::can_be_bounded`]).
+    /// Maximum number of preemptions in one execution. The search tries 0 first, then 1, and so on, until nothing is
+    /// left out. Only some strategies support it ([`Strategy::can_be_bounded`]).
     pub preemptions: Option<u32>,
-    /// At most this many steps in one execution; a longer one is cut, or ends the exploration if it was fair.
+    /// Maximum number of steps in one execution; a longer one is cut, or ends the exploration if it was fair.
     pub depth: u32,
 }
 
-/// After how many executions the explored part is estimated again.
+/// Number of executions between two estimates of the explored part.
 const ESTIMATE_INTERVAL: u64 = 64;
 
 const MILLION: u32 = 1_000_000;
 
-/// How many steps of one execution run between two looks at the clock: one execution can take longer than the time
-/// limit.
+/// Number of steps of one execution between two looks at the clock: one execution can take longer than the time limit.
 const CLOCK_INTERVAL: usize = 64;
 
 impl Default for Limits {
@@ -65,31 +64,31 @@ impl Default for Limits {
 /// How an execution ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// No thread was enabled, and the program is content with that.
+    /// No thread was enabled, and the program accepts that.
     Complete,
     /// The program failed.
     Failed(Failure),
-    /// All enabled transitions were asleep: what follows has been explored.
+    /// All enabled transitions were asleep: the rest has been explored.
     Blocked,
-    /// Its state was reached before by other steps: what follows has been explored.
+    /// Other steps have reached its state before: the rest has been explored.
     Pruned,
     /// It reached the bound on an execution's length, or it is unclear whether it could go on.
     Cut,
 }
 
-/// What the exploration can say about the program.
+/// What an exploration says about the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The tree of executions is exhausted, and no execution failed.
     Complete,
     /// An execution failed.
     Failed {
-        /// The first failure that was found.
+        /// The first failure found.
         failure: Failure,
         /// The transitions that lead to it.
         schedule: Vec<Transition>,
     },
-    /// Something is left unexplored.
+    /// Part of the executions is unexplored.
     Incomplete {
         /// What stopped the exploration.
         reason: String,
@@ -99,35 +98,34 @@ pub enum Verdict {
 /// An exploration's result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// What can be said about the program.
+    /// What the exploration says about the program.
     pub verdict: Verdict,
-    /// What was counted.
+    /// The exploration's counters.
     pub statistics: Statistics,
-    /// The bound on preemptions under which it ended, if there is one: executions with fewer have all been explored,
-    /// and did not fail.
+    /// The bound on preemptions under which the exploration ended, if any: all executions with fewer have been
+    /// explored, and did not fail.
     pub preemptions: Option<u32>,
 }
 
-/// Hears of each execution when it has ended.
+/// Is told of each execution when it has ended.
 pub trait Observer<S: System> {
-    /// An execution has ended. `system` is still in its last state. Breaking off makes the verdict
-    /// incomplete.
+    /// An execution has ended. `system` is still in its last state. Breaking makes the verdict incomplete.
     fn execution(&mut self, system: &mut S, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()>;
 
-    /// The orders `first` and `second` of the same steps, of which `first` is the current execution, were run, and
-    /// their last states compared ([`Check::Eager`]). Breaking off makes the verdict incomplete.
+    /// Two orders of the same steps, `first` and `second`, were run and their last states compared ([`Check::Eager`]);
+    /// `first` is the current execution. Breaking makes the verdict incomplete.
     fn compared(&mut self, _first: &[Transition], _second: &[Transition], _equal: bool) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// The strategy refuses the program for this reason. The verdict is incomplete, or a failure that was found before.
+    /// The strategy refuses the program for this reason. The verdict is incomplete, or an earlier failure.
     fn refused(&mut self, _reason: &str) {}
 
-    /// Exploration starts again, with more scheduling points; all that was reported before is void.
+    /// Exploration starts again, with more scheduling points; everything reported before is void.
     fn refined(&mut self) {}
 
-    /// An execution has ended, and there is another one to come: the exploration can be saved. Breaking off makes the
-    /// verdict incomplete for this reason, and what was explored can still be saved then.
+    /// An execution has ended, and another one follows: the exploration can be saved here. Breaking makes the verdict
+    /// incomplete for this reason; the explored part can then still be saved.
     fn at_rest(&mut self, _explorer: &mut Explorer<S>) -> ControlFlow<String> {
         ControlFlow::Continue(())
     }
@@ -139,27 +137,27 @@ impl<S: System> Observer<S> for () {
     }
 }
 
-/// Seeded faults of the exploration, for the tests that show that the oracle catches them.
+/// Seeded faults of the exploration, for tests which show that the oracle catches them.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// Every n-th race is dropped.
+    /// Drops every n-th race.
     DropRace(u64),
-    /// Every n-th entry of a sleep set stays although a dependent step ran.
+    /// Keeps every n-th sleep-set entry although a dependent step ran.
     KeepSleeping(u64),
-    /// Blocked threads' operations are forgotten.
+    /// Forgets the operations of blocked threads.
     SkipBlocked,
-    /// An operation that can block races like one that cannot: with the last dependent event.
+    /// Treats an operation that can block like one that cannot: it races with the last dependent event.
     IgnoreGuards,
-    /// Alternatives of an operation but the first are not explored.
+    /// Explores only the first alternative of each operation.
     IgnoreAlternatives,
-    /// Where a context-sensitive search is cut, races of what is cut off are not looked for: Algorithm 1 as published.
+    /// Does not look for races of what a context-sensitive search cuts off: Algorithm 1 as published.
     SkipCutRaces,
-    /// A sleeping sequence stays although a dependent step ran.
+    /// Keeps a sleeping sequence although a dependent step ran.
     LooseSequences,
-    /// A backtrack set that is frozen stays so.
+    /// Keeps a frozen backtrack set frozen.
     KeepFrozen,
-    /// Under a bound on preemptions, there are no backtracking points where threads took control.
+    /// Under a bound on preemptions, adds no backtracking points where threads took control.
     SkipBlockStarts,
 }
 
@@ -182,38 +180,38 @@ pub struct Explorer<S> {
     search: Search,
     strategy: Strategy,
     pub(crate) limits: Limits,
-    /// The present bound on preemptions, if there is one.
+    /// The present bound on preemptions, if any.
     preemptions: Option<u32>,
     pub(crate) keep_going: bool,
     verify_states: bool,
     pub(crate) states: Vec<State>,
-    /// The first `depth` states belong to the current execution; the rest is kept for its storage.
+    /// Number of states of the current execution; the rest of `states` is kept for its storage.
     pub(crate) depth: usize,
     pub(crate) trace: Trace,
     pub(crate) statistics: Statistics,
     first_failure: Option<(Failure, Vec<Transition>)>,
-    /// So many executions were cut because it is unclear whether they could go on.
+    /// Number of executions that were cut because it is unclear whether they could go on.
     unclear: u64,
     started: Instant,
-    /// Before the run that comes.
+    /// Time spent before the coming run.
     spent: Duration,
-    /// What was counted before the exploration was interrupted.
+    /// The counters from before the exploration was interrupted.
     earlier: Statistics,
-    /// Between two executions, of which the second is known.
+    /// Whether the search is between two executions, and the second is known.
     at_rest: bool,
-    /// What is to be saved with the next snapshot, if there are to be some.
+    /// What the next snapshot is to save, if there are snapshots.
     pub(crate) unsaved: Option<Unsaved>,
     pub(crate) learned: Learned,
     pub(crate) rarity: Rarity,
-    /// The newest event is in a race with an earlier one.
+    /// Whether the newest event is in a race with an earlier one.
     pub(crate) raced: bool,
-    /// The races of steps that have run and that the strategy is told of when the execution has ended.
+    /// The races of steps that have run, for the strategy when the execution has ended.
     deferred: Vec<(EventIndex, Races)>,
-    /// Of what the strategy is told then besides: what comes first where a race of a blocked operation is reversed.
+    /// The first steps of reversals of races with blocked operations, also for the strategy then.
     leads: Vec<Lead>,
-    /// The states of nodes that are explored completely.
+    /// The states of completely explored nodes.
     pub(crate) stored: KeySet<u128>,
-    /// The state of the search, if it goes through configurations of the unfolding.
+    /// The state of the search if it explores configurations of the unfolding.
     pub(crate) unfolding: Option<Unfolding>,
     #[cfg(feature = "faults")]
     pub(crate) fault: Option<Fault>,
@@ -222,7 +220,7 @@ pub struct Explorer<S> {
 }
 
 impl<S: System> Explorer<S> {
-    /// An exploration of `system`, not yet begun.
+    /// Creates an exploration of `system`.
     pub fn new(system: S, strategy: Strategy, limits: Limits) -> Self {
         let rules = strategy.rules();
         Explorer {
@@ -259,22 +257,22 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Whether to explore the rest after a failure. The verdict is the first failure all the same.
+    /// Sets whether to explore the rest after a failure. The verdict is the first failure all the same.
     #[must_use]
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.keep_going = keep_going;
         self
     }
 
-    /// Whether to compare states each time they are reached again by the same transitions: they must be the same. For
-    /// tests of systems; it costs a fingerprint a step. Only [`Check::Stored`] knows the states.
+    /// Sets whether to compare states that the same transitions reach again: they must be equal. For tests of systems;
+    /// it costs a fingerprint per step. Only [`Check::Stored`] knows the states.
     #[must_use]
     pub fn verify_states(mut self, verify_states: bool) -> Self {
         self.verify_states = verify_states;
         self
     }
 
-    /// Counts time that has been spent on the program before, for the limit and in the statistics.
+    /// Counts time that was spent on the program before, for the limit and the statistics.
     #[must_use]
     pub fn spent(mut self, time: Duration) -> Self {
         self.spent = time;
@@ -294,7 +292,7 @@ impl<S: System> Explorer<S> {
         &mut self.system
     }
 
-    /// What was counted so far, but for the time.
+    /// The counters so far, without the time.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
@@ -371,7 +369,7 @@ impl<S: System> Explorer<S> {
         self.search.context
     }
 
-    /// Goes to where nothing has been explored.
+    /// Goes back to an entirely unexplored tree.
     fn start_over(&mut self) {
         self.preemptions = self.limits.preemptions.map(|_| 0);
         self.forget();
@@ -400,7 +398,7 @@ impl<S: System> Explorer<S> {
         self.rarity = Rarity::default();
     }
 
-    /// Runs one execution to its end: first the transitions of the states on the stack, then new ones.
+    /// Runs one execution to its end: first the transitions on the stack, then new ones.
     fn execute(&mut self, observer: &mut dyn Observer<S>) -> Next {
         self.system.restart();
         if let Err(diverged) = self.repeat_trace(self.trace.len()) {
@@ -469,7 +467,7 @@ impl<S: System> Explorer<S> {
         Ok(())
     }
 
-    /// Runs a transition again that ran in an earlier execution.
+    /// Repeats a transition of an earlier execution.
     fn repeat(&mut self, i: usize, transition: Transition, expected: u64, step: &mut Step) -> Result<(), Next> {
         self.statistics.steps += 1;
         let met = match self.system.repeat(transition, step) {
@@ -554,8 +552,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Sets up the state that the execution has just reached, on top of the stack. Ends the execution if
-    /// no thread is enabled.
+    /// Sets up the state that the execution has just reached, on top of the stack. Ends the execution if no thread is
+    /// enabled.
     fn open(&mut self) -> Option<End> {
         self.enter();
         if self.preemptions.is_some() {
@@ -612,7 +610,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// What slept in the state before sleeps on, if it is independent of the newest event.
+    /// Lets entries of the previous state sleep on if they are independent of the newest event.
     fn inherit_sleep(&mut self) {
         let (below, above) = self.states.split_at_mut(self.depth);
         let (Some(parent), Some(event)) = (below.last(), self.trace.events().last()) else {
@@ -644,8 +642,7 @@ impl<S: System> Explorer<S> {
             .add_step(event.thread(), event.index(), event.step(), after);
     }
 
-    /// Goes back to the deepest state from which something is left to explore, and chooses it. Says
-    /// whether there is one.
+    /// Goes back to the deepest state with something left to explore, and chooses it. Says whether there is one.
     fn backtrack(&mut self) -> bool {
         if self.unfolding.is_some() {
             return self.find_alternative();

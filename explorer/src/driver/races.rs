@@ -1,4 +1,4 @@
-//! The races of the current execution, handed to the strategy.
+//! Finds the races of the current execution and hands them to the strategy.
 
 use super::Explorer;
 #[cfg(feature = "faults")]
@@ -11,14 +11,14 @@ use crate::system::{Pending, System, Values};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{EventIndex, Races};
 
-/// Counts the race and says whether it is one that the fault drops.
+/// Counts the race and says whether the fault drops it.
 #[cfg(feature = "faults")]
 fn drops_race(fault: Option<Fault>, occasions: &mut u64) -> bool {
     *occasions += 1;
     matches!(fault, Some(Fault::DropRace(n)) if occasions.is_multiple_of(n))
 }
 
-/// What variables hold; 0 if it is not given.
+/// Looks up the values of variables; 0 for one that is not given.
 fn look_up(values: &Values) -> impl Fn(Variable) -> i64 + Copy {
     |variable| {
         let mut values = values.iter();
@@ -89,9 +89,8 @@ impl<S: System> Explorer<S> {
         races
     }
 
-    /// Takes down what can come first where a race of an operation is reversed that is blocked after the newest step.
-    /// When it runs, or at the end, it may be another operation, and what has come in between may seem to have to come
-    /// first.
+    /// Notes the first steps of reversals of races with operations that are blocked after the newest step. When such an
+    /// operation runs, or at the end, it may be another operation, and steps in between may seem to have to come first.
     pub(super) fn follow_blocked(&mut self) {
         #[cfg(feature = "faults")]
         if self.fault == Some(Fault::SkipBlocked) {
@@ -115,8 +114,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Takes down what can come first where one of the races of an operation is reversed: with sleep sets only what
-    /// does in this execution, since nothing that is asleep does.
+    /// Notes the first steps of the reversals of an operation's races: with sleep sets only those of this execution,
+    /// since nothing that is asleep comes first in it.
     fn lead(&mut self, races: &Races, thread: ThreadId, footprint: &Footprint) {
         let most = if self.search.sleeps { 1 } else { usize::MAX };
         for &(event, ref removed) in races {
@@ -133,8 +132,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Hands the strategy the races of the steps that have run since the search went back, in its order, and then those
-    /// of operations that were blocked meanwhile.
+    /// Hands the strategy the races of the steps that have run since the search went back, in the strategy's order, and
+    /// then those of operations that were blocked meanwhile.
     pub(super) fn follow_up(&mut self) {
         self.follow_up_deferred();
         for lead in std::mem::take(&mut self.leads) {
@@ -174,7 +173,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Finds the races of pending operations at the end of an execution: what is blocked there never
+    /// Finds the races of pending operations at the end of an execution: an operation that is blocked there never
     /// becomes an event.
     pub(super) fn detect_pending(&mut self, which: impl Fn(&Status) -> bool) {
         #[cfg(feature = "faults")]

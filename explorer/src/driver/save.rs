@@ -1,4 +1,4 @@
-//! Explorations that can be interrupted: what is known between two executions, as bytes, and how to go on from there.
+//! Saving an exploration between two executions, as bytes, and resuming it.
 //!
 //! Nothing of the program is saved. The execution that comes next begins with steps that ran before: they are run once
 //! more, and must touch what they touched then. So whoever goes on must have the same program, with all that it touches
@@ -16,27 +16,27 @@ use crate::unfolding::Unfolding;
 use std::fmt;
 use std::mem::{swap, take};
 
-/// An exploration between two executions, and what it has found explored since it was last saved.
+/// An exploration between two executions, with the states explored since it was last saved.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// How many executions have ended.
+    /// Number of executions that have ended.
     pub executions: u64,
-    /// All but the keys.
+    /// Everything but the keys.
     pub bytes: Vec<u8>,
-    /// Keys of states that are explored, which earlier snapshots do not have.
+    /// Keys of explored states that are not in earlier snapshots.
     pub keys: Vec<u128>,
-    /// The keys of earlier snapshots do not count any more: exploration has started again.
+    /// Whether the keys of earlier snapshots are void, because exploration has started again.
     pub anew: bool,
 }
 
-/// Why an exploration cannot go on from a snapshot.
+/// Why an exploration cannot resume from a snapshot.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CannotResume {
-    /// It is none.
+    /// The bytes are no snapshot.
     Damaged,
-    /// The search was another one.
+    /// The snapshot is of another search.
     Other,
-    /// The program does something else than it did: at this step, counted from 1.
+    /// The program behaves differently than before: at this step, counted from 1.
     Diverged(usize),
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for CannotResume {
 
 impl std::error::Error for CannotResume {}
 
-/// What the search knows.
+/// What the search has learnt.
 #[derive(Default)]
 struct Knowledge {
     states: Vec<State>,
@@ -66,7 +66,7 @@ struct Knowledge {
 
 crate::codec!(struct Knowledge { states, statistics, unclear, preemptions, learned, rarity, unfolding });
 
-/// A step of the execution that comes next.
+/// A step of the next execution that has run before.
 struct Repeated {
     transition: Transition,
     signature: u64,
@@ -75,7 +75,7 @@ struct Repeated {
 
 crate::codec!(struct Repeated { transition, signature, footprint });
 
-/// Everything, but for the keys of states.
+/// Everything but the keys of states.
 struct Saved {
     knowledge: Knowledge,
     rules: Vec<u8>,
@@ -84,7 +84,7 @@ struct Saved {
 
 crate::codec!(struct Saved { knowledge, rules, trace });
 
-/// The keys of states that are explored since the exploration was last saved.
+/// The keys of states explored since the exploration was last saved.
 #[derive(Default)]
 pub(crate) struct Unsaved {
     pub keys: Vec<u128>,
@@ -92,15 +92,15 @@ pub(crate) struct Unsaved {
 }
 
 impl<S: System> Explorer<S> {
-    /// Whether the exploration is to be saved. Failures then end it.
+    /// Sets whether the exploration is to be saved. Failures then end it.
     #[must_use]
     pub fn resumable(mut self, resumable: bool) -> Self {
         self.unsaved = resumable.then(Unsaved::default);
         self
     }
 
-    /// The exploration as it is. `None` while an execution runs, if nothing is left to explore, and if the exploration
-    /// is not [`resumable`](Explorer::resumable) or goes on after failures.
+    /// Saves the exploration. Returns `None` while an execution runs, if nothing is left to explore, and if the
+    /// exploration is not [`resumable`](Explorer::resumable) or goes on after failures.
     pub fn save(&mut self) -> Option<Snapshot> {
         let gave_up = self.unfolding.as_ref().is_some_and(Unfolding::gave_up);
         if !self.at_rest || self.keep_going || gave_up {
@@ -125,9 +125,8 @@ impl<S: System> Explorer<S> {
         })
     }
 
-    /// Has [`Explorer::run`] go on from where a snapshot was made of an exploration of the same program with the same
-    /// strategy and the same bound on an execution's length. Limits of executions, steps and time are for what comes
-    /// from now on.
+    /// Makes [`Explorer::run`] resume from a snapshot of an exploration of the same program with the same strategy and
+    /// the same bound on an execution's length. Limits of executions, steps and time apply from now on.
     ///
     /// The system must be as it was then, but for the execution: it must know of the threads, and of the scheduling
     /// points that it has learnt to need.
@@ -183,7 +182,7 @@ impl<S: System> Explorer<S> {
         Ok(())
     }
 
-    /// The steps with which the next execution begins, and that have run before.
+    /// The steps at the start of the next execution that have run before.
     fn repeated(&self) -> Vec<Repeated> {
         let events = self.trace.events().iter();
         let repeated = |event: &crate::trace::Event| Repeated {

@@ -6,54 +6,54 @@ use crate::system::{Fingerprint, Transition};
 use crate::thread::{BitSet, ThreadId};
 use smallvec::SmallVec;
 
-/// A transition that need not be explored from a state, with the footprint that it had when it was.
+/// A transition that need not be explored from a state, with the footprint that it had when it was explored.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeping {
     pub transition: Transition,
     pub footprint: Footprint,
-    /// It sleeps as the last step of a sequence.
+    /// Whether it sleeps as the last step of a sequence.
     pub by_context: bool,
 }
 
 crate::codec!(struct Sleeping { transition, footprint, by_context });
 
-/// What has frozen a backtrack set.
+/// The addition that has frozen a backtrack set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Added {
     pub thread: ThreadId,
-    /// It is the race's own thread, and not one that has to move before.
+    /// Whether it is the race's own thread, and not one that has to move before.
     pub direct: bool,
-    /// How many steps had been run then, in all executions: the same number for all that is added after one of them.
+    /// Number of steps run by then, in all executions: the same for everything that is added after one execution.
     pub steps: u64,
 }
 
 crate::codec!(struct Added { thread, direct, steps });
 
-/// A state of the current execution: what can be and what must be explored from it.
+/// A state of the current execution, with what can and what must be explored from it.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct State {
     pub enabled: SmallVec<[(ThreadId, BitSet); 4]>,
-    /// Under an order: the time at which each enabled thread, or the actor that its message is for, was created.
+    /// Under an order: the time at which each enabled thread was created, or, for a message, its receiver.
     pub created: Vec<u64>,
     pub backtrack: BitSet,
-    /// Under `dpor`: the backtrack set in the order in which it grew.
+    /// Under `dpor`: the backtrack set in the order of insertion.
     pub queue: Vec<ThreadId>,
-    /// Under a bound on preemptions: the thread that moved last, if it can go on and is not about to give way.
+    /// Under a bound on preemptions: the thread that moved last, if it can go on and is not about to yield.
     pub holding: Option<ThreadId>,
-    /// Under a bound on preemptions: how many there were on the way to here.
+    /// Under a bound on preemptions: the number of preemptions on the way to this state.
     pub preemptions: u32,
-    /// Set when a race has added a thread to the backtrack set, until another transition is chosen from here.
+    /// The addition by a race, until another transition is chosen from here.
     pub frozen: Option<Added>,
     /// Transitions explored from here, and those inherited from the state before.
     pub sleep: Vec<Sleeping>,
-    /// So many of them are inherited.
+    /// Number of inherited entries in `sleep`.
     pub inherited: usize,
-    /// Sequences that need not be explored from here, of two transitions and more (one and more if they are stored with
+    /// Sequences of at least two transitions that need not be explored from here (at least one if they are stored with
     /// the state to which they lead).
     pub sequences: Vec<Sequence>,
-    /// The digest of the state, where states are stored.
+    /// The fingerprint of the state, where states are stored.
     pub fingerprint: Option<Fingerprint>,
-    /// What the state is stored under when all that follows it is explored.
+    /// The key under which the state is stored once everything that follows it is explored.
     pub key: Option<u128>,
     /// The transition that the current execution takes from here.
     pub current: Option<Transition>,
@@ -85,7 +85,7 @@ impl State {
             .map(|(_, alternatives)| alternatives)
     }
 
-    /// What sleeps here because of an earlier state.
+    /// The entries that sleep here because of an earlier state.
     pub fn inherited_sleep(&self) -> impl Iterator<Item = &Sleeping> {
         self.sleep[..self.inherited].iter()
     }

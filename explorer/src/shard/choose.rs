@@ -1,4 +1,4 @@
-//! How a program is parted: the pairs of operations, chosen in random walks.
+//! How a program is divided: the pairs of operations, chosen in random walks.
 
 #[cfg(feature = "faults")]
 use super::ShardFault;
@@ -17,26 +17,26 @@ use std::mem::discriminant;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// So many random walks are made for each pair.
+/// Number of random walks for each pair.
 const WALKS: u64 = 32;
-/// A walk is cut after so many steps.
+/// Maximum number of steps of a walk; a longer one is cut.
 const LONGEST: u32 = 10_000;
-/// No walk begins after so many steps of all.
+/// Number of steps in all walks after which no new walk begins.
 const STEPS: u64 = 100_000;
-/// So many operations of a walk are looked at.
+/// Maximum number of operations of a walk in which pairs are searched for.
 const LOOKED_AT: usize = 256;
 
-/// What there is to explore for a shard.
+/// The part of a program that a shard explores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// One part of those into which the program falls.
+    /// One part of the program.
     One {
-        /// The pairs of operations of which it has one order only; without any, it is the whole program.
+        /// Number of pairs of operations that the part has in one order only; if 0, it is the whole program.
         pairs: usize,
     },
-    /// Nothing: there are more shards than parts, and another one explores the part in question.
+    /// Nothing: there are more shards than parts, and another shard explores this part.
     Elsewhere,
-    /// Unknown: the time was up while pairs were looked for.
+    /// Unknown: the time was up before all pairs were found.
     TimeUp,
 }
 
@@ -91,7 +91,7 @@ impl<S: System> Sharded<S> {
         (self, Part::One { pairs })
     }
 
-    /// The pairs of operations that are met in the walks; not all of them if the time was up.
+    /// Finds the pairs of operations in the walks; not all of them if the time is up.
     fn find_pairs(mut self, time: Option<Duration>) -> (Self, Pairs) {
         self.places = Some(Vec::new());
         let limits = Limits {
@@ -114,17 +114,17 @@ impl<S: System> Sharded<S> {
 /// Pairs of dependent operations of different threads.
 #[derive(Default)]
 struct Pairs {
-    /// Where the pair is in the list.
+    /// The index of the pair in the list.
     known: BTreeMap<[Mark; 2], usize>,
-    /// In the order in which they were met, so that ties are broken in the same way everywhere.
+    /// The pairs in the order in which they were met, so that ties are broken in the same way everywhere.
     met: Vec<Met>,
-    /// A digest of what was done in the walks.
+    /// A digest of the walks.
     walks: u64,
 }
 
 struct Met {
     marks: [Mark; 2],
-    /// How often they came in this order, and in the other.
+    /// How often the pair was met in this order and in the other.
     times: [u32; 2],
 }
 
@@ -143,7 +143,7 @@ impl Pairs {
         self.met[at].times[0] += 1;
     }
 
-    /// The pair whose orders are met as often as there are shards for each.
+    /// The pair with the largest minimum, over its two orders, of meetings per shard.
     fn best(self, most: u32, least: u32) -> Option<[Mark; 2]> {
         let both = self.met.into_iter().filter_map(|Met { mut marks, times }| {
             let (often, seldom) = (times[0].max(times[1]), times[0].min(times[1]));

@@ -5,14 +5,14 @@ use crate::system::{Checkpoint, Fingerprint, Pending};
 use crate::thread::Status;
 use std::time::Duration;
 
-/// What a thread of the program does next.
+/// The next operation of a thread of the program.
 #[derive(Clone, Copy)]
 enum Op {
     /// Reads the variable into the thread's register.
     Load(usize),
     /// Writes the thread's register, plus 1.
     Store(usize),
-    /// Touches nothing that others use.
+    /// Touches nothing shared.
     Local,
     Lock(usize),
     Unlock(usize),
@@ -130,7 +130,7 @@ impl System for Toy {
     fn rewind(&mut self, _: Checkpoint) {}
 }
 
-/// The kind of failure that is looked for, and the cost of the best schedule so far.
+/// The failure that the search is about, and the cost of the best schedule so far.
 struct Kind(&'static str, Cost);
 
 impl Judge<Toy> for Kind {
@@ -163,7 +163,7 @@ fn later() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
 
-/// The simplest schedule of the program that fails as the given one does; and where it parts from a passing one.
+/// Finds the simplest schedule of the program that fails as the given one does, and where it parts from a passing one.
 fn simplified(code: &[&[Op]], kind: &'static str, found: &str) -> (Simplest, Parting) {
     let mut trials = InPlace::new(Toy::new(code), Kind(kind, Cost::MAX));
     let simplest = simplest(&mut trials, &schedule(found), later());

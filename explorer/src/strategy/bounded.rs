@@ -38,9 +38,9 @@ use crate::trace::{EventIndex, Trace};
 
 pub(super) struct Bounded {
     bound: u32,
-    /// Everything is explored that the bound allows.
+    /// Whether everything within the bound is explored.
     exhaustive: bool,
-    /// Whether points are added where threads took control.
+    /// Whether backtracking points are added where threads took control.
     conservative: bool,
     left_out: bool,
 }
@@ -59,8 +59,8 @@ impl Bounded {
         state.holding.is_none() || state.preemptions < self.bound
     }
 
-    /// Has the thread explored from the state before the event, and from those in which the event's thread took control
-    /// before, as long as its steps need not come before the thread's next one.
+    /// Makes the search explore the thread from the state before the event, and from the earlier states in which the
+    /// event's thread took control, as long as that thread's steps need not come before the thread's next one.
     fn add_before(
         &self,
         event: EventIndex,

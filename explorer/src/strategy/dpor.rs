@@ -70,8 +70,8 @@ impl Rules for FlanaganGodefroid {
     }
 }
 
-/// Adds to the backtrack set, of the messages to the thread's actor, those that are awake; or the thread, if it is no
-/// message. How many were missing.
+/// Adds the awake messages to the thread's actor to the backtrack set; or the thread, if it is no message. Returns the
+/// number of those that were missing.
 fn add(state: &mut State, thread: ThreadId) -> u64 {
     let threads = || state.enabled.iter().map(|&(thread, _)| thread).zip(&state.created);
     let actor = threads()
@@ -89,9 +89,9 @@ fn add(state: &mut State, thread: ThreadId) -> u64 {
     missing.len() as u64
 }
 
-/// The thread of the set E of line 5 that moves first, with the event in which it does; the racing thread itself, with
-/// no event, if nothing has to come before it. `None` if that is not enabled: then the operation was pending there, and
-/// blocked.
+/// The thread of the set E of line 5 that moves first, with the event in which it moves; the racing thread itself,
+/// without an event, if nothing has to come before it. `None` if that thread is not enabled: then the operation was
+/// pending there, and blocked.
 pub(super) fn leading_to(state: &State, trace: &Trace, race: &Race<'_>) -> Option<(ThreadId, Option<EventIndex>)> {
     let Race {
         event,

@@ -38,7 +38,7 @@ impl Strategy {
         }
     }
 
-    /// The rules under a bound on preemptions, if there can be one.
+    /// The rules under a bound on preemptions, if the strategy supports one.
     pub(crate) fn bounded_rules(self, bound: u32, conservative: bool) -> Option<Box<dyn Rules>> {
         let exhaustive = self == Strategy::Exhaustive;
         self.can_be_bounded()
@@ -54,25 +54,25 @@ impl Strategy {
     }
 }
 
-/// An operation that has just run or is pending, and one event that it is in a reversible race with.
+/// An operation that has just run or is pending, and one event with which it is in a reversible race.
 pub(crate) struct Race<'a> {
     pub event: EventIndex,
     /// What must be left out of `notdep` of the event.
     pub removed: &'a Removed,
     pub thread: ThreadId,
     pub footprint: &'a Footprint,
-    /// The operation's place in the execution, after all others if it has not run or has only just.
+    /// The operation's index in the execution; after all events if it has not run or has only just run.
     pub at: EventIndex,
-    /// It became pending in the part of the execution that has run since the search went back.
+    /// Whether it became pending in the part of the execution that has run since the search went back.
     pub new: bool,
 }
 
-/// What comes first where the race of an event with an operation is reversed that was blocked at some time after it.
+/// The first step of a reversed race whose later operation was blocked at some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lead {
     pub event: EventIndex,
     pub thread: ThreadId,
-    /// The event in which the thread makes its step in this execution; none for the racing operation itself.
+    /// The event of this execution in which the thread makes the step; `None` for the racing operation itself.
     pub first: Option<EventIndex>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Lead {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepName {
     pub thread: ThreadId,
-    /// It is the thread's n-th, counted from 1.
+    /// The step's index among its thread's steps, counted from 1.
     pub index: u32,
     pub signature: u64,
 }
@@ -94,36 +94,36 @@ pub(crate) struct Refusal {
     pub shared: StepName,
 }
 
-/// Which races a strategy is told of, and when.
+/// Which races a strategy is told, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RaceReports {
     None,
-    /// Each step's races when it has run.
+    /// Each step's races as soon as it has run.
     AtOnce,
-    /// The races of steps when the execution has ended, in the order of [`Rules::rank`], and each time with
-    /// all events that may be co-enabled with the step, not only with those that no other comes between.
+    /// The races of all steps when the execution has ended, in the order of [`Rules::rank`], each time with all events
+    /// that may be co-enabled with the step, not only with those that no other comes between.
     Deferred,
 }
 
-/// How the search goes about under a strategy.
+/// How the search proceeds under a strategy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search {
-    /// Whether it goes back to earlier states; otherwise every execution starts afresh.
+    /// Whether the search goes back to earlier states; otherwise every execution starts afresh.
     pub backtracks: bool,
     /// Whether explored transitions sleep in the states below their siblings.
     pub sleeps: bool,
     pub races: RaceReports,
-    /// Whether operations are looked at after each step by which, or after which, they are blocked, for
+    /// Whether the search looks at operations after each step by which, or after which, they are blocked, for
     /// [`Rules::lead`].
     pub watches_blocked: bool,
-    /// The order in which [`State::enabled`] holds threads; that of their ids unless one is given.
+    /// The order of threads in [`State::enabled`]; by their ids if none is given.
     pub order: Option<Order>,
-    /// What is compared, if states are.
+    /// Which states are compared, if any.
     pub context: Option<Context>,
 }
 
 impl Search {
-    /// Of all that is in the backtrack sets.
+    /// Explores everything in the backtrack sets.
     pub const EVERYTHING: Search = Search {
         backtracks: true,
         sleeps: false,
@@ -133,13 +133,13 @@ impl Search {
         context: None,
     };
 
-    /// Executions that have nothing to do with each other.
+    /// Runs executions independently of each other.
     pub const SAMPLES: Search = Search {
         backtracks: false,
         ..Search::EVERYTHING
     };
 
-    /// For reversals of races, as soon as they are seen.
+    /// Reverses races as soon as they are found.
     pub const REVERSALS: Search = Search {
         sleeps: true,
         races: RaceReports::AtOnce,
@@ -147,13 +147,12 @@ impl Search {
     };
 }
 
-/// A strategy's choice rules.
+/// The rules by which a strategy chooses.
 pub(crate) trait Rules {
-    /// How the search goes about. Always the same.
+    /// How the search proceeds; always the same.
     fn search(&self) -> Search;
 
-    /// Fills the backtrack set of a state that is visited for the first time. `previous` is the thread
-    /// that moved last.
+    /// Fills the backtrack set of a state at its first visit. `previous` is the thread that moved last.
     fn open(&mut self, state: &mut State, previous: Option<ThreadId>);
 
     /// Picks the next transition from a state, among those that are neither asleep nor explored.
@@ -164,9 +163,9 @@ pub(crate) trait Rules {
             .find_map(|t| state.awake_transitions(ThreadId(t)).next())
     }
 
-    /// The place of a race among those that are [deferred](RaceReports::Deferred): the smallest comes first. It is that
-    /// of an event with the operation at `at`, which became pending when [`Trace::pending_since`] says: what was so
-    /// first comes first, by default.
+    /// The rank of a race among those that are [deferred](RaceReports::Deferred): the smallest comes first. The race is
+    /// that of an event with the operation at `at`, which became pending when [`Trace::pending_since`] says. By
+    /// default, the operation that became pending first comes first.
     fn rank(&self, event: EventIndex, _at: EventIndex, pending_since: (usize, usize)) -> (usize, usize, usize) {
         let (step, number) = pending_since;
         (step, number, event)
@@ -175,30 +174,30 @@ pub(crate) trait Rules {
     /// Notes in the states of the current execution what must be explored because of a race.
     fn reverse(&mut self, _states: &mut [State], _trace: &Trace, _race: Race<'_>, _statistics: &mut Statistics) {}
 
-    /// Hears of the races of blocked operations, when the execution has ended and all other races are known. `state` is
-    /// the one before the event.
+    /// Handles a race of a blocked operation when the execution has ended and all other races are known. `state` is the
+    /// one before the event.
     fn lead(&mut self, _state: &mut State, _trace: &Trace, _lead: Lead, _statistics: &mut Statistics) {}
 
-    /// Hears of each operation that can wait, when it is next in the execution, when it has to wait, and when it is
+    /// Is told of each operation that can wait: when it is next in the execution, when it has to wait, and when it is
     /// pending at the end.
     fn may_wait(&mut self, _: &mut [State], _: &Trace, _: ThreadId, _: &Footprint, _: &mut Statistics) {}
 
-    /// Whether something was left out because of a bound.
+    /// Whether the bound has left something out.
     fn left_out(&self) -> bool {
         false
     }
 
-    /// What the rules have learnt, to be read by [`Rules::restore`].
+    /// Saves what the rules have learnt, for [`Rules::restore`].
     fn save(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Goes back to what was known when it was saved; `None` if that cannot be read.
+    /// Restores what [`Rules::save`] has saved; `None` if it cannot be read.
     fn restore(&mut self, saved: &[u8]) -> Option<()> {
         saved.is_empty().then_some(())
     }
 
-    /// Why the program cannot be explored with these rules, if it cannot.
+    /// Why these rules cannot explore the program, if so.
     fn refusal(&self) -> Option<&Refusal> {
         None
     }

@@ -1,6 +1,5 @@
-//! What the two strategies of the literature on actors have in common: the orders in which they
-//! take up what is enabled (Lauterburg, Karmani, Marinov and Agha, *Evaluating Ordering Heuristics for Dynamic
-//! Partial-Order Reduction Techniques*, FASE 2010).
+//! The orders in which the two strategies of the literature on actors take enabled transitions (Lauterburg, Karmani,
+//! Marinov and Agha, *Evaluating Ordering Heuristics for Dynamic Partial-Order Reduction Techniques*, FASE 2010).
 
 use super::{Dpor, Order, RaceReports, Search};
 use crate::system::System;
@@ -20,7 +19,7 @@ impl Dpor {
 }
 
 impl Order {
-    /// Puts threads into the order of their next operations.
+    /// Sorts threads by the order of their next operations.
     pub(crate) fn sort<T>(
         self,
         threads: &mut [T],

@@ -19,17 +19,18 @@ use crate::thread::ThreadId;
 pub(super) struct Pct {
     numbers: SplitMix64,
     depth: u32,
-    /// The steps of the longest execution so far.
+    /// Number of steps of the longest execution so far.
     longest: usize,
-    /// The steps of the present one.
+    /// Number of steps of the present execution.
     steps: usize,
-    /// The priorities of the threads, in the present execution; the highest runs.
+    /// The priorities of the threads in the present execution; the thread with the highest runs.
     priorities: Vec<u64>,
-    /// Before which steps who would run falls, and to which priority; latest first.
+    /// The steps before which the thread about to run loses its priority, and the priority that it then gets; latest
+    /// first.
     falls: Vec<(usize, u64)>,
 }
 
-/// Random priorities are above this, those of threads that have fallen below.
+/// Random priorities are above this value, priorities of threads that have fallen are below.
 const LOWEST_RANDOM: u64 = 1 << 32;
 
 impl Pct {

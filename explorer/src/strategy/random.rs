@@ -1,5 +1,5 @@
-//! A seeded random walk: every execution chooses uniformly among the enabled transitions of each state.
-//! For programs that are too large to exhaust; it can find failures and never proves anything.
+//! A seeded random walk: every execution chooses uniformly among the enabled transitions of each state. For programs
+//! that are too large to explore exhaustively; it can find failures and never proves anything.
 
 use super::{Rules, Search, all_enabled};
 use crate::codec::{from_bytes, to_bytes};

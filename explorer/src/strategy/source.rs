@@ -29,7 +29,7 @@ impl Rules for Source {
     }
 }
 
-/// Makes one thread the backtrack set: `preferred` if it is enabled and awake, otherwise the first that is.
+/// Makes one thread the backtrack set: `preferred` if it is enabled and awake, otherwise the first such thread.
 pub(super) fn open_awake(state: &mut State, preferred: Option<ThreadId>) {
     let awake = |thread: &ThreadId| state.awake_transitions(*thread).next().is_some();
     // A thread some of whose alternatives are asleep would hide their races: they do not run here.
@@ -42,8 +42,8 @@ pub(super) fn open_awake(state: &mut State, preferred: Option<ThreadId>) {
     };
 }
 
-/// Adds an initial of the race's reversal to the backtrack set of the state before the event, `prefer` if it is one,
-/// unless one is there or asleep.
+/// Adds an initial of the race's reversal to the backtrack set of the state before the event, unless one is there or
+/// asleep. Takes `prefer` if it is an initial.
 pub(super) fn missing_initial(
     states: &mut [State],
     trace: &Trace,

@@ -66,7 +66,7 @@ impl TransDpor {
         }
     }
 
-    /// Says whether another thread may be put in the place of what has frozen a backtrack set.
+    /// Says whether another thread may replace the one that has frozen a backtrack set.
     fn gives_way(&self, added: Added, race: &Race<'_>, statistics: &Statistics) -> bool {
         let earlier = added.steps < statistics.steps;
         earlier && race.new && (added.direct || !self.options.sleep)
@@ -155,7 +155,8 @@ impl Rules for TransDpor {
     }
 }
 
-/// Adds the thread, which makes its step in the event if there is one, and nothing else until it has been explored.
+/// Adds the thread to the backtrack set, and lets nothing else be added until it has been explored. In `event`, if
+/// given, the thread makes its step.
 fn freeze_with(state: &mut State, thread: ThreadId, event: Option<EventIndex>, statistics: &mut Statistics) {
     statistics.backtracks += 1;
     state.backtrack.insert(thread.0);
@@ -166,7 +167,8 @@ fn freeze_with(state: &mut State, thread: ThreadId, event: Option<EventIndex>, s
     });
 }
 
-/// Says whether the transition that the thread takes in the event is asleep; without an event, whether all are.
+/// Says whether the transition that the thread takes in the event is asleep; without an event, whether all of its
+/// transitions are.
 fn is_asleep(state: &State, trace: &Trace, thread: ThreadId, event: Option<EventIndex>) -> bool {
     match event {
         Some(event) => state.is_asleep(trace.events()[event].transition()),
@@ -174,7 +176,7 @@ fn is_asleep(state: &State, trace: &Trace, thread: ThreadId, event: Option<Event
     }
 }
 
-/// Says whether all that conflicts with `touched` conflicts with `writer`.
+/// Says whether everything that conflicts with `touched` conflicts with `writer`.
 fn writes_all(writer: &Footprint, touched: &Footprint) -> bool {
     touched.accesses().iter().all(|access| {
         let mut accesses = writer.accesses().iter();
@@ -182,11 +184,11 @@ fn writes_all(writer: &Footprint, touched: &Footprint) -> bool {
     })
 }
 
-/// Which steps have been found in a race with which others.
+/// Which steps were found to race with which others.
 #[derive(Default)]
 struct RaceRelation {
     steps: Vec<KnownStep>,
-    /// The steps of a thread and a number, which differ in what they touch.
+    /// The steps with the same thread and number, which differ in their footprints.
     variants: KeyMap<u64, SmallVec<[u32; 1]>>,
 }
 
@@ -195,14 +197,14 @@ crate::codec!(struct RaceRelation { steps, variants });
 struct KnownStep {
     name: StepName,
     footprint: Footprint,
-    /// The steps that are in race with this one.
+    /// The steps that race with this one.
     races: BitSet,
 }
 
 crate::codec!(struct KnownStep { name, footprint, races });
 
 impl RaceRelation {
-    /// Adds the race of a step that has run. Two independent steps that it makes known as in race with a third.
+    /// Adds the race of a step that has run. Returns two independent steps that this shows to race with a third.
     fn add(&mut self, trace: &Trace, race: &Race<'_>) -> Option<Refusal> {
         let event = &trace.events()[race.event];
         let earlier = StepName {
@@ -225,7 +227,7 @@ impl RaceRelation {
         refusal.or_else(|| self.independent_of(later, earlier))
     }
 
-    /// A step in race with `shared` that is independent of `step`, which is in race with it, too.
+    /// Finds a step that races with `shared` and is independent of `step`, which races with it, too.
     fn independent_of(&self, shared: u32, step: u32) -> Option<Refusal> {
         let known = |step: u32| &self.steps[step as usize];
         let independent = |&other: &u32| {

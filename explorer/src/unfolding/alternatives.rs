@@ -8,7 +8,7 @@
 use super::events::{EventId, Events};
 use crate::thread::BitSet;
 
-/// How many choices are tried between two looks at the clock.
+/// Number of choices tried between two looks at the clock.
 const INTERVAL: u32 = 4096;
 
 pub(super) enum Found {
@@ -19,8 +19,8 @@ pub(super) enum Found {
     GaveUp,
 }
 
-/// Looks for an alternative to `disabled` after the configuration, of which the last event of `disabled` is the newest:
-/// in conflict with `most` of them, the newest ones, or with all.
+/// Finds an alternative to `disabled` after the configuration, of which the last event of `disabled` is the newest: in
+/// conflict with the `most` newest of them, or with all.
 pub(super) fn find(
     events: &Events,
     configuration: &BitSet,
@@ -79,7 +79,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Extends a configuration by an event of each spike from the given one on; `None` if that takes too long.
+    /// Extends a configuration by one event of each spike from the given one on; returns `None` if that takes too long.
     fn choose(&mut self, from: usize, configuration: &BitSet) -> Option<Option<BitSet>> {
         let events = self.events;
         let open = |(avoided, _): &&(EventId, Vec<EventId>)| !events[*avoided].conflicts.intersects(configuration);

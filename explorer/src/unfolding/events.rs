@@ -1,4 +1,4 @@
-//! The events of an unfolding that are remembered: causality and conflict.
+//! The events of an unfolding that are kept: causality and conflict.
 
 use crate::footprint::Footprint;
 use crate::keys::KeyMap;
@@ -7,29 +7,29 @@ use crate::thread::BitSet;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// An event's number. Numbers of events that were forgotten are given again.
+/// An event's number. Numbers of dropped events are reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct EventId(pub u32);
 
 crate::codec!(struct EventId { 0 });
 
-/// The causally maximal events of a history, in ascending order: what an event comes right after. It says which history
-/// it is.
+/// The causally maximal events of a history, in ascending order: the direct causes of an event. They identify the
+/// history.
 pub(super) type Causes = SmallVec<[EventId; 4]>;
 
-/// An event `⟨a, H⟩`: a transition and all that happens before it.
+/// An event `⟨a, H⟩`: a transition and everything that happens before it.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub transition: Transition,
     /// `⌈e⌉`.
     pub history: BitSet,
     pub causes: Causes,
-    /// What the step does after its history.
+    /// The step that it takes after its history.
     pub step: Step,
     /// The failure in which the execution ends with this step.
     pub failure: Option<Failure>,
-    /// Events in immediate conflict with this one: dependent with it, neither before nor after it, and not in conflict
-    /// with its history, nor their histories with it. All other conflicts are inherited from these.
+    /// Events in immediate conflict with this one: dependent with it, neither before nor after it, and without a
+    /// conflict between the one or its history and the other's history. All other conflicts are inherited from these.
     pub conflicts: BitSet,
     /// The conflicts of this event and of those in its history.
     pub inherited: BitSet,
@@ -38,12 +38,12 @@ pub(super) struct Event {
 crate::codec!(struct Event { transition, history, causes, step, failure, conflicts, inherited });
 
 impl Event {
-    /// Says whether two events of which none is before the other are in conflict by themselves.
+    /// Says whether two events, neither of which is before the other, are themselves in conflict.
     fn conflicts_with(&self, other: &Event) -> bool {
         self.transition.thread == other.transition.thread || self.step.footprint.conflicts_with(&other.step.footprint)
     }
 
-    /// Says whether an operation of another thread that touches this would be dependent with the event.
+    /// Says whether an operation of another thread with this footprint would be dependent with the event.
     pub fn touches(&self, footprint: &Footprint) -> bool {
         self.step.footprint.conflicts_with(footprint)
     }
@@ -55,9 +55,9 @@ pub(super) struct Events {
     slots: Vec<Option<Event>>,
     free: Vec<EventId>,
     index: HashMap<(Transition, Causes), EventId>,
-    /// So many were left when events were last forgotten.
+    /// Number of events left after the last collection.
     kept: usize,
-    /// Events of which alternatives are not made, for a seeded fault.
+    /// Events for which no alternatives are made, for a seeded fault.
     #[cfg(feature = "faults")]
     pub dropped: BitSet,
 }
@@ -107,7 +107,7 @@ impl Events {
         !self[id].inherited.intersects(configuration)
     }
 
-    /// The event of the transition after the history; says whether it is new.
+    /// The event of the transition after the history; also says whether it is new.
     pub fn intern(
         &mut self,
         transition: Transition,
@@ -161,12 +161,12 @@ impl Events {
         (id, true)
     }
 
-    /// Says whether there are so many more events than when some were last forgotten that it is worth while again.
+    /// Says whether the number of events has grown so much since the last collection that another one is worthwhile.
     pub fn have_grown(&self) -> bool {
         self.len() > 2 * self.kept + 16
     }
 
-    /// Forgets all events but these, which must be causally closed.
+    /// Drops all events but these, which must be causally closed.
     pub fn retain(&mut self, kept: &BitSet) {
         for id in (0..self.slots.len() as u32).map(EventId) {
             if kept.contains(id.0) {
@@ -185,15 +185,16 @@ impl Events {
     }
 }
 
-/// A history after which a thread's next operation is known.
+/// A history, and the next operation of a thread after it.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     pub members: BitSet,
-    /// What decides what the operation does and whether it is enabled.
+    /// The footprint that decides what the operation does and whether it is enabled.
     pub footprint: Footprint,
-    /// The events that it is there: one for each enabled alternative that depends on all maximal events of the history.
+    /// The events of the operation here: one for each enabled alternative that depends on all maximal events of the
+    /// history.
     pub events: SmallVec<[EventId; 1]>,
-    /// Whether it is within the current configuration, and on the list of those.
+    /// Whether it is within the current configuration, and listed.
     pub listed: bool,
 }
 
@@ -205,7 +206,7 @@ pub(super) struct HistoryId(pub u32);
 
 crate::codec!(struct HistoryId { 0 });
 
-/// What was learnt about operations after histories, by thread and the histories' maximal events.
+/// The operations learnt after histories, by thread and the histories' maximal events.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Histories {
     slots: Vec<Option<History>>,
@@ -248,13 +249,13 @@ impl Histories {
         id
     }
 
-    /// The events of the histories that are listed.
+    /// The events of the listed histories.
     pub fn listed_events(&self) -> impl Iterator<Item = EventId> + '_ {
         let listed = self.slots.iter().flatten().filter(|history| history.listed);
         listed.flat_map(|history| history.events.iter().copied())
     }
 
-    /// Forgets the histories that name events that are forgotten.
+    /// Drops the histories that name dropped events.
     pub fn retain(&mut self, kept: &BitSet) {
         let Histories { slots, free, index } = self;
         index.retain(|_, id| {

@@ -19,7 +19,7 @@ use crate::system::{Step, Stop, System, Transition};
 use crate::thread::{BitSet, Status, ThreadId};
 use smallvec::SmallVec;
 
-/// What a thread does next, after its events so far.
+/// A thread's next operation after its events so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub thread: ThreadId,
@@ -42,8 +42,8 @@ crate::codec!(struct Listed { operation, history });
 type New = (usize, BitSet);
 
 impl Unfolding {
-    /// Says whether the event can be the one by which a history is extended, since the operation is dependent with it
-    /// and with nothing that comes before it and is not in the history.
+    /// Says whether the event can be the one that extends a history: the operation is dependent with it, and with
+    /// nothing that comes before it outside the history.
     fn extends(&self, event: EventId, operation: Operation, members: &BitSet, footprint: &Footprint) -> bool {
         let event_ = &self.events[event];
         let after_operation = operation
@@ -58,7 +58,7 @@ impl Unfolding {
                 .any(|before| self.events[EventId(before)].touches(footprint))
     }
 
-    /// The history with the event and what comes before it.
+    /// The history extended by the event and everything before it.
     fn extended(&self, members: &BitSet, event: EventId) -> BitSet {
         let mut extended = self.events.local(event);
         extended.extend_from(members);
@@ -97,7 +97,7 @@ impl<S: System> Explorer<S> {
         self.look_at(new)
     }
 
-    /// From `C` to `C ∪ {e}`, with its extensions.
+    /// Goes from `C` to `C ∪ {e}`, and computes its extensions.
     pub(super) fn extend_by(&mut self, event: EventId) -> Result<(), Next> {
         self.statistics.states += 1;
         let unfolding = self.unfolding();
@@ -155,7 +155,7 @@ impl<S: System> Explorer<S> {
         self.look_at(new)
     }
 
-    /// Learns what operations do after the histories, and after those within `C` that follow from that, and lists them.
+    /// Learns what operations do after the histories, and after those within `C` that result from them, and lists them.
     fn look_at(&mut self, mut new: Vec<New>) -> Result<(), Next> {
         while let Some((at, members)) = new.pop() {
             let unfolding = self.unfolding();
@@ -196,7 +196,7 @@ impl<S: System> Explorer<S> {
         Ok(())
     }
 
-    /// Runs the history, and then each alternative of the thread's operation. `None` if the thread has ended.
+    /// Runs the history, and then each alternative of the thread's operation. Returns `None` if the thread has ended.
     fn run_after(&mut self, thread: ThreadId, members: BitSet, causes: Causes) -> Result<Option<HistoryId>, Next> {
         let unfolding = self.unfolding();
         unfolding.learnt += 1;
@@ -252,7 +252,7 @@ impl<S: System> Explorer<S> {
         Ok(Some(self.unfolding().histories.insert(thread.0, causes, history)))
     }
 
-    /// Runs a transition after a history: the event, if it depends on all maximal events of the history.
+    /// Runs a transition after a history. Returns the event if it depends on all maximal events of the history.
     fn try_out(
         &mut self,
         transition: Transition,

@@ -38,21 +38,21 @@ use events::{Event, EventId, Events, Histories};
 use extensions::{Listed, Operation};
 use std::num::NonZeroU32;
 
-/// More events than this would take gigabytes: each has sets of them.
+/// Maximum number of events: each has sets of events, and more would take gigabytes.
 const MOST_EVENTS: usize = 1 << 15;
 
 /// A call of `Explore(C, D, A)`.
 #[derive(Default)]
 struct Frame {
-    /// The event that was added last to `C`.
+    /// The event last added to `C`.
     added: Option<EventId>,
     /// `en(C)`.
     enabled: Vec<EventId>,
     /// `A`.
     guide: BitSet,
-    /// How long `D` was at first.
+    /// Length of `D` at the start of the call.
     disabled: usize,
-    /// How many operations and histories there were before.
+    /// Number of operations and of histories at the start of the call.
     operations: usize,
     listed: usize,
     /// The operation that `added` ran.
@@ -64,7 +64,7 @@ crate::codec!(struct Frame { added, enabled, guide, disabled, operations, listed
 /// The state of the search.
 #[derive(Default)]
 pub(crate) struct Unfolding {
-    /// How much of `D` alternatives must be in conflict with; all, if nothing is said.
+    /// Number of events of `D` with which alternatives must be in conflict; `None` for all.
     partial: Option<NonZeroU32>,
     /// `U`.
     events: Events,
@@ -75,15 +75,15 @@ pub(crate) struct Unfolding {
     /// `D`.
     disabled: Vec<EventId>,
     frames: Vec<Frame>,
-    /// The operations of threads that have come to be in `C`.
+    /// The operations that threads have reached in `C`.
     operations: Vec<Operation>,
-    /// The histories within `C` after which they are known.
+    /// The histories within `C` after which these operations are known.
     listed: Vec<Listed>,
-    /// The events that the system has run since it was started, if that is known.
+    /// The events that the system has run since its restart, if known.
     position: Option<BitSet>,
     learnt: u64,
     scratch: Step,
-    /// The search for an alternative took too long.
+    /// Whether the search for an alternative took too long.
     gave_up: bool,
 }
 
@@ -105,7 +105,7 @@ impl Unfolding {
         self.gave_up
     }
 
-    /// The next event to add: one of `A`, or one that is not avoided, a failure last.
+    /// The next event to add: one of `A`, or one that is not avoided; a failure comes last.
     fn choose(&self) -> Option<EventId> {
         let frame = self.frames.last()?;
         let free = || {
@@ -133,8 +133,8 @@ impl Unfolding {
         alternatives::find(&self.events, &self.members, &self.disabled, most, late)
     }
 
-    /// Takes back the event that was added last, and forgets what is no longer of use. What was avoided since is
-    /// avoided no longer, unless a seeded fault keeps it.
+    /// Removes the event that was added last, and drops events that are no longer needed. Events avoided since then are
+    /// no longer avoided, unless a seeded fault keeps this.
     fn leave(&mut self, keeps: bool) -> Option<EventId> {
         let frame = self.frames.pop()?;
         if !keeps {
@@ -156,7 +156,8 @@ impl Unfolding {
         Some(added)
     }
 
-    /// `U := U ∩ Q`, where `Q` has `C`, `D`, and what is in conflict with an event of them, with its history.
+    /// `U := U ∩ Q`, where `Q` consists of `C`, `D`, and the events in conflict with an event of them, with their
+    /// histories.
     fn forget(&mut self) {
         let mut kept = self.members.clone();
         let mut used = self.members.clone();
@@ -211,7 +212,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Runs the configuration from the start, as an execution that others can look at.
+    /// Runs the configuration from the start, as an execution that observers can inspect.
     fn run_configuration(&mut self, blocked: bool) -> Result<End, Next> {
         self.trace.truncate(0);
         self.system.restart();
@@ -245,7 +246,8 @@ impl<S: System> Explorer<S> {
         Ok(self.end_with(verdict))
     }
 
-    /// Runs an event again, which must do what it has done before; says in which failure it ended, if it is to.
+    /// Runs an event again, which must behave as before; returns the failure in which it ended, if it should end in
+    /// one.
     fn run_event(&mut self, event: EventId, step: &mut Step) -> Result<Option<Failure>, Next> {
         let transition = self.unfolding().events[event].transition;
         let status = self.system.threads().get(transition.thread.index());
@@ -271,8 +273,8 @@ impl<S: System> Explorer<S> {
                 let signature = known.step.signature;
                 let did = if enabled { "did something else" } else { "could not run" };
                 let reason = format!(
-                    "the steps' footprints do not say all: `{}` of {} {did} after another order of steps that seemed to be \
-                     independent",
+                    "the steps' footprints do not say all: `{}` of {} {did} after another order of steps that seemed \
+                     to be independent",
                     self.system.describe(signature),
                     transition.thread
                 );
@@ -281,8 +283,8 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Goes back to the deepest configuration that has an alternative to what was explored from it. Says whether there
-    /// is one.
+    /// Goes back to the deepest configuration with an alternative to what was explored from it. Says whether there is
+    /// one.
     pub(crate) fn find_alternative(&mut self) -> bool {
         let mut unfolding = self.unfolding.take().expect("the strategy is to unfold");
         let found = loop {
@@ -314,7 +316,7 @@ impl<S: System> Explorer<S> {
         found
     }
 
-    /// Counts the places where a seeded fault could be; says whether it is at this one.
+    /// Counts the places at which a seeded fault can occur; says whether it occurs here.
     #[cfg(feature = "faults")]
     fn is_occasion(&mut self) -> bool {
         self.occasions += 1;

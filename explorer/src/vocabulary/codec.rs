@@ -1,4 +1,4 @@
-//! Values as bytes, for what goes from one process to another, or outlasts one.
+//! Encoding of values as bytes, to send them to another process or to store them.
 //!
 //! `cargo dpor` compiles this crate, and those that use it, on the user's machine before the first test can run. With
 //! serde's derive, and a format that is generic over it, that took more than twice as long as it takes like this: here
@@ -17,30 +17,30 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A type whose values have a form in bytes. [`codec!`](crate::codec!) implements it for structs and enums.
+/// A type that can be encoded as bytes. [`codec!`](crate::codec!) implements it for structs and enums.
 pub trait Codec: Sized {
-    /// Appends the value.
+    /// Appends the encoded value.
     fn encode(&self, out: &mut Vec<u8>);
 
-    /// Takes a value from the front of `from`; `None` if there is none.
+    /// Decodes a value from the front of `from`; returns `None` if there is none.
     fn decode(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// The bytes of a value.
+/// Encodes a value.
 pub fn to_bytes<T: Codec>(value: &T) -> Vec<u8> {
     let mut out = Vec::new();
     value.encode(&mut out);
     out
 }
 
-/// The value of which these are the bytes, all of them.
+/// Decodes a value that takes up all of the bytes.
 pub fn from_bytes<T: Codec>(mut bytes: &[u8]) -> Option<T> {
     let value = T::decode(&mut bytes)?;
     bytes.is_empty().then_some(value)
 }
 
-/// Implements [`Codec`] for a struct, of which it lists all fields, or for an enum, of which it numbers all variants. A
-/// field that is missing does not compile.
+/// Implements [`Codec`] for a struct, given all of its fields, or for an enum, given its numbered variants. A missing
+/// field is a compile error.
 ///
 /// Fields after `skip` are left out, and are their types' defaults when a value is read.
 ///
@@ -335,7 +335,7 @@ impl<T: Codec + Copy + Default, const N: usize> Codec for [T; N] {
     }
 }
 
-/// Appends how many items there are, and the items.
+/// Appends the number of items, and the items.
 pub fn put_all<'a, T: Codec + 'a>(items: impl ExactSizeIterator<Item = &'a T>, out: &mut Vec<u8>) {
     items.len().encode(out);
     for item in items {
@@ -343,7 +343,7 @@ pub fn put_all<'a, T: Codec + 'a>(items: impl ExactSizeIterator<Item = &'a T>, o
     }
 }
 
-/// The items of a collection, which is found damaged before memory runs out: it grows as they come.
+/// Decodes the items of a collection. It grows item by item, so that damaged data is noticed before memory runs out.
 pub fn take_all<T: Codec, C: Default>(from: &mut &[u8], mut add: impl FnMut(&mut C, T)) -> Option<C> {
     let mut all = C::default();
     for _ in 0..take_length(from)? {

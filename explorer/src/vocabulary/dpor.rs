@@ -14,15 +14,16 @@ pub struct Dpor {
 /// Which enabled transition comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// The one of what has waited for the longest time: of messages, the first one to the actor that has the oldest.
+    /// The one that has been pending for the longest time: of messages, the first one to the actor that has the oldest.
     ///
     /// Where the oldest is not asleep, that is the one that was sent first. Where it is, the next message to the same
     /// actor comes before older ones to others; so the published transitions come out.
     #[default]
     Fifo,
-    /// *Earliest created actor*: the one of the thread, or for a message of the receiver, that was created first.
+    /// *Earliest created actor*: the transition of the thread, or for a message of the receiver, that was created
+    /// first.
     Eca,
-    /// *Latest created actor*: the one of the thread, or for a message of the receiver, that was created last.
+    /// *Latest created actor*: the transition of the thread, or for a message of the receiver, that was created last.
     Lca,
 }
 
@@ -52,7 +53,7 @@ impl Dpor {
         Some(dpor)
     }
 
-    /// Writes the strategy's name with the options that are not the usual ones.
+    /// Writes the strategy's name with the options that differ from the defaults.
     pub(super) fn write(self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sleep = (!self.sleep).then_some("nosleep");
         let order = match self.order {

@@ -1,4 +1,4 @@
-//! What the explorer calls things, for those who tell it what to do and read what it did.
+//! The explorer's vocabulary, for those who tell it what to do and read what it did.
 //!
 //! `cargo-dpor`, which does not explore, has this folder as a module of its own, so nothing in here uses the rest of
 //! the crate.

@@ -1,32 +1,32 @@
-//! The number of a part.
+//! Names one part of an exploration.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which part of how many.
+/// One of a number of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
-    /// From 0.
+    /// The index of the part, counted from 0.
     index: u32,
     count: u32,
 }
 
 impl Shard {
-    /// There are at most so many parts.
+    /// Maximum number of parts.
     pub const MOST: u32 = 4096;
 
-    /// Part `number`, counted from 1, of `count`; `None` if there is no such part.
+    /// Creates part `number`, counted from 1, of `count`; returns `None` if there is no such part.
     pub fn new(number: u32, count: u32) -> Option<Shard> {
         let index = number.checked_sub(1)?;
         (index < count && count <= Self::MOST).then_some(Shard { index, count })
     }
 
-    /// Which one it is, counted from 1.
+    /// The number of the part, counted from 1.
     pub fn number(self) -> u32 {
         self.index + 1
     }
 
-    /// How many there are.
+    /// Number of parts.
     pub fn count(self) -> u32 {
         self.count
     }

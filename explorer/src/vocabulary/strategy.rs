@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// How to explore.
+/// A strategy: how to explore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
     /// Every interleaving of steps.
@@ -16,19 +16,18 @@ pub enum Strategy {
     Dpor(Dpor),
     /// TransDPOR: explores less than `Dpor` where the dependency of steps is transitive, and refuses other programs.
     Trans(Dpor),
-    /// Context-sensitive DPOR over `Source`: orders of steps that lead to the same state are explored once. The
+    /// Context-sensitive DPOR over `Source`: explores orders of steps that lead to the same state only once. The
     /// default.
     Context(Context),
-    /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to all that was
-    /// explored; with k-partial alternatives perhaps more, found faster.
+    /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to everything
+    /// explored; with k-partial alternatives perhaps more executions, found faster.
     Unfolding {
-        /// The least number of explored events with which an alternative must be in conflict (k); all, if there is
-        /// none.
+        /// Minimum number of explored events with which an alternative must be in conflict (k); `None` for all.
         partial: Option<NonZeroU32>,
     },
     /// Probabilistic concurrency testing: random priorities; never complete.
     Pct {
-        /// How many ordering constraints a failure needs that is looked for.
+        /// Number of ordering constraints of the failures to look for.
         depth: u32,
         /// The seed of the first execution.
         seed: u64,
@@ -46,10 +45,10 @@ pub enum Strategy {
 pub struct Context {
     /// When states are compared.
     pub check: Check,
-    /// Optimisation 1, *anticipating cuts*: an execution is given up as soon as nothing that can still happen would
-    /// wake what is asleep.
+    /// Optimisation 1, *anticipating cuts*: an execution ends as soon as nothing that can still happen would wake what
+    /// is asleep.
     pub anticipate: bool,
-    /// Optimisation 2, *guiding with sleep sequences*: what is shortest asleep is explored first.
+    /// Optimisation 2, *guiding with sleep sequences*: the search explores the shortest sleeping sequence first.
     pub guide: bool,
 }
 
@@ -58,10 +57,9 @@ pub struct Context {
 pub enum Check {
     /// Algorithm 1, line 13: as soon as a race is found, its reversal is run to see whether it leads to the same state.
     Eager,
-    /// §6.2: the state is stored with the reversal, and compared if the exploration comes by it.
+    /// §6.2: the state is stored with the reversal, and compared if the exploration reaches it.
     Lazy,
-    /// The state of every node of the search is stored; an execution that reaches one that has been explored ends
-    /// there.
+    /// The state of every node of the search is stored; an execution that reaches an explored one ends there.
     Stored,
 }
 
@@ -144,11 +142,10 @@ impl Default for Strategy {
 }
 
 impl Strategy {
-    /// The depth of [`Strategy::Pct`] if none is given: most failures need less.
+    /// Default depth of [`Strategy::Pct`]: most failures need less.
     pub const PCT_DEPTH: u32 = 3;
 
-    /// Whether the strategy draws executions at random: then it is never complete, and the same executions may come
-    /// again.
+    /// Whether the strategy draws executions at random: it is then never complete, and executions may repeat.
     pub fn is_random(self) -> bool {
         matches!(self, Strategy::Random { .. } | Strategy::Pct { .. })
     }
@@ -163,7 +160,8 @@ impl Strategy {
         }
     }
 
-    /// Whether there can be a bound on preemptions. `context` then explores as `source` does: states are not compared.
+    /// Whether the strategy supports a bound on preemptions. `context` then explores like `source`: states are not
+    /// compared.
     pub fn can_be_bounded(self) -> bool {
         match self {
             Strategy::Exhaustive | Strategy::Source => true,
@@ -172,8 +170,8 @@ impl Strategy {
         }
     }
 
-    /// Whether it explores a part of a program as it does a whole one (`Sharded` of the explorer). Random walks are
-    /// never complete; and of a program in which dependency is transitive, a part may have one that is not.
+    /// Whether the strategy explores a part of a program like a whole one (`Sharded` of the explorer). Random walks are
+    /// never complete; and a part of a program with transitive dependency may have a dependency that is not.
     pub fn can_be_sharded(self) -> bool {
         !self.is_random() && !matches!(self, Strategy::Trans(_))
     }
@@ -197,7 +195,7 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// The name of a strategy was not understood.
+/// The error for a strategy's name that was not understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownStrategy(String);
 
@@ -205,10 +203,10 @@ impl fmt::Display for UnknownStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, guide), \
-             `cdpor1`, `cdpor2`, `cdpor3`, `source`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of sleep, nosleep, \
-             fifo, eca, lca), `unfolding`, `unfolding:k=NUMBER`, `exhaustive`, `random`, `random:SEED`, `pct`, `pct:DEPTH` and \
-             `pct:DEPTH:SEED`",
+            "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, \
+             guide), `cdpor1`, `cdpor2`, `cdpor3`, `source`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of \
+             sleep, nosleep, fifo, eca, lca), `unfolding`, `unfolding:k=NUMBER`, `exhaustive`, `random`, \
+             `random:SEED`, `pct`, `pct:DEPTH` and `pct:DEPTH:SEED`",
             self.0
         )
     }

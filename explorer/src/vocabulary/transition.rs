@@ -1,4 +1,4 @@
-//! Which step: the thread, and what it chooses.
+//! A transition: a thread, and its choice.
 
 use std::fmt;
 
@@ -27,9 +27,8 @@ impl fmt::Display for ThreadId {
     }
 }
 
-/// A thread's next step: which thread, and which alternative of its pending operation. Alternatives
-/// carry nondeterminism of data: which waiter `notify_one` wakes, a timeout that fires, a spurious
-/// failure.
+/// A thread's next step: the thread, and the alternative of its pending operation. Alternatives stand for
+/// nondeterminism of data: which waiter `notify_one` wakes, a timeout that fires, a spurious failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Transition {
     /// The thread that moves.

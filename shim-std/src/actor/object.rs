@@ -239,8 +239,8 @@ impl<A: 'static> Object<A> {
         let holds = judge(unsafe { &*self.state.get() });
         if steps_begun() != before {
             unsupported(&format!(
-                "a constraint or an awaited condition of {} has used something that threads share (a lock, an atomic, a \
-                 channel); it can look at the actor's own state only",
+                "a constraint or an awaited condition of {} has used something that threads share (a lock, an atomic, \
+                 a channel); it can look at the actor's own state only",
                 self.name
             ));
         }

@@ -377,8 +377,8 @@ impl fmt::Display for Outcome {
 fn refuse_in_model(what: &str) {
     if dpor_scheduler::on_model_thread() {
         dpor_scheduler::unsupported(&format!(
-            "Model::{what} was called inside of a model, as every test is under `cargo dpor test`; `model` and `Model::check` \
-             can be"
+            "Model::{what} was called inside of a model, as every test is under `cargo dpor test`; `model` and \
+             `Model::check` can be"
         ));
     }
 }

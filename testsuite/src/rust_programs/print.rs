@@ -23,8 +23,8 @@ impl fmt::Display for Op {
             ),
             Op::AwaitUnder(Under::Spin(l), a) => write!(
                 f,
-                "loop {{ while x[{l}].compare_exchange(0, 1, SeqCst, SeqCst).is_err() {{}} let v = x[{a}].load(SeqCst); \
-                 x[{l}].store(0, SeqCst); if v != 0 {{ break }} }}"
+                "loop {{ while x[{l}].compare_exchange(0, 1, SeqCst, SeqCst).is_err() {{}} let v = \
+                 x[{a}].load(SeqCst); x[{l}].store(0, SeqCst); if v != 0 {{ break }} }}"
             ),
             Op::AwaitUnder(under, a) => {
                 let lock = match under {

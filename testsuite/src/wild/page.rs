@@ -41,8 +41,8 @@ pub fn summary(run: &Run) -> String {
     } = Counts::of(run);
     let error = run.error.iter().map(|error| format!("; {error}")).collect::<String>();
     format!(
-        "{}: {complete} complete, {failed} failed, {incomplete} incomplete, {alone} of one thread, {not_applicable} not \
-         applicable, in {:.0} s{error}",
+        "{}: {complete} complete, {failed} failed, {incomplete} incomplete, {alone} of one thread, {not_applicable} \
+         not applicable, in {:.0} s{error}",
         run.id, run.seconds
     )
 }

@@ -82,8 +82,8 @@ fn the_schedule_of_a_step_that_took_too_long_can_be_run_again() {
     let line = text(reporter);
     assert!(
         line.contains(
-            "\n             thread t1 ran for 10 s\n               in bank::sum (src/lib.rs:7)\n             about 3.12 % explored\n             \
-             again: cargo dpor replay dpor1-AAAA\n"
+            "\n             thread t1 ran for 10 s\n               in bank::sum (src/lib.rs:7)\n             about \
+             3.12 % explored\n             again: cargo dpor replay dpor1-AAAA\n"
         ),
         "{line}"
     );
@@ -167,8 +167,8 @@ fn pairs_that_are_not_there() {
     );
     assert_eq!(
         compared(incomplete()),
-        "no such pair: bank tests::a\n  pairs of orders compared: 70, of which 58 lead to different states\n  the limit of 20 executions was \
-         reached\n"
+        "no such pair: bank tests::a\n  pairs of orders compared: 70, of which 58 lead to different states\n  the \
+         limit of 20 executions was reached\n"
     );
     let failure = compared(failed());
     assert!(
