@@ -7,7 +7,7 @@
 //! we explore is that each of them happens at once.)
 
 use crate::operation::{Operation, OperationKind, access_of, sub_location};
-use crate::runtime::{Runtime, arrive, of_model, on_model_in_place_if, on_model_thread, stop};
+use crate::runtime::{Runtime, arrive, of_model, on_model, on_model_thread, stop};
 use crate::spin::Registers;
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{AccessKind, Location, Stop};
@@ -60,10 +60,10 @@ fn note(runtime: &mut Runtime, address: Location, size: usize) -> bool {
 // On its own, so that it leaves nothing in the frame of a function that goes round a loop.
 #[inline(never)]
 pub(crate) fn used(address: Location, size: usize) -> Location {
-    let known = |runtime: &Runtime| is_known(runtime, address, size);
-    if on_model_in_place_if(known, |runtime| {
-        !is_known(runtime, address, size) && note(runtime, address, size) && !runtime.learn_in_place
-    }) {
+    // Where states are compared, this is asked on the other stack, so that the program's own looks the same.
+    let known = of_model(|runtime| !runtime.clean && is_known(runtime, address, size));
+    let is_news = |runtime: &mut Runtime| !is_known(runtime, address, size) && note(runtime, address, size);
+    if !known && on_model(|runtime| is_news(runtime) && !runtime.learn_in_place) {
         stop(Stop::Refine);
     }
     location_of(address)

@@ -225,8 +225,6 @@ pub fn of_seed(tests: Vec<Test>, seed: &Seed) -> Result<Test, Error> {
 pub mod tests {
     use super::*;
     use dpor_protocol::test_hash;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
     /// Two tests of one binary, of which the second is ignored, and one of another.
@@ -266,8 +264,12 @@ pub mod tests {
     fn printing(folder: &Path, name: &str, text: &str) -> Binary {
         let path = folder.join(name);
         let script = format!("#!/bin/sh\ncat <<'END'\n{text}\nEND\n");
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // Another process writes it: no process that a test starts meanwhile inherits the open file, which could not be run then.
+        let written = Command::new("sh")
+            .args(["-c", "printf %s \"$1\" >\"$0\" && chmod 755 \"$0\""])
+            .args([path.as_os_str(), script.as_ref()])
+            .status();
+        assert!(written.unwrap().success());
         Binary {
             path,
             id: name.into(),
