@@ -1,4 +1,4 @@
-//! Where a model thread stands: the return addresses of its frames.
+//! The position of a model thread: the return addresses of its frames.
 //!
 //! The walk is that of the library which unwinds panics, by the executable's unwind tables. It starts wherever it is
 //! asked for, on the checker's stack or on that of a signal handler, and shows only what is on a model thread's stack.
@@ -12,25 +12,24 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 unsafe extern "C" {
-    /// The C++ ABI's walk over the stack, of the library that unwinds panics.
+    /// The stack walk of the C++ ABI, from the library that unwinds panics.
     fn _Unwind_Backtrace(frame: extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
-    /// The instruction of a frame. Sets the second argument if a signal has come before this instruction; otherwise a
-    /// call returns to it.
+    /// The instruction of a frame. Sets the second argument if a signal interrupted the frame before this instruction;
+    /// otherwise a call returns to it.
     fn _Unwind_GetIPInfo(context: *mut c_void, before: *mut i32) -> usize;
     fn _Unwind_GetCFA(context: *mut c_void) -> usize;
     /// The unwind table's entry for the function at an address; null if there is none.
     fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
 }
 
-/// What the linker has added to every address of the executable, and where its code lies. Set once, so that a signal
-/// handler need not ask.
+/// The offset that the linker added to every address of the executable, and the range of its code. Set once, so that a
+/// signal handler need not ask.
 #[unsafe(link_section = ".dpor.bss")]
 static CODE: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-/// Calls `found` with the return address of each frame of the model thread that runs, innermost first, until it says
-/// that it wants no more. Where a signal has interrupted a frame, the address is that of the byte after the first of
-/// the interrupted instruction: like that of a return address, the byte before it is one of the instruction in
-/// question.
+/// Calls `found` with the return address of each frame of the running model thread, innermost first, until `found`
+/// wants no more. For a frame that a signal has interrupted, the address is that of the byte after the first byte of
+/// the interrupted instruction: as with a return address, the byte before it belongs to the instruction in question.
 pub(crate) fn walk<F: FnMut(usize) -> bool>(found: F) {
     struct Walk<F> {
         found: F,
@@ -59,7 +58,7 @@ pub(crate) fn walk<F: FnMut(usize) -> bool>(found: F) {
     unsafe { _Unwind_Backtrace(frame::<F>, (&raw mut walk).cast()) };
 }
 
-/// As [`walk`], from a signal handler that has interrupted the instruction at an address, with the stack pointer at
+/// Like [`walk`], from a signal handler that has interrupted the instruction at an address, with the stack pointer at
 /// that time.
 pub(crate) fn walk_interrupted<F: FnMut(usize) -> bool>(instruction: usize, stack: usize, mut found: F) {
     // SAFETY: only looks for the address in the tables. It takes return addresses.
@@ -73,7 +72,7 @@ pub(crate) fn walk_interrupted<F: FnMut(usize) -> bool>(instruction: usize, stac
     }
 }
 
-/// Makes [`in_file`] know the executable, and the unwinder ready: it sets itself up when it is used first.
+/// Prepares [`in_file`], and the unwinder, which sets itself up at its first use.
 pub(crate) fn prepare() {
     let executable = Executable::running();
     let segments = executable.segments(libc::PT_LOAD);
@@ -90,8 +89,7 @@ pub(crate) fn prepare() {
     walk(|_| true);
 }
 
-/// The return address as the linker has numbered the executable's bytes; none if it is in a library, or before
-/// [`prepare`].
+/// The return address as an address in the executable's file; `None` if it is in a library, or before [`prepare`].
 pub(crate) fn in_file(address: usize) -> Option<u64> {
     let [bias, start, end] = [0, 1, 2].map(|i| CODE[i].load(Relaxed));
     (start < address && address <= end).then(|| (address - bias) as u64)

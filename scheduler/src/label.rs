@@ -1,20 +1,20 @@
-//! Labels: places that the explored program passes, and in how many executions. Not part of its state.
+//! Labels: places that the explored program passes, and the number of executions that pass them. Not part of its state.
 
 use crate::report::Source;
 use crate::runtime::{note, on_model, on_model_thread};
 use std::panic::Location as Caller;
 
-/// What is known of a label.
+/// A label and its counters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     /// Its name.
     pub name: String,
-    /// In how many complete executions it was reached, of those that count.
+    /// Number of complete executions that reached it and count.
     pub complete: u64,
-    /// In how many executions it was reached, however these ended: also in those that were thrown away because
-    /// exploration started again.
+    /// Number of executions that reached it, however they ended, including those thrown away because exploration
+    /// started again.
     pub all: u64,
-    /// Where the program has said that it must be reached.
+    /// The place at which the program has required that it be reached.
     pub required: Option<Source>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Labels(Vec<Entry>);
 
 struct Entry {
     label: Label,
-    /// It was reached in the current execution.
+    /// Whether the current execution has reached it.
     now: bool,
 }
 
@@ -49,26 +49,26 @@ impl Labels {
         &mut self.0[at]
     }
 
-    /// The current execution is complete.
+    /// Counts the labels of the current execution, which is complete.
     pub fn complete(&mut self) {
         for Entry { label, now } in &mut self.0 {
             label.complete += u64::from(*now);
         }
     }
 
-    /// The current execution is over.
+    /// Ends the current execution.
     pub fn end(&mut self) {
         for Entry { label, now } in &mut self.0 {
             label.all += u64::from(std::mem::take(now));
         }
     }
 
-    /// Complete executions so far do not count, as exploration starts again.
+    /// Forgets the complete executions so far, as exploration starts again.
     pub fn start_again(&mut self) {
         self.0.iter_mut().for_each(|entry| entry.label.complete = 0);
     }
 
-    /// Counts from here on.
+    /// Resumes counting from these labels.
     pub fn go_on_from(&mut self, labels: Vec<Label>) {
         self.0 = labels.into_iter().map(|label| Entry { label, now: false }).collect();
     }
@@ -79,7 +79,7 @@ impl Labels {
     }
 }
 
-/// Says that the explored program has reached a label; nothing off model threads.
+/// Records that the explored program has reached a label; does nothing off model threads.
 pub fn reach(label: &str) {
     if on_model_thread() {
         on_model(|runtime| runtime.labels.entry(label).now = true);
@@ -87,7 +87,7 @@ pub fn reach(label: &str) {
     }
 }
 
-/// Says that some execution must reach a label; nothing off model threads.
+/// Requires that some execution reaches a label; does nothing off model threads.
 #[track_caller]
 pub fn require(label: &str) {
     if on_model_thread() {

@@ -1,12 +1,12 @@
 //! What a program has taught the scheduler: it outlives executions, and can be carried over to another process that
-//! runs the same one.
+//! runs the same program.
 
 use crate::label::Label;
 use crate::ordering::WeakOrderings;
 use crate::runtime::Refinements;
 use dpor_explorer::ThreadId;
 
-/// What exploration of a program has learnt, but for what the explorer knows itself.
+/// What exploration has learnt about a program, except for what the explorer knows itself.
 #[derive(Clone, Debug)]
 pub struct Learnt {
     /// The creation path of every thread id.

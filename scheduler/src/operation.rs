@@ -1,4 +1,4 @@
-//! Operations as data: what a thread is about to do, so that it can be judged without running it.
+//! Operations as data: a thread's next operation, so that it can be judged without running it.
 
 use crate::word::Word;
 use dpor_explorer::{Access, AccessKind, Awaits, Guard, Location, Values};
@@ -10,7 +10,7 @@ pub fn location<T: ?Sized>(object: *const T) -> Location {
     Location(object.cast::<u8>().addr() as u64)
 }
 
-/// A part of an object that is touched apart from the rest, such as one slot of a channel.
+/// A part of an object that is accessed separately from the rest, such as one slot of a channel.
 ///
 /// Parts whose numbers differ by a multiple of 65,536 share a location; that only makes steps dependent
 /// that need not be.
@@ -19,14 +19,14 @@ pub fn sub_location(object: Location, part: u64) -> Location {
     Location(object.0 ^ (part.wrapping_add(1) << 48))
 }
 
-/// The number of the part that the location is of, plus 1; 0 for a whole object.
+/// The number of the part that the location belongs to, plus 1; 0 for a whole object.
 pub(crate) fn part_of(location: Location) -> u64 {
     location.0 >> 48
 }
 
 macro_rules! operation_kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
-        /// What kind of operation it is; for reports, and to notice that a program has changed.
+        /// The kind of an operation, for reports and to notice that a program has changed.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u8)]
@@ -42,7 +42,7 @@ macro_rules! operation_kinds {
                 Self::ALL.get(usize::from(code)).copied()
             }
 
-            /// A short name for people.
+            /// A short, readable name.
             pub fn name(self) -> &'static str {
                 match self {
                     $(OperationKind::$kind => $name,)*
@@ -149,8 +149,8 @@ operation_kinds! {
 }
 
 impl OperationKind {
-    /// Whether an operation of this kind is one scheduling point in every exploration. Others are only where it was
-    /// found out that they have to be, or are several if there are more waiters than were known.
+    /// Whether an operation of this kind is one scheduling point in every exploration. Others become scheduling points
+    /// only where exploration finds that they have to, or are several if there are more waiters than were known.
     pub(crate) fn is_always_point(self) -> bool {
         use OperationKind::*;
         let atomic = matches!(self, Load | Store | Swap | CompareExchange | Rmw);
@@ -170,34 +170,34 @@ impl fmt::Display for OperationKind {
     }
 }
 
-/// A pending operation. It lives on the stack of the thread that is about to perform it.
+/// A pending operation. It lives on the stack of the thread that is about to run it.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
-    /// What kind it is.
+    /// The kind of the operation.
     pub kind: OperationKind,
-    /// The object that it is about.
+    /// The object on which it operates.
     pub object: Location,
-    /// What it would touch if it ran now. Contains every location whose change can enable or disable one
-    /// of its alternatives.
+    /// The accesses that it would make if it ran now. They contain every location whose change can enable or disable
+    /// one of its alternatives.
     pub accesses: &'a [Access],
     /// The guard of each alternative. An empty slice is a single alternative that is always enabled.
     pub alternatives: &'a [Guard],
-    /// The alternative that is a timeout, and how long it takes off model threads; [`NEVER`] for one that does not
+    /// The alternative that is a timeout, and the time that it takes off model threads; [`NEVER`] for one that does not
     /// fire.
     pub timeout: Option<(u32, Duration)>,
 }
 
-/// The alternative, which is none, that a timeout is which no run of a program is long enough for.
+/// The number, of no alternative, that stands for a timeout for which no run of a program is long enough.
 pub const NEVER: u32 = u32::MAX;
 
-/// The most alternatives that [`Operation::choice`] takes.
+/// Maximum number of alternatives of [`Operation::choice`].
 pub const MOST_CHOICES: usize = 1024;
 
 /// The guards of alternatives that are always enabled.
 static ALWAYS: [Guard; MOST_CHOICES] = [const { Guard::always() }; MOST_CHOICES];
 
 impl Operation<'static> {
-    /// An operation that touches nothing and has so many alternatives, all of which are always enabled.
+    /// An operation that touches nothing and has this number of alternatives, all of which are always enabled.
     ///
     /// # Panics
     /// If there are more than [`MOST_CHOICES`].
@@ -239,7 +239,7 @@ pub fn access_of(location: Location, kind: AccessKind) -> Access {
     }
 }
 
-/// The access of an operation that is enabled only when something was done to the location, in any execution.
+/// The access of an operation that is enabled only after something was done to the location, in every execution.
 pub fn awaiting(location: Location, kind: AccessKind, awaits: Awaits) -> Access {
     Access { location, kind, awaits }
 }
@@ -249,7 +249,7 @@ pub(crate) fn holds_now(guard: &Guard) -> bool {
     guard.holds(|condition| condition.holds_for(Word::value_of).unwrap_or(false))
 }
 
-/// Adds the present values of the variables that guards are about.
+/// Adds the present values of the guards' variables.
 pub(crate) fn add_values_now(guards: &[Guard], values: &mut Values) {
     for variable in guards.iter().flat_map(Guard::variables) {
         if !values.iter().any(|(known, _)| *known == variable) {

@@ -1,5 +1,5 @@
-//! Orderings of atomic operations. Executions are sequentially consistent whatever is asked for; where a program asks
-//! for less is noted, so that it can be said of what has not been explored. Not part of the program's state.
+//! Orderings of atomic operations. Executions are sequentially consistent whatever the program asks for; where it asks
+//! for less is noted, so that reports can say what has not been explored. Not part of the program's state.
 
 use dpor_explorer::Location;
 use dpor_explorer::codec::Codec;
@@ -7,12 +7,12 @@ use dpor_explorer::keys::{KeyMap, KeySet};
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-/// The orderings that an atomic operation asks for.
+/// The orderings that an atomic operation requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Orderings {
-    /// If it succeeds, or cannot fail.
+    /// The ordering if it succeeds, or cannot fail.
     pub success: Ordering,
-    /// If it fails.
+    /// The ordering if it fails.
     pub failure: Option<Ordering>,
 }
 
@@ -36,7 +36,7 @@ impl Codec for Orderings {
     }
 }
 
-/// std gives them no numbers.
+/// All orderings; std gives them no numbers.
 const ALL: [Ordering; 5] = [
     Ordering::Relaxed,
     Ordering::Release,
@@ -46,7 +46,7 @@ const ALL: [Ordering; 5] = [
 ];
 
 impl Orderings {
-    /// Says whether executions are possible that are not sequentially consistent.
+    /// Says whether they allow executions that are not sequentially consistent.
     pub(crate) fn are_weak(self) -> bool {
         self.success != Ordering::SeqCst || self.failure.is_some_and(|failure| failure != Ordering::SeqCst)
     }
@@ -65,10 +65,10 @@ impl fmt::Display for Orderings {
     }
 }
 
-/// The atomic operations of all executions so far that ask for less than sequential consistency.
+/// The atomic operations of all executions so far that request less than sequential consistency.
 #[derive(Clone, Default, Debug)]
 pub struct WeakOrderings {
-    /// By place and kind of operation.
+    /// The orderings, by place and kind of operation.
     sites: KeyMap<u64, Orderings>,
     locations: KeySet<Location>,
 }
@@ -76,18 +76,19 @@ pub struct WeakOrderings {
 dpor_explorer::codec!(struct WeakOrderings { sites, locations });
 
 impl WeakOrderings {
-    /// Notes an operation that asks for weak orderings.
+    /// Notes an operation that requests weak orderings.
     pub(crate) fn note(&mut self, signature: u64, location: Location, orderings: Orderings) {
         self.sites.insert(site(signature), orderings);
         self.locations.insert(location);
     }
 
-    /// The number of places in the program from which such operations came.
+    /// Number of places in the program with such operations.
     pub fn sites(&self) -> usize {
         self.sites.len()
     }
 
-    /// The place and the orderings of the operation with which a step of this signature began, if it is one.
+    /// The place and the orderings of the operation with which a step of this signature began, if it is such an
+    /// operation.
     pub fn of(&self, signature: u64) -> Option<(u64, Orderings)> {
         let site = site(signature);
         Some((site, *self.sites.get(&site)?))
@@ -99,7 +100,7 @@ impl WeakOrderings {
     }
 }
 
-/// The place and kind of operation in a signature, without what it has of the object.
+/// The place and kind of operation in a signature, without its bits of the object.
 fn site(signature: u64) -> u64 {
     signature & ((1 << 56) - 1)
 }

@@ -1,10 +1,10 @@
-//! The explored program's output, held back while exploring.
+//! The explored program's output, which is held back during exploration.
 
 use crate::runtime::{on_model, on_model_thread};
 use dpor_explorer::ThreadId;
 use std::fmt;
 
-/// Where the program wanted to print.
+/// The stream on which the program prints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stream {
     /// Standard output.
@@ -16,15 +16,15 @@ pub enum Stream {
 /// One piece of output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
-    /// Where to.
+    /// The stream.
     pub stream: Stream,
-    /// Which thread printed it.
+    /// The thread that printed it.
     pub thread: ThreadId,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
-/// Prints: into the execution's buffer on a model thread, else for real.
+/// Prints: into the execution's buffer on a model thread, to the real stream elsewhere.
 ///
 /// # Panics
 /// Off model threads as the macros of std do, if the stream cannot be written to.
@@ -48,8 +48,8 @@ pub fn print(stream: Stream, text: fmt::Arguments<'_>) {
     });
 }
 
-/// Writes what the current execution has printed to a file descriptor. For a process that is about to die: may be
-/// called by a signal handler of the model's OS thread.
+/// Writes what the current execution has printed to a file descriptor. For a process that is about to die: a signal
+/// handler of the model's OS thread may call it.
 pub fn dump(descriptor: i32) {
     let Some(runtime) = crate::runtime::installed() else {
         return;

@@ -1,4 +1,4 @@
-//! Atomics of different sizes in one place, such as an `AtomicU32` that is the upper half of an `AtomicU64`.
+//! Atomics of different sizes at one place, such as an `AtomicU32` that is the upper half of an `AtomicU64`.
 //!
 //! An atomic is known by its address, which suffices as long as atomics lie apart. The first time that one is used
 //! where another was, of another size or shifted against it, exploration starts again, and those eight bytes are one
@@ -13,21 +13,21 @@ use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{AccessKind, Location, Stop};
 use std::panic::Location as Caller;
 
-/// The part of eight bytes that stands for all of them.
+/// The part that stands for a whole word of eight bytes.
 const PART: u64 = 0xF0A8;
 
 /// Size of the largest atomic in bytes. Atomics are aligned, so two overlap only within one such word.
 const WORD: u64 = 8;
 
-/// Of each word in which an atomic was used so far, which byte belongs to an atomic that starts where, and of what
-/// size; 0 for none.
+/// For each word with an atomic that was used so far, and for each byte of it: start and size of its atomic; 0 for
+/// none.
 pub(crate) type Used = KeyMap<u64, [u8; WORD as usize]>;
 
 fn whole(address: Location) -> Location {
     sub_location(Location(address.0 & !(WORD - 1)), PART)
 }
 
-/// Says that locations include words whose atomics overlap.
+/// Says whether the location stands for a whole word, whose atomics overlap.
 pub(crate) fn is_word(location: Location) -> bool {
     location.0 >> 48 == PART + 1
 }
@@ -44,7 +44,7 @@ fn is_known(runtime: &Runtime, address: Location, size: usize) -> bool {
     used.is_some_and(|bytes| bytes[start] == own)
 }
 
-/// Notes the use of an atomic. Says whether it overlaps with another, and that was not known.
+/// Notes the use of an atomic. Says whether it overlaps with another and that was not yet known.
 fn note(runtime: &mut Runtime, address: Location, size: usize) -> bool {
     let (start, own) = place(address, size);
     let bytes = runtime.refinements.atomics.entry(address.0 / WORD).or_default();
@@ -56,7 +56,7 @@ fn note(runtime: &mut Runtime, address: Location, size: usize) -> bool {
     overlaps && runtime.refinements.observe(whole(address))
 }
 
-/// Notes that an atomic of this size is going to be used, on a model thread, and gives the location of its accesses.
+/// Notes that an atomic of this size is about to be used, on a model thread, and returns the location of its accesses.
 // On its own, so that it leaves nothing in the frame of a function that goes round a loop.
 #[inline(never)]
 pub(crate) fn used(address: Location, size: usize) -> Location {
@@ -80,7 +80,7 @@ pub(crate) fn location_of(address: Location) -> Location {
     }
 }
 
-/// A scheduling point before an access to the atomic of this size at the address; nothing off model threads.
+/// A scheduling point before an access to the atomic of this size at the address; does nothing off model threads.
 #[track_caller]
 #[inline(always)]
 pub fn atomic_point(kind: OperationKind, address: Location, size: usize, predicted: AccessKind) {

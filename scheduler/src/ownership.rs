@@ -1,4 +1,4 @@
-//! Shared ownership: which thread runs the destructor of what several threads let go of.
+//! Shared ownership: which thread runs the destructor of an object whose shares several threads drop.
 //!
 //! Drops of shares commute, so the order in which threads drop theirs is not explored, and one of them is the last in
 //! the executions that are. That is all there is to see as long as the destructor only frees memory: whoever runs it,
@@ -21,22 +21,23 @@ use dpor_explorer::{Access, Location, Stop, ThreadId};
 use smallvec::SmallVec;
 use std::panic::Location as Caller;
 
-/// Of each thread, by index, how many of its epochs are known to be over. A thread's own entry is its present epoch.
+/// For each thread, by index, the number of its epochs that are known to be over. A thread's own entry is its present
+/// epoch.
 type Clock = SmallVec<[u32; 8]>;
 
-/// What the current execution has shown of shared objects, and of the order of threads by spawns and joins.
+/// What the current execution has shown about shared objects, and about the order of threads by spawns and joins.
 #[derive(Default, Debug)]
 pub(crate) struct Shares {
-    /// Objects that are alive and have lost shares: to which threads, and in which of their epochs last. In order.
+    /// Live objects that have lost shares, with the threads that dropped them, and the last epochs in which they did.
+    /// Sorted.
     dropped: Vec<(Location, ThreadId, u32)>,
-    /// The entry that was made last, if it is still as it should be.
+    /// The newest entry, if it is still valid.
     latest: Option<(Location, ThreadId)>,
-    /// What each thread comes after. Kept while there are entries in `dropped`: what else comes after what does not
-    /// matter.
+    /// The clock of each thread. Kept while `dropped` has entries: otherwise the order does not matter.
     clocks: Vec<Clock>,
-    /// What whoever waits for these locations comes after. In order. Kept as the clocks are.
+    /// The clocks that threads which wait for these locations inherit. Sorted; kept like `clocks`.
     left: Vec<(Location, Clock)>,
-    /// The objects whose destructors the current thread runs, and another could.
+    /// The objects whose destructors the current thread runs, and another thread could.
     destroying: Vec<Location>,
 }
 
@@ -59,7 +60,7 @@ impl Shares {
         self.destroying.clear();
     }
 
-    /// Says whether it matters what comes after what.
+    /// Says whether the order of threads matters.
     #[inline]
     fn keeps_clocks(&self) -> bool {
         !self.dropped.is_empty()
@@ -76,7 +77,7 @@ impl Shares {
         clock
     }
 
-    /// Ends an epoch of the thread: the clock of what comes after all that it did so far.
+    /// Ends an epoch of the thread: returns the clock of what comes after everything that it has done so far.
     fn end_epoch(&mut self, thread: ThreadId) -> Clock {
         self.latest = None;
         let clock = self.clock(thread);
@@ -124,7 +125,7 @@ impl Shares {
         self.latest = Some((object, thread));
     }
 
-    /// The thread has dropped the last share. Says whether another one could have.
+    /// Notes that the thread has dropped the last share. Says whether another thread could have.
     fn drop_last(&mut self, thread: ThreadId, object: Location) -> bool {
         let start = self.dropped.partition_point(|&(other, ..)| other < object);
         let length = self.dropped[start..].partition_point(|&(other, ..)| other == object);
@@ -148,22 +149,22 @@ impl Shares {
         in_doubt
     }
 
-    /// Says whether the current thread runs a destructor that another could.
+    /// Says whether the current thread runs a destructor that another thread could.
     #[inline]
     pub fn in_doubt(&self) -> bool {
         !self.destroying.is_empty()
     }
 
-    /// Takes the drops of what is being destroyed as scheduling points. Says whether that is new.
+    /// Makes the drops of the objects being destroyed scheduling points. Says whether that is new.
     pub fn refine(&self, refinements: &mut Refinements) -> bool {
         self.destroying
             .iter()
             .fold(false, |new, &object| refinements.observe(object) | new)
     }
 
-    /// What decides later which destructors are in doubt, as part of the program's state: who comes after which drop.
-    /// The clocks tell more, such as how many threads someone has created since, which depends on the order of
-    /// independent steps.
+    /// The part of the program's state that decides later which destructors are in doubt: which threads come after
+    /// which drop. The clocks tell more, such as how many threads someone has created since, which depends on the order
+    /// of independent steps.
     pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
         let Shares {
             dropped,
@@ -188,8 +189,9 @@ impl Shares {
     }
 }
 
-/// A scheduling point before something that belongs to the step before as long as nobody [`observe`](crate::observe)s
-/// one of these locations. Notes the accesses to those that are observed. Nothing off model threads.
+/// A scheduling point before something that belongs to the previous step unless some thread
+/// [`observe`](crate::observe)s one of these locations. Notes the accesses to observed locations. Does nothing off
+/// model threads.
 #[track_caller]
 #[inline]
 pub fn point_if_observed<const N: usize>(kind: OperationKind, accesses: [Access; N]) {
@@ -217,8 +219,8 @@ fn observed_point(kind: OperationKind, accesses: &[Access], caller: &'static Cal
     }
 }
 
-/// A scheduling point before an operation that sees what others do to the `observed` locations; nothing off model
-/// threads. As by [`observe_each`], exploration starts again if one of them is new.
+/// A scheduling point before an operation that sees what others do to the `observed` locations; does nothing off model
+/// threads. As with [`observe_each`], exploration starts again if one of them is new.
 #[track_caller]
 #[inline]
 pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[Access]) {
@@ -229,7 +231,7 @@ pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[A
     }
 }
 
-/// Notes that the current thread has dropped a share of an object, but not the last one.
+/// Notes that the current thread has dropped a share of an object that was not the last one.
 #[inline]
 pub fn dropped(object: Location) {
     if on_model_thread() && of_model(|runtime| runtime.shares.latest != Some((object, runtime.current))) {
@@ -241,8 +243,8 @@ pub fn dropped(object: Location) {
     }
 }
 
-/// Tells that the destructor begins of an object whose last share the current thread has dropped. If it says that
-/// another thread could have been the last, the caller tells when it [`ends`](destroyed).
+/// Announces the destructor of an object whose last share the current thread has dropped. If this returns true, another
+/// thread could have been the last, and the caller must announce its [`end`](destroyed).
 #[inline]
 #[must_use]
 pub fn destroys(object: Location) -> bool {
@@ -263,14 +265,14 @@ pub fn destroys(object: Location) -> bool {
         })
 }
 
-/// Tells that the destructor has ended that was announced last by [`destroys`].
+/// Announces the end of the destructor that was last announced by [`destroys`].
 pub fn destroyed() {
     on_model(|runtime| {
         runtime.shares.destroying.pop();
     });
 }
 
-/// Says that what the current thread does now depends on which thread it is, or can be ordered against others.
+/// Announces that what the current thread does now depends on which thread it is, or can be ordered against others.
 #[inline]
 pub fn visible() {
     if on_model_thread() && of_model(|runtime| runtime.shares.in_doubt()) {
@@ -281,15 +283,15 @@ pub fn visible() {
     }
 }
 
-/// Says that all that the current thread has done comes before what a thread does that has [waited](waited_for) for
-/// this.
+/// Orders everything that the current thread has done before whatever another thread does after it has
+/// [waited](waited_for) for this location.
 pub fn leave(at: Location) {
     if on_model_thread() && of_model(|runtime| runtime.shares.keeps_clocks()) {
         on_model(|runtime| runtime.shares.leave(runtime.current, at));
     }
 }
 
-/// Says that the current thread comes after all those that have [left](leave) something here so far.
+/// Orders the current thread after all threads that have [left](leave) something here so far.
 pub fn waited_for(at: Location) {
     if on_model_thread() && of_model(|runtime| runtime.shares.keeps_clocks()) {
         on_model(|runtime| runtime.shares.wait(runtime.current, at));

@@ -6,7 +6,7 @@ use std::mem;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
 
-/// What is said of a panic whose payload is no string.
+/// The message of a panic whose payload is no string.
 const OTHER_PAYLOAD: &str = "Box<dyn Any>";
 
 /// A panic hook.
@@ -14,7 +14,7 @@ pub type Hook = Box<HookFunction>;
 
 type HookFunction = dyn Fn(&PanicHookInfo<'_>) + Send + Sync + 'static;
 
-/// What is known of a panic.
+/// A panic of the explored program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PanicRecord {
     /// Its message.
@@ -23,7 +23,7 @@ pub struct PanicRecord {
     pub location: Option<(String, u32, u32)>,
 }
 
-/// Puts our hook before the one that is installed, once per process.
+/// Installs our hook before the present one, once per process.
 pub(crate) fn install_hook() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -59,7 +59,7 @@ fn record(info: &PanicHookInfo<'_>) {
     }
 }
 
-/// Takes the explored program's own hook away.
+/// Removes the explored program's own hook.
 fn take() -> Option<Hook> {
     // As words, all of which are written even if there is none.
     let words = on_model(|runtime| match runtime.user_hook.take() {
@@ -71,7 +71,7 @@ fn take() -> Option<Hook> {
     (words != [0; 2]).then(|| unsafe { Box::from_raw(mem::transmute::<[usize; 2], *mut HookFunction>(words)) })
 }
 
-/// What std's own hook prints. Made by the checker, so that the thread's name gets into nobody's memory.
+/// Prints what std's default hook prints. The checker prints it, so that the thread's name gets into nobody's memory.
 fn print_default(message: &str, info: &PanicHookInfo<'_>) {
     on_model(|runtime| {
         let thread = runtime.current;
@@ -85,7 +85,7 @@ fn print_default(message: &str, info: &PanicHookInfo<'_>) {
     });
 }
 
-/// `std::panic::set_hook` of the explored program: lasts until the end of the execution. Off model threads the
+/// `std::panic::set_hook` of the explored program: valid until the end of the execution. Off model threads it is the
 /// real one.
 pub fn set_hook(hook: Hook) {
     if !on_model_thread() {
@@ -96,7 +96,7 @@ pub fn set_hook(hook: Hook) {
     on_model(|runtime| runtime.user_hook = Some(hook));
 }
 
-/// `std::panic::take_hook` of the explored program. Off model threads the real one.
+/// `std::panic::take_hook` of the explored program. Off model threads it is the real one.
 pub fn take_hook() -> Hook {
     if !on_model_thread() {
         return panic::take_hook();

@@ -1,4 +1,4 @@
-//! Wait queues that are named by an address: what waits on a futex, or on a condition variable of the C library.
+//! Wait queues named by an address: the waiters of a futex, or of a condition variable of the C library.
 //!
 //! A wait is two steps: one enters the queue, the other is enabled when the thread was woken. A timeout (and, by
 //! option, a spurious wakeup) is another alternative of the second step: it leaves the queue. Nothing promises an
@@ -16,7 +16,7 @@ use dpor_explorer::{AccessKind, Condition, Effect, Guard, Location, Variable};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-/// The part of the object that its queue counts as.
+/// The part of an object that stands for its queue.
 const PART: u64 = 0xF07E;
 
 /// The location of the queue at an address.
@@ -24,12 +24,12 @@ pub(crate) fn queue_location(queue: usize) -> Location {
     sub_location(Location(queue as u64), PART)
 }
 
-/// The length of the queue, as guards know it.
+/// The variable of guards that holds the length of the queue.
 fn length_variable(queue: usize) -> Variable {
     Variable(queue_location(queue).0)
 }
 
-/// The queue whose length the variable is, if it is one.
+/// The queue whose length is this variable, if there is one.
 #[inline]
 pub(crate) fn queue_of(variable: Variable) -> Option<usize> {
     (variable.0 >> 48 == PART + 1).then_some((variable.0 & 0xFFFF_FFFF_FFFF) as usize)
@@ -40,7 +40,7 @@ struct Shared(UnsafeCell<Vec<(usize, usize)>>);
 // SAFETY: the list is touched only by the OS thread that runs the model, in functions that call nobody else meanwhile.
 unsafe impl Sync for Shared {}
 
-/// All threads that wait: the address of the queue and that of the node, ascending.
+/// All waiting threads: the address of the queue and that of the node, ascending.
 #[unsafe(link_section = ".dpor.data")]
 static WAITING: Shared = Shared(UnsafeCell::new(Vec::new()));
 
@@ -50,24 +50,24 @@ fn list<'a>() -> &'a mut Vec<(usize, usize)> {
     unsafe { &mut *WAITING.0.get() }
 }
 
-/// Forgets those who waited when an execution ended.
+/// Forgets the waiters of an execution that has ended.
 pub(crate) fn forget_all() {
     list().clear();
 }
 
-/// All threads that wait: the address of the queue and that of the node, ascending.
+/// All waiting threads: the address of the queue and that of the node, ascending.
 pub(crate) fn waiting() -> &'static [(usize, usize)] {
     list()
 }
 
-/// How many wait in a queue.
+/// Number of waiters in a queue.
 pub(crate) fn length(queue: usize) -> i64 {
     let list = list();
     let first = list.partition_point(|&(q, _)| q < queue);
     list[first..].iter().take_while(|&&(q, _)| q == queue).count() as i64
 }
 
-/// The nth of those in the queue whom the mask concerns; null if there are not so many.
+/// The nth waiter in the queue whom the mask concerns; null if there are not that many.
 fn nth(queue: usize, mask: u64, nth: u64) -> *const Waiter {
     let list = list();
     let first = list.partition_point(|&(q, _)| q < queue);
@@ -80,7 +80,7 @@ fn nth(queue: usize, mask: u64, nth: u64) -> *const Waiter {
         .unwrap_or_default()
 }
 
-/// Changes the list, and tells of the change of the queue's length.
+/// Changes the list, and records the change of the queue's length.
 fn change(queue: usize, edit: impl FnOnce(&mut Vec<(usize, usize)>)) {
     let before = length(queue);
     in_checker(|| edit(list()));
@@ -93,16 +93,16 @@ fn change(queue: usize, edit: impl FnOnce(&mut Vec<(usize, usize)>)) {
 
 const WAITS: i64 = 0;
 const WOKEN: i64 = 1;
-/// Was moved to another queue, and does not know it yet.
+/// The waiter was moved to another queue, and does not know it yet.
 const MOVED: i64 = 2;
 
 /// A thread in a queue, or about to enter one.
 pub(crate) struct Waiter {
     state: Word,
     queue: Cell<usize>,
-    /// Only who has a bit in common with it wakes it.
+    /// Only a wake-up whose mask has a bit in common with this one concerns it.
     mask: u64,
-    /// Not 0 if it may stop waiting by itself, so that it must know in which queue it is. No `bool`, which would leave
+    /// Not 0 if it may stop waiting by itself, and so has to know in which queue it is. Not a `bool`, which would leave
     /// bytes of the stack as they were.
     may_leave: u64,
 }
@@ -116,7 +116,7 @@ pub(crate) enum End {
 }
 
 impl Waiter {
-    /// A waiter that is in no queue. If it is `timed`, or by option, it may stop waiting by itself.
+    /// Creates a waiter in no queue. It may stop waiting by itself if it is `timed`, or if the options say so.
     pub fn new(mask: u32, timed: bool) -> Waiter {
         Waiter {
             may_leave: u64::from(timed || options().spurious_wakeups),
@@ -124,7 +124,7 @@ impl Waiter {
         }
     }
 
-    /// A waiter that is in no queue, and waits until it is woken.
+    /// Creates a waiter in no queue, which waits until it is woken.
     pub fn patient(mask: u32) -> Waiter {
         Waiter {
             state: Word::new(WAITS),
@@ -159,7 +159,7 @@ impl Waiter {
         change(entry.0, |list| list.retain(|&other| other != entry));
     }
 
-    /// Leaves the queue unasked, in the current step.
+    /// Leaves the queue without being woken, in the current step.
     fn leave(&self) {
         self.remove();
         access(queue_location(self.queue.get()), AccessKind::Update);
@@ -183,8 +183,8 @@ impl Waiter {
         }
     }
 
-    /// Waits in the queue that was entered until the thread is woken, and `needs` holds of its location; then takes
-    /// effect by `take`. That does not happen if the wait ends in another way.
+    /// Waits in the queue that was entered until the thread is woken and `needs` holds of its location, then takes
+    /// effect by `take`; not if the wait ends in another way.
     pub fn wait(
         &self,
         kind: OperationKind,
@@ -250,7 +250,7 @@ impl Waiter {
     }
 }
 
-/// Wakes all who are in a queue, in the current step.
+/// Wakes all waiters in a queue, in the current step.
 pub(crate) fn wake_all(queue: usize) {
     loop {
         let waiter = nth(queue, u64::MAX, 0);
@@ -268,7 +268,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     (1..=k).fold(1, |product, i| product * (n + 1 - i) / i)
 }
 
-/// The place of `element` in the subset of `size` numbers with this rank, if it is in there. Subsets are ranked by
+/// The position of `element` in the subset of `size` numbers with this rank, if it is a member. Subsets are ranked by
 /// their greatest elements (colexicographic order), so that those of 0, …, n - 1 come before all others.
 fn place_in_subset(mut rank: u64, size: u64, element: u64) -> Option<u64> {
     for place in (1..=size).rev() {
@@ -284,7 +284,7 @@ fn place_in_subset(mut rank: u64, size: u64, element: u64) -> Option<u64> {
     None
 }
 
-/// What becomes of a waiter.
+/// What happens to a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Woken,
@@ -292,22 +292,22 @@ enum Fate {
     Stays,
 }
 
-/// As many guards as are made without allocating.
+/// Number of guards that are made without allocating.
 pub(crate) const FEW: usize = 8;
 
-/// The ways to choose, of those who wait in a queue, who is woken and who is moved.
+/// The ways to choose which waiters of a queue are woken and which are moved.
 #[derive(Clone, Copy)]
 pub(crate) struct Choices {
     queue: usize,
     mask: u64,
-    /// How many are woken, and how many are woken or moved, of as many as are provided for.
+    /// Number of waiters that are woken, and then of those woken or moved, out of those provided for.
     woken: u64,
     chosen: u64,
     provided: u64,
 }
 
 impl Choices {
-    /// Wakes `woken` of those whom the mask concerns, and moves `moved` others. Provides for those who wait now and,
+    /// Wakes `woken` waiters whom the mask concerns, and moves `moved` others. Provides for the present waiters and,
     /// where that is cheap, for more.
     pub fn new(queue: usize, mask: u32, woken: u64, moved: u64) -> Choices {
         let wanted = woken.saturating_add(moved);
@@ -325,13 +325,13 @@ impl Choices {
         choices
     }
 
-    /// How many ways there are, with so many waiters as are provided for.
+    /// Number of ways, for the number of waiters provided for.
     pub fn count(&self) -> usize {
         let ways = self.ways() * binomial(self.provided, self.chosen);
         ways as usize
     }
 
-    /// How many ways to tell those who are woken from those who are moved.
+    /// Number of ways to divide the chosen waiters into woken and moved ones.
     fn ways(&self) -> u64 {
         binomial(self.chosen, self.woken)
     }
@@ -345,7 +345,7 @@ impl Choices {
         }
     }
 
-    /// How many must wait for the way to differ from those before it.
+    /// Number of waiters for which the way differs from those before it.
     fn demand(&self, way: u64) -> u64 {
         let concerned = |fate| match way < self.ways() {
             true => fate == Fate::Woken,
@@ -355,7 +355,7 @@ impl Choices {
         if way == 0 { 0 } else { last.map_or(0, |nth| nth + 1) }
     }
 
-    /// When the way is open.
+    /// The guard of a way.
     pub fn guard(&self, way: usize) -> Guard {
         match self.demand(way as u64) {
             0 => Guard::always(),
@@ -363,12 +363,12 @@ impl Choices {
         }
     }
 
-    /// Whether no more wait than are provided for. Otherwise nothing must be done, and new choices made.
+    /// Whether there are at most as many waiters as provided for. Otherwise do nothing, and make new choices.
     pub fn enough(&self) -> bool {
         length(self.queue).unsigned_abs() <= self.provided
     }
 
-    /// Wakes and moves, in the current step; says how many of each.
+    /// Wakes and moves waiters, in the current step; returns the number of each.
     pub fn apply(&self, way: usize, target: usize) -> [u64; 2] {
         let concerned = (0..).take_while(|&i| !nth(self.queue, self.mask, i).is_null()).count() as u64;
         let demand = self.demand(way as u64);

@@ -1,4 +1,4 @@
-//! What hashing memory has told the spin detector, for when the same steps are run again.
+//! What hashing memory has told the spin detector, for reuse when the same steps run again.
 //!
 //! To go back to a state, the explorer runs the steps that lead there once more. What memory holds after them is the
 //! same each time, so that the answers to what the detector asks are the same as well. Most steps are such, and hashing
@@ -8,47 +8,47 @@ use crate::spin::{Around, Arrival};
 use dpor_explorer::{ThreadId, Transition};
 use smallvec::SmallVec;
 
-/// A step, and what was asked about it.
+/// A step, and what the detector asked about it.
 #[derive(Debug)]
 struct Recorded {
     transition: Transition,
     around: Option<Around>,
-    /// Of each thread that arrived somewhere in the step: the one that moved, and those that it created.
+    /// The arrivals of threads in the step: the one that moved, and those that it created.
     arrivals: SmallVec<[(ThreadId, Arrival); 1]>,
 }
 
-/// The steps of an execution, and behind them those with which an earlier one went on from there.
+/// The steps of an execution, followed by those with which an earlier execution went on from there.
 ///
 /// What is on record of a step holds as long as the steps before it are the same, and end in the same places of the
 /// program.
 #[derive(Default, Debug)]
 pub(crate) struct Recall {
     steps: Vec<Recorded>,
-    /// Somebody has asked.
+    /// Whether somebody has asked.
     wanted: bool,
-    /// Steps are recorded in this execution, all of them.
+    /// Whether all steps of this execution are recorded.
     on: bool,
-    /// Which step is being run, if it is recorded.
+    /// The index of the step being run, if it is recorded.
     current: Option<usize>,
     contradicted: bool,
 }
 
 impl Recall {
-    /// A new execution begins. If it is not `allowed`, nothing is recalled.
+    /// Begins a new execution. If it is not `allowed`, nothing is recalled.
     pub fn restart(&mut self, allowed: bool) {
         self.on = self.wanted && allowed;
         self.current = None;
         self.contradicted = false;
     }
 
-    /// Nothing holds any more: steps end elsewhere, or begin with other stacks.
+    /// Forgets everything: steps end elsewhere, or begin with other stacks.
     pub fn forget(&mut self) {
         self.steps.clear();
         self.on = false;
         self.current = None;
     }
 
-    /// The step of this number begins.
+    /// Begins the step with this number.
     pub fn begin(&mut self, number: usize, transition: Transition) {
         self.current = None;
         if !self.on {
@@ -70,26 +70,26 @@ impl Recall {
         self.steps.get_mut(self.current?)
     }
 
-    /// What the step has changed, if that is known.
+    /// What the step has changed, if known.
     pub fn around(&mut self) -> Option<Around> {
         self.current()?.around
     }
 
-    /// Takes note of it.
+    /// Records what the step has changed.
     pub fn note_around(&mut self, around: Around) {
         let Some(step) = self.current() else { return };
         let known = *step.around.get_or_insert(around);
         self.contradicted |= known != around;
     }
 
-    /// Where the thread has arrived in the step, if that is known.
+    /// Where the thread has arrived in the step, if known.
     pub fn arrival(&mut self, thread: ThreadId) -> Option<Arrival> {
         let arrivals = &self.current()?.arrivals;
         let found = arrivals.iter().find(|&&(arrived, _)| arrived == thread);
         found.map(|&(_, arrival)| arrival)
     }
 
-    /// Takes note of it.
+    /// Records where the thread has arrived.
     pub fn note_arrival(&mut self, thread: ThreadId, arrival: Arrival) {
         self.wanted = true;
         let known = self.arrival(thread);
@@ -99,7 +99,7 @@ impl Recall {
         }
     }
 
-    /// Something other than what is on record was noted in this execution, so that recalling would have been wrong.
+    /// Whether this execution has recorded something else than known, so that recalling would have been wrong.
     pub fn is_contradicted(&self) -> bool {
         self.contradicted
     }
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Runs the steps, each of which notes its number and some other if nothing is known of it; returns what was known.
+    /// Runs the steps, each of which records the given value if nothing is known of it; returns what was known.
     fn run(recall: &mut Recall, transitions: &[Transition], noted: u128) -> Vec<Option<u128>> {
         recall.restart(true);
         let step = |(number, &transition): (usize, &Transition)| {

@@ -1,4 +1,4 @@
-//! What a traced execution tells of itself, for reports of a failure.
+//! The record of a traced execution, for reports of a failure.
 
 use crate::operation::OperationKind;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
@@ -12,11 +12,11 @@ use std::time::Duration;
 /// A place in the explored program's source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// The file, as the compiler was given it.
+    /// The file, as it was given to the compiler.
     pub file: Cow<'static, str>,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// The column, from 1; 0 if it is not known.
+    /// The column, counted from 1; 0 if it is unknown.
     pub column: u32,
 }
 
@@ -38,37 +38,37 @@ impl fmt::Display for Source {
     }
 }
 
-/// A function of the explored program that was being run.
+/// A function of the explored program that was running.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
     /// Its path.
     pub name: String,
-    /// The line that was being run, if debug information tells.
+    /// The line that was running, if debug information tells.
     pub source: Option<Source>,
 }
 
 /// One step of a traced execution.
 #[derive(Clone, Debug)]
 pub struct StepReport {
-    /// Who moved.
+    /// The thread that moved.
     pub thread: ThreadId,
-    /// What operation it performed.
+    /// The kind of its operation.
     pub kind: OperationKind,
-    /// On which object; 0 if on none.
+    /// The object of the operation; 0 if there is none.
     pub object: Location,
-    /// Where in the source.
+    /// Its place in the source.
     pub source: Option<Source>,
     /// Values and outcomes, such as `0 → 1`.
     pub detail: String,
     /// The threads that it created.
     pub spawned: Vec<ThreadId>,
-    /// Values of objects before and after it, as far as they can be told.
+    /// Values of objects before and after it, as far as known.
     pub values: Vec<Value>,
-    /// The locks that it has given back.
+    /// The locks that it has released.
     pub released: Vec<Location>,
-    /// The addresses of the blocks of the heap that it has freed.
+    /// The addresses of the heap blocks that it has freed.
     pub freed: Vec<usize>,
-    /// The step, from 0, that has written what it read, sent what it received, or woken it.
+    /// The step, counted from 0, that wrote what it read, sent what it received, or woke it.
     pub reads_from: Option<u32>,
 }
 
@@ -92,45 +92,45 @@ pub struct ThreadReport {
     pub parent: ThreadId,
     /// The name that the program gave it.
     pub name: Option<String>,
-    /// Where it was created.
+    /// The place where it was created.
     pub source: Option<Source>,
 }
 
 /// A thread that was blocked when the execution ended.
 #[derive(Clone, Debug)]
 pub struct BlockedReport {
-    /// Which thread.
+    /// The thread.
     pub thread: ThreadId,
     /// Its name.
     pub name: String,
-    /// What it waits to do.
+    /// The kind of the operation for which it waits.
     pub kind: OperationKind,
-    /// On which object.
+    /// The object of the operation.
     pub object: Location,
-    /// Where in the source.
+    /// The place of the operation in the source.
     pub source: Option<Source>,
-    /// It is not blocked by itself, but would only repeat what it did.
+    /// Whether it is not blocked itself, but would only repeat what it did.
     pub spinning: bool,
-    /// The timeout of its wait, which no run is long enough for.
+    /// The timeout of its wait, if no run is long enough for it.
     pub endless: Option<Duration>,
-    /// Who holds the object, and where it was acquired, if that is known (traced executions).
+    /// The threads that hold the object, and where they acquired it, if known (traced executions).
     pub holders: Vec<(ThreadId, Option<Source>)>,
 }
 
-/// Something that happened to a block of the heap.
+/// An event in the history of a heap block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockUse {
-    /// Whether it was freed then, or else allocated.
+    /// Whether the block was freed; otherwise it was allocated.
     pub freed: bool,
-    /// In which step, from 0.
+    /// The step, counted from 0.
     pub step: u32,
-    /// By whom.
+    /// The thread.
     pub thread: ThreadId,
-    /// Where in the source, if that is known.
+    /// The place in the source, if known.
     pub source: Option<Source>,
 }
 
-/// Where and when something happened to a block of the heap.
+/// The time and place of an event in the history of a heap block.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     pub step: u32,
@@ -144,9 +144,9 @@ pub(crate) struct Mark {
 pub(crate) struct StepTrace {
     notes: Vec<String>,
     holders: Vec<(Location, ThreadId, Option<Source>)>,
-    /// Releases in the current step of what was acquired in the same step.
+    /// Releases by the current step of locks that the same step has acquired.
     released_at_once: Vec<(Location, ThreadId)>,
-    /// What the current step has acquired besides its object.
+    /// Locks that the current step has acquired besides its object.
     taken: Vec<Location>,
     /// The locks that the current step has released.
     released: Vec<Location>,
@@ -154,7 +154,7 @@ pub(crate) struct StepTrace {
     freed: Vec<usize>,
     /// The last known value of each object.
     known: KeyMap<Location, String>,
-    /// The last step that has changed a location, and its kind.
+    /// The last step that changed a location, and its kind.
     writers: KeyMap<Location, (u32, OperationKind)>,
     /// Locations that stand for threads.
     threads: KeyMap<Location, ThreadId>,
@@ -174,7 +174,7 @@ impl StepTrace {
         notes
     }
 
-    /// Notes the value that the object has now.
+    /// Records the present value of the object.
     pub fn value(&mut self, object: Location, text: String) {
         // As above.
         let now = text.as_str().to_owned();
@@ -195,22 +195,22 @@ impl StepTrace {
         std::mem::take(&mut self.values)
     }
 
-    /// Notes that the current step has freed a block of the heap.
+    /// Records that the current step has freed a heap block.
     pub fn frees(&mut self, block: usize) {
         self.freed.push(block);
     }
 
-    /// The blocks that the step which has just ended has freed.
+    /// The blocks freed by the step that has just ended.
     pub fn take_freed(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.freed)
     }
 
-    /// Notes that the current step acquires something that is not its object.
+    /// Records that the current step acquires something other than its object.
     pub fn takes(&mut self, object: Location) {
         self.taken.push(object);
     }
 
-    /// Notes that the location stands for a thread.
+    /// Records that the location stands for a thread.
     pub fn stands_for(&mut self, object: Location, thread: ThreadId) {
         self.threads.insert(object, thread);
     }
@@ -220,7 +220,7 @@ impl StepTrace {
         self.threads.get(&object).copied()
     }
 
-    /// Notes what the step that has just ended has changed; says from which step it has what it read.
+    /// Records the change made by the step that has just ended; returns the step that wrote what it read.
     pub fn wrote(&mut self, step: u32, kind: OperationKind, object: Location, footprint: &Footprint) -> Option<u32> {
         let accesses = footprint.accesses();
         let sources = accesses.iter().filter_map(|access| {
@@ -234,7 +234,7 @@ impl StepTrace {
         reads_from
     }
 
-    /// Notes what the step that has just ended acquired besides its object; returns the locks that it has released.
+    /// Records what the step that has just ended acquired besides its object; returns the locks that it released.
     pub fn end_step(&mut self, thread: ThreadId, source: Option<&Source>) -> Vec<Location> {
         for object in std::mem::take(&mut self.taken) {
             self.acquired(thread, object, source.cloned());
@@ -242,7 +242,7 @@ impl StepTrace {
         std::mem::take(&mut self.released)
     }
 
-    /// Notes what the step that has just ended acquired.
+    /// Records what the step that has just ended acquired.
     pub fn acquired(&mut self, thread: ThreadId, object: Location, source: Option<Source>) {
         match self
             .released_at_once
@@ -277,7 +277,7 @@ fn is_atomic(kind: OperationKind) -> bool {
     matches!(kind, K::Load | K::Store | K::Swap | K::CompareExchange | K::Rmw)
 }
 
-/// Says whether a step of the one kind can be what one of the other kind reads from, receives from, or is woken by.
+/// Says whether a step of kind `reader` can read from, receive from, or be woken by a step of kind `writer`.
 fn feeds(writer: OperationKind, reader: OperationKind) -> bool {
     use OperationKind as K;
     match reader {

@@ -1,4 +1,4 @@
-//! The running model: what the explored program's threads and the scheduler share.
+//! The running model, which the explored program's threads and the scheduler share.
 //!
 //! Model threads are coroutines on one OS thread, so nothing here is synchronised. All of it is reached
 //! through one raw pointer with short-lived borrows, because a coroutine that is resumed from the scheduler
@@ -31,7 +31,7 @@ use std::ops::Range;
 use std::panic::Location as Caller;
 use std::time::Duration;
 
-/// What a coroutine wants when it suspends.
+/// Why a coroutine suspends.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// It has reached a scheduling point; its record holds the pending operation.
@@ -42,31 +42,40 @@ pub(crate) enum Request {
     Stop(Stop),
 }
 
-/// What exploration has learnt that it needs; survives restarts.
+/// What exploration has learnt that it needs; it survives restarts.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
     pub observed: KeySet<Location>,
-    /// The same, in the order in which it was learnt.
+    /// The same locations, in the order in which they were learnt.
     pub observed_in_order: Vec<Location>,
-    /// The kinds of locations of which all count as observed: objects, and parts of objects by number.
+    /// The kinds of locations all of which count as observed: objects, and parts of objects by number.
     pub observed_kinds: KeySet<u64>,
-    /// Places of the program that a thread came back to without having changed anything.
+    /// Places of the program to which a thread came back without having changed anything.
     pub loops: KeySet<u64>,
-    /// States of threads are compared.
+    /// Whether states of threads are compared.
     pub hashing: bool,
-    /// There are words in which atomics overlap; they count as observed.
+    /// Whether atomics overlap in some words; these count as observed.
     pub overlaps: bool,
-    /// The atomics that were used so far, in any execution.
+    /// The atomics used so far, in any execution.
     pub atomics: overlap::Used,
 }
 
-dpor_explorer::codec!(struct Refinements { observed, observed_in_order, observed_kinds, loops, hashing, overlaps, atomics });
+dpor_explorer::codec!(struct Refinements {
+    observed,
+    observed_in_order,
+    observed_kinds,
+    loops,
+    hashing,
+    overlaps,
+    atomics
+});
 
 impl Refinements {
-    /// Takes releases of the location as scheduling points. Says whether that is new.
+    /// Makes releases of the location scheduling points. Says whether that is new.
     pub fn observe(&mut self, object: Location) -> bool {
-        /// After so many locations of a kind, all count as observed: their addresses may depend on the interleaving.
+        /// Number of observed locations of a kind after which all of them count as observed: their addresses may depend
+        /// on the interleaving.
         const MANY: usize = 64;
         if self.is_observed(object) {
             return false;
@@ -96,27 +105,27 @@ pub(crate) struct Runtime {
     pub threads: Vec<Record>,
     pub statuses: Vec<Status>,
     pub current: ThreadId,
-    /// The alternative that was chosen for the current step.
+    /// The chosen alternative of the current step.
     pub chosen: u32,
     /// The record of the current step.
     pub step: Step,
-    /// The step runs again what ran before: only its signature counts.
+    /// Whether the step runs again what ran before: only its signature counts.
     pub repeating: bool,
-    /// Something has moved since the statuses were evaluated.
+    /// Whether a thread has moved since the statuses were evaluated.
     pub stale: bool,
     pub request: Option<Request>,
-    /// Steps begun in this execution.
+    /// Number of steps begun in this execution.
     pub steps: u32,
     pub refinements: Refinements,
     /// Threads with an entry in the spin detector's tables.
     pub watched: bool,
-    /// Between start and end of a step, if the thread that makes it is watched.
+    /// What is known before the step, between its start and end, if its thread is watched.
     pub before: Option<Before>,
-    /// What was around the thread that made the last step, after it, if that is known.
+    /// The surroundings of the thread that made the last step, after that step, if known.
     pub surroundings: Option<(ThreadId, Surroundings)>,
-    /// What is known of the steps of this execution from earlier ones.
+    /// What earlier executions have shown of the steps of this one.
     pub recall: Recall,
-    /// The thread that makes the step is watched, and has more than one alternative.
+    /// Whether the step's thread is watched, and has more than one alternative.
     pub choosing: bool,
     pub output: Vec<Output>,
     pub labels: crate::label::Labels,
@@ -125,57 +134,57 @@ pub(crate) struct Runtime {
     pub times: KeyMap<Location, Duration>,
     pub shares: Shares,
     pub main_result: Option<Result<(), dpor_explorer::Failure>>,
-    /// Blocks that the program can never free any more are failures.
+    /// Whether it is a failure to leave blocks that the program can no longer free.
     pub find_leaks: bool,
-    /// Addresses of what the checker holds for the program in this execution.
+    /// Addresses that the checker holds for the program in this execution.
     pub held: Vec<usize>,
     pub trace: Option<StepTrace>,
     pub user_hook: Option<crate::panic::Hook>,
-    /// A loop that is noticed is watched from then on, instead of starting again.
+    /// Whether a loop is watched from where it is noticed, instead of starting again.
     pub learn_in_place: bool,
-    /// Threads that only repeat themselves are held back.
+    /// Whether threads that only repeat themselves are held back.
     pub spin_blocks: bool,
-    /// The execution has ended, and is run on to see whether it comes back to where it was. Nobody is watched for
-    /// repeating itself.
+    /// Whether the execution has ended, and runs on to see whether it comes back to where it was. No thread is watched
+    /// for repeating itself then.
     pub trying_out: bool,
-    /// States are going to be compared.
+    /// Whether states will be compared.
     pub comparing: bool,
-    /// In this execution, threads start on stacks where nothing is left of earlier executions.
+    /// Whether threads of this execution start on stacks without leftovers of earlier executions.
     pub clean: bool,
-    /// Why states cannot be compared any more: part of them is out of sight.
+    /// Why states cannot be compared any more: the checker does not see part of them.
     pub out_of_sight: Option<String>,
-    /// What each fingerprint so far stands for, if that is checked.
+    /// The exact state behind each fingerprint so far, if checked.
     pub exact: Option<ExactStates>,
-    /// How many bytes were hashed for fingerprints.
+    /// Number of bytes hashed for fingerprints.
     pub hashed: u64,
     /// Memory for the next hash.
     pub scratch: Cell<Vec<u8>>,
-    /// In a traced execution, where the blocks of the heap were allocated.
+    /// In a traced execution, where the heap blocks were allocated.
     pub allocations: KeyMap<usize, Mark>,
     /// In a traced execution, where they were freed.
     pub frees: KeyMap<usize, Mark>,
     /// In a traced execution, the block that was freed wrongly, and where.
     pub freed_wrongly: Option<(usize, Mark)>,
-    /// In a traced execution that a thread has ended as a failure, where that thread stands: return addresses,
-    /// innermost first.
+    /// In a traced execution that a thread ended as a failure, the position of that thread: return addresses, innermost
+    /// first.
     pub failed_at: Box<[usize]>,
-    /// The executable's symbols, once something was looked up.
+    /// The executable's symbols, after the first lookup.
     pub symbols: OnceCell<Symbols>,
-    /// Fingerprints leave out the stacks.
+    /// Whether fingerprints leave out the stacks.
     #[cfg(feature = "faults")]
     pub coarse: bool,
     pub statics: Option<&'static Statics>,
     pub tls: Option<TlsBlock>,
-    /// What the thread-locals of a new model thread start with.
+    /// The initial thread-locals of a new model thread.
     pub base_tls: Option<TlsImage>,
-    /// The OS thread's own, while those of a model thread are in place.
+    /// The OS thread's own thread-locals, while those of a model thread are in place.
     pub os_tls: Option<TlsImage>,
-    /// The model thread whose thread-locals are in place; none if they are the OS thread's own.
+    /// The model thread whose thread-locals are in place; `None` if they are the OS thread's own.
     pub tls_owner: Option<ThreadId>,
 }
 
 impl Runtime {
-    /// Where in the source a thread's pending operation stands, as far as that is known.
+    /// The place in the source of a thread's pending operation, as far as known.
     pub fn source(&self, record: &Record) -> Option<Source> {
         record
             .caller
@@ -183,7 +192,7 @@ impl Runtime {
             .or_else(|| self.frames(&record.callers).find_map(|caller| caller.source()))
     }
 
-    /// Where the model thread stands that has called the checker.
+    /// The position of the model thread that has called the checker.
     fn mark(&self) -> Mark {
         Mark {
             step: self.steps.saturating_sub(1),
@@ -192,7 +201,7 @@ impl Runtime {
         }
     }
 
-    /// What is known of the block that was freed wrongly, in the order in which it happened.
+    /// The history of the block that was freed wrongly.
     pub fn wrong_free(&self) -> Vec<BlockUse> {
         let Some((block, again)) = &self.freed_wrongly else {
             return Vec::new();
@@ -215,7 +224,7 @@ impl Runtime {
         frames.filter(|caller| caller.of_program)
     }
 
-    /// Copies the thread-locals that are in place to where their owner keeps them.
+    /// Copies the thread-locals in place to where their owner keeps them.
     pub fn save_tls(&mut self) {
         let image = match self.tls_owner {
             Some(thread) => self.threads[thread.index()].tls.as_mut(),
@@ -254,7 +263,7 @@ unsafe impl Sync for Shared {}
 #[unsafe(link_section = ".dpor.bss")]
 static RUNTIME: Shared = Shared(UnsafeCell::new(None));
 
-/// The runtime of the model that is set up.
+/// The runtime of the installed model.
 ///
 /// Borrows made from the pointer must end before a coroutine is resumed or suspends.
 #[inline]
@@ -265,20 +274,20 @@ pub(crate) fn runtime() -> *mut Runtime {
     }
 }
 
-/// The runtime, if a model is set up.
+/// The runtime, if a model is installed.
 #[inline]
 pub(crate) fn installed() -> Option<*mut Runtime> {
     // SAFETY: `RUNTIME` is only touched by the model's OS thread (see `Shared`).
     unsafe { &mut *RUNTIME.0.get() }.as_mut().map(std::ptr::from_mut)
 }
 
-/// Where the runtime lies.
+/// The memory of the runtime.
 pub(crate) fn place() -> Range<usize> {
     let start = RUNTIME.0.get().addr();
     start..start + size_of::<Option<Runtime>>()
 }
 
-/// Sets up or takes down the runtime.
+/// Installs or removes the runtime.
 ///
 /// # Safety
 /// The caller holds `program::MODEL`, and no model thread runs.
@@ -295,13 +304,13 @@ pub(crate) fn on_model<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> R {
     in_checker(|| f(unsafe { &mut *runtime() }))
 }
 
-/// As [`on_model`], for work that allocates nothing: where states are not compared, it need not leave the stack.
+/// Like [`on_model`], for work that allocates nothing: where states are not compared, it need not leave the stack.
 #[inline]
 pub(crate) fn on_model_in_place<R: Plain>(f: impl FnOnce(&mut Runtime) -> R) -> R {
     on_model_in_place_if(|_| true, f)
 }
 
-/// As [`on_model_in_place`], for work that allocates nothing if the runtime is `ready` for it.
+/// Like [`on_model_in_place`], for work that allocates nothing if the runtime is `ready` for it.
 #[inline]
 pub(crate) fn on_model_in_place_if<R: Plain>(
     ready: impl FnOnce(&Runtime) -> bool,
@@ -315,7 +324,7 @@ pub(crate) fn on_model_in_place_if<R: Plain>(
     }
 }
 
-/// Reads something of the runtime, from a model thread. What `f` returns must not depend on what was explored before,
+/// Reads something from the runtime, on a model thread. What `f` returns must not depend on what was explored before,
 /// as the program's stack may keep it.
 #[inline]
 pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Runtime) -> R) -> R {
@@ -323,8 +332,8 @@ pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Runtime) -> R) -> R {
     f(unsafe { &*runtime() })
 }
 
-/// Runs `f` on the checker's side: what it allocates outlives the execution, and what it frees was allocated so. This
-/// is how a model's closure adds to a collection that was made before; off model threads it is just a call.
+/// Runs `f` on the checker's side: its allocations outlive the execution, and what it frees was allocated so. With it,
+/// a model's closure adds to a collection that was made before; off model threads it is just a call.
 ///
 /// `f` copies what it keeps: whatever was allocated by the model goes away with the execution. It must not use anything
 /// that is redefined for models, and what it finds is not part of the program's state: a strategy that compares states
@@ -336,25 +345,24 @@ pub fn outside(f: impl FnOnce()) {
     in_checker(f);
 }
 
-/// Says whether the address is in the explored program's statics; not before there is a model.
+/// Says whether the address is in the explored program's statics; only once there is a model.
 pub(crate) fn in_statics(address: usize) -> bool {
     installed().is_some() && of_model(|runtime| runtime.statics.is_some_and(|statics| statics.contains(address)))
 }
 
-/// Says whether the caller runs on a model thread. Looks at the stack pointer only.
+/// Says whether the caller runs on a model thread. Looks only at the stack pointer.
 #[inline]
 pub fn on_model_thread() -> bool {
     region::on_model_thread()
 }
 
-/// Notes an access in the footprint of the current step; nothing off model threads.
+/// Records an access in the footprint of the current step; does nothing off model threads.
 #[inline]
 pub fn access(location: Location, kind: AccessKind) {
     note_access(access_of(location, kind));
 }
 
-/// Notes the access of the atomic operation that is the current step's, as [`access`] does, and the orderings that it
-/// asks for.
+/// Records the access of the current step's atomic operation, like [`access`], and the orderings that it requests.
 #[inline]
 pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings) {
     if !on_model_thread() {
@@ -371,7 +379,7 @@ pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings)
     }
 }
 
-/// Notes an access that had to wait for something to be done to the location; nothing off model threads.
+/// Records an access that had to wait for something to be done to the location; does nothing off model threads.
 #[inline]
 pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
     note_access(awaiting(location, kind, awaits));
@@ -413,7 +421,7 @@ pub(crate) fn effect(effect: Effect) {
     });
 }
 
-/// Attaches a detail such as `0 → 1` to the current step, if the execution is being traced.
+/// Attaches a detail such as `0 → 1` to the current step, if the execution is traced.
 #[inline]
 pub fn note(detail: impl FnOnce() -> String) {
     if on_model_thread() && of_model(|runtime| runtime.trace.is_some()) {
@@ -425,7 +433,7 @@ pub fn note(detail: impl FnOnce() -> String) {
     }
 }
 
-/// Tells of the value that an object has now, if there are words for it and the execution is being traced.
+/// Records the present value of an object, if there are words for it and the execution is traced.
 #[inline]
 pub fn value_if(object: Location, text: impl FnOnce() -> Option<String>) {
     tell(|trace, _| {
@@ -435,26 +443,25 @@ pub fn value_if(object: Location, text: impl FnOnce() -> Option<String>) {
     });
 }
 
-/// Tells of the value that an object has now, if the execution is being traced.
+/// Records the present value of an object, if the execution is traced.
 #[inline]
 pub fn value(object: Location, text: impl FnOnce() -> String) {
     value_if(object, || Some(text()));
 }
 
-/// Tells that the current step gives back a lock which is not the object of its operation, if the execution is being
-/// traced.
+/// Records that the current step releases a lock other than its operation's object, if the execution is traced.
 #[inline]
 pub fn gives_back(object: Location) {
     tell(|trace, thread| trace.released(thread, object));
 }
 
-/// Tells that the current step takes a lock which is not the object of its operation, if the execution is being traced.
+/// Records that the current step acquires a lock other than its operation's object, if the execution is traced.
 #[inline]
 pub fn takes(object: Location) {
     tell(|trace, _| trace.takes(object));
 }
 
-/// Tells that a location stands for a thread in operations, if the execution is being traced.
+/// Records that a location stands for a thread in operations, if the execution is traced.
 #[inline]
 pub fn stands_for(object: Location, thread: ThreadId) {
     tell(|trace, _| trace.stands_for(object, thread));
@@ -480,7 +487,7 @@ pub fn options() -> Options {
     }
 }
 
-/// Says that what the explored program has allocated at an address is held by the checker, and no leak.
+/// Declares that the checker holds the explored program's block at an address, so that it is no leak.
 pub fn hold<T: ?Sized>(block: *const T) {
     if on_model_thread() {
         let address = block.cast::<u8>().addr();
@@ -507,7 +514,7 @@ pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R 
     }
 }
 
-/// [`perform`], for an operation that reports are to show at another place of the program than that of the call.
+/// Like [`perform`], for an operation that reports show at another place of the program than that of the call.
 #[inline]
 pub fn perform_from<R>(caller: &'static Caller<'static>, operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
     if on_model_thread() {
@@ -518,8 +525,8 @@ pub fn perform_from<R>(caller: &'static Caller<'static>, operation: &Operation<'
     }
 }
 
-/// How many steps have begun in this execution: who must not make one can be asked before and after. 0 off model
-/// threads.
+/// Number of steps begun in this execution: equal numbers before and after something show that it made no step. 0 off
+/// model threads.
 pub fn steps_begun() -> u32 {
     if on_model_thread() {
         of_model(|runtime| runtime.steps)
@@ -528,15 +535,14 @@ pub fn steps_begun() -> u32 {
     }
 }
 
-/// [`perform`], on a model thread, for a function of the C library: who calls it does not say where.
+/// Like [`perform`], on a model thread, for a function of the C library, whose caller does not say where it is.
 #[inline]
 pub(crate) fn perform_call<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
     let chosen = arrive(operation, None, &Registers::save());
     apply(chosen)
 }
 
-/// A scheduling point before an operation that never blocks and touches one location; nothing off model
-/// threads.
+/// A scheduling point before an operation that never blocks and touches one location; does nothing off model threads.
 #[track_caller]
 #[inline]
 pub fn point(kind: OperationKind, object: Location, predicted: AccessKind) {
@@ -550,8 +556,8 @@ pub fn point(kind: OperationKind, object: Location, predicted: AccessKind) {
     }
 }
 
-/// Runs an operation that moves left over everything that other threads do (unlock, thread exit, the drop of
-/// a sender): it belongs to the step that it follows, unless some thread [`observe`]s the location.
+/// Runs an operation that moves left over everything that other threads do (unlock, thread exit, the drop of a sender):
+/// it belongs to the previous step, unless some thread [`observe`]s the location.
 #[track_caller]
 #[inline]
 pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
@@ -561,7 +567,7 @@ pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() ->
     release_from(kind, object, Some(Caller::caller()), apply)
 }
 
-/// [`release`], on a model thread, for a function of the C library.
+/// Like [`release`], on a model thread, for a function of the C library.
 #[inline]
 pub(crate) fn release_call<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
     release_from(kind, object, None, apply)
@@ -589,21 +595,21 @@ fn release_from<R>(
     apply()
 }
 
-/// Whether some thread [`observe`]s the location. Only on a model thread; the same throughout an exploration.
+/// Says whether some thread [`observe`]s the location. Only on a model thread; the same throughout an exploration.
 #[inline]
 pub fn is_observed(object: Location) -> bool {
     let none = of_model(|runtime| runtime.refinements.observed.is_empty());
     !none && on_model_in_place(|runtime| runtime.refinements.is_observed(object))
 }
 
-/// Says that the operation that follows sees whether `object` has been released, without waiting for it.
+/// Declares that the next operation sees whether `object` has been released, without waiting for it.
 ///
 /// The first time for a location, exploration starts again with releases of it as scheduling points.
 pub fn observe(object: Location) {
     observe_each(&[object]);
 }
 
-/// As [`observe`], for several locations.
+/// Like [`observe`], for several locations.
 pub fn observe_each(objects: &[Location]) {
     let new = on_model_thread()
         && on_model(|runtime| {
@@ -616,7 +622,7 @@ pub fn observe_each(objects: &[Location]) {
     }
 }
 
-/// Suspends the current model thread with `operation` pending; returns the alternative that was chosen.
+/// Suspends the current model thread with `operation` pending; returns the chosen alternative.
 ///
 /// The caller saves its registers in the frame that asks for the operation, so that what this function and those
 /// below it leave on the stack does not count as the thread's state.
@@ -650,7 +656,7 @@ pub(crate) fn suspend() {
     unsafe { (*yielder).suspend(()) };
 }
 
-/// Notes where the explored program allocates or frees a block.
+/// Records where the explored program allocates or frees a block.
 pub(crate) fn note_block(block: usize, freed: bool) {
     if on_model_thread() {
         on_model(|runtime| {
@@ -666,16 +672,16 @@ pub(crate) fn note_block(block: usize, freed: bool) {
     }
 }
 
-/// Notes where the explored program frees what is no live block.
+/// Records where the explored program frees an address without a live block.
 pub(crate) fn note_wrong_free(block: usize) {
     if of_model(|runtime| runtime.trace.is_some()) {
         on_model(|runtime| runtime.freed_wrongly = Some((block, runtime.mark())));
     }
 }
 
-/// Where the model thread stands that has called the checker: return addresses, innermost first.
+/// The position of the model thread that has called the checker: return addresses, innermost first.
 fn backtrace() -> Box<[usize]> {
-    /// Callers further out are of no interest.
+    /// Maximum number of callers; those further out are of no interest.
     const CALLERS: usize = 48;
     let mut found = Vec::with_capacity(CALLERS);
     callers::walk(|address| {
@@ -685,7 +691,8 @@ fn backtrace() -> Box<[usize]> {
     found.into_boxed_slice()
 }
 
-/// Notes that the explored program keeps something where it cannot be seen. From then on states are not compared.
+/// Records that the explored program keeps something that the checker does not see. From then on states are not
+/// compared.
 pub(crate) fn out_of_sight(what: &str) {
     if installed().is_none() {
         return;
@@ -722,8 +729,8 @@ pub fn fail(kind: &'static str, message: String) -> ! {
     stop(Stop::Failed(failure))
 }
 
-/// Gives up from a model thread because the program does something that cannot be modelled: no verdict but
-/// `incomplete` is possible. Nothing unwinds.
+/// Ends the exploration from a model thread because the program does something that cannot be modelled: the verdict can
+/// only be `incomplete`. Nothing unwinds.
 ///
 /// # Panics
 /// Off model threads.

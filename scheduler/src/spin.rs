@@ -1,4 +1,4 @@
-//! Threads that only repeat themselves.
+//! Detection of threads that only repeat themselves.
 //!
 //! A thread that comes back to the same place with the same memory behind it, after steps that changed nothing
 //! (it only read), or after steps with which it undid its own changes while nobody else moved, would do the same
@@ -25,27 +25,27 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ops::Range;
 use std::panic::Location as Caller;
 
-/// A thread passes at most this many places that it may come back to; others are forgotten.
+/// Maximum number of places per thread that it may come back to; others are forgotten.
 const PLACES: usize = 32;
-/// A place is watched after this many visits by a thread that does change something between them.
+/// Number of visits after which a place is watched although the thread changes something between them.
 const VISITS: u32 = 6;
-/// So many `spin_loop`s in a row are none that wait for something.
+/// Number of `spin_loop`s in a row which shows that they wait for nothing.
 const PAUSES: u32 = 64;
-/// A thread is watched at so many places at a time.
+/// Maximum number of places at which a thread is watched at a time.
 const ANCHORS: usize = 8;
 
-/// The registers that survive a call, and where in the code and on the stack a thread asks for an operation: together
-/// with the stack above, all that decides how it goes on.
+/// The registers that survive a call, with the places in the code and on the stack where a thread requests an
+/// operation: together with the stack above, all that decides how it goes on.
 #[repr(C)]
 pub struct Registers {
     stack_pointer: u64,
     preserved: [u64; 6],
-    /// An unrolled loop has its count here only.
+    /// The only place that holds the count of an unrolled loop.
     instruction_pointer: u64,
 }
 
 impl Registers {
-    /// Where the instruction pointer is kept, in bytes from the start.
+    /// Offset of the instruction pointer in bytes.
     pub(crate) const INSTRUCTION_POINTER: usize = offset_of!(Registers, instruction_pointer);
 
     /// The caller's registers.
@@ -72,72 +72,72 @@ impl Registers {
             .chain(self.preserved)
     }
 
-    /// The live part of the stack of the thread that these registers are of, when that is suspended.
+    /// The live part of the stack of a suspended thread with these registers.
     pub(crate) fn stack(&self) -> Range<usize> {
         stacks::live(self.stack_pointer as usize)
     }
 
-    /// The name of the register that is kept at this offset, and where its word starts.
+    /// The name of the register at this offset, and the offset of its word.
     pub(crate) fn name_at(offset: usize) -> (&'static str, usize) {
         const NAMES: [&str; size_of::<Registers>() / 8] = ["rsp", "rbx", "rbp", "r12", "r13", "r14", "r15", "rip"];
         (NAMES[offset / 8], offset & !7)
     }
 }
 
-/// A place that the thread was at, and what it did since.
+/// A place that the thread has visited, and what it has done since.
 #[derive(Clone, Debug)]
 struct Anchor {
     site: u64,
-    /// What was the thread's own then: stack, registers and thread-locals.
+    /// Hash of what was the thread's own then: stack, registers and thread-locals.
     own: u128,
-    /// The heap and the statics then.
+    /// Hash of the heap and the statics then.
     memory: u128,
-    /// The length of the execution then.
+    /// Length of the execution then.
     steps: u32,
-    /// The steps that the thread has made since.
+    /// Number of steps that the thread has made since.
     own_steps: u32,
     touched: SmallVec<[Touched; 4]>,
-    /// The alternative with which it left the place.
+    /// The alternative with which the thread left the place.
     left_by: u32,
-    /// The alternatives with which it left the place in this state, and came back to the same.
+    /// The alternatives with which it left the place in this state and came back to the same state.
     taken: BitSet,
-    /// The other threads' stacks then.
+    /// Hash of the other threads' stacks then.
     others: u128,
-    /// It changed something since.
+    /// Whether it has changed something since.
     wrote: bool,
-    /// Another thread changed something that it touched since.
+    /// Whether another thread has changed something since that it had touched.
     disturbed: bool,
-    /// It asked for the time since, which is another one each time.
+    /// Whether it has asked since for the time, which is always a different one.
     saw_clock: bool,
-    /// It wrote to another thread's stack since.
+    /// Whether it has written to another thread's stack since.
     meddled: bool,
-    /// A step of its own left the heap or the statics other than they were before that step.
+    /// Whether one of its steps since has changed the heap or the statics.
     stirred: bool,
-    /// After the step with which it left, it took one of several alternatives; with another, it might not have come
-    /// back.
+    /// Whether, after the step with which it left, it took one of several alternatives; with another, it might not have
+    /// come back.
     chose: bool,
 }
 
-/// What is not a thread's own.
+/// Everything that is not a thread's own.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Surroundings {
-    /// The stacks of all others.
+    /// Hash of the stacks of all other threads.
     others: u128,
-    /// The heap and the statics.
+    /// Hash of the heap and the statics.
     memory: u128,
 }
 
-/// What a step of a watched thread has changed.
+/// The changes that a step of a watched thread has made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Around {
-    /// Other threads' stacks.
+    /// Whether other threads' stacks have changed.
     pub meddled: bool,
-    /// The heap or the statics.
+    /// Whether the heap or the statics have changed.
     pub stirred: bool,
     pub after: Surroundings,
 }
 
-/// What a thread finds at a place where it is watched.
+/// The state that a thread finds at a place where it is watched.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Arrival {
     pub own: u128,
@@ -146,16 +146,16 @@ pub(crate) struct Arrival {
 
 /// What is known of a watched thread's step at its start.
 pub(crate) enum Before {
-    /// What it will have changed.
+    /// The changes that the step will make.
     Recalled(Around),
     Hashed(Surroundings),
 }
 
-/// What a thread looked at in its round.
+/// A location that a thread touched in its round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touched {
     pub location: Location,
-    /// The length of the execution when it first had.
+    /// Length of the execution when the thread first touched it.
     steps: u32,
 }
 
@@ -166,7 +166,7 @@ pub(crate) struct Awaiting {
     changed: bool,
     /// The alternatives that lead back here.
     taken: BitSet,
-    /// The round changed something, and changed it back.
+    /// Whether the round changed something, and changed it back.
     wrote: bool,
 }
 
@@ -176,13 +176,12 @@ impl Awaiting {
         self.taken.contains(alternative)
     }
 
-    /// Says whether the thread changes something in its round that others may wait for, although it is the same in the
-    /// end.
+    /// Says whether the thread's round changes something that others may wait for, although it is the same in the end.
     pub fn writes(&self) -> bool {
         self.wrote
     }
 
-    /// The disjunction under which going round again can have another outcome.
+    /// The disjunction under which another round can have another outcome.
     pub fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
         let changed = |&Touched { location, steps }: &Touched| Condition::ChangedSince { location, steps };
         self.touched.iter().map(changed)
@@ -196,14 +195,14 @@ struct Passed {
     idle: bool,
 }
 
-/// What the detector knows of one thread.
+/// What the detector knows about one thread.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Spin {
-    /// Places passed, how often, and whether the thread has changed anything since.
+    /// The places passed, the number of visits, and whether the thread has changed anything since.
     passed: SmallVec<[Passed; 4]>,
     anchors: SmallVec<[Anchor; 1]>,
     awaiting: Option<Awaiting>,
-    /// The place of the last `spin_loop` or `yield_now` and how often it came in a row, if no scheduling point came
+    /// The place of the last `spin_loop` or `yield_now`, and the number of them in a row, if no scheduling point came
     /// after it.
     hint: Option<(u64, u32)>,
 }
@@ -225,15 +224,15 @@ impl Spin {
         self.awaiting.as_ref()
     }
 
-    /// Says whether the thread is held back from the alternative.
+    /// Says whether the thread is held back from taking the alternative.
     pub fn holds_back(&self, alternative: u32) -> bool {
         self.awaiting
             .as_ref()
             .is_some_and(|awaiting| !awaiting.changed && awaiting.concerns(alternative))
     }
 
-    /// Says whether a hint at this place comes right after so many at the same place, with no scheduling point
-    /// between: then the hint itself must be one.
+    /// Says whether a hint at this place follows `allowed` hints at the same place, with no scheduling point between:
+    /// then the hint itself must be one.
     pub fn hinted_again(&mut self, site: u64, allowed: u32) -> bool {
         let before = self
             .hint
@@ -247,7 +246,7 @@ impl Spin {
         self.anchors.iter_mut().for_each(|anchor| anchor.saw_clock = true);
     }
 
-    /// What holds the thread back now, as part of the program's state.
+    /// The part of the program's state that holds the thread back.
     ///
     /// Left out is what may hold it back later: which places it has passed, and what it did since. To hold a thread
     /// back saves rounds of a loop that lead nowhere; the states in which the program can end are the same with and
@@ -284,7 +283,8 @@ impl Spin {
     }
 }
 
-/// `spin_loop` and `yield_now` of the explored program: says that it waits. Off model threads the real ones.
+/// `spin_loop` and `yield_now` of the explored program: announces that the thread waits. Off model threads they are the
+/// real ones.
 ///
 /// A loop that looks at instrumented objects is noticed without it. Of one that does not (it waits for plain memory,
 /// say), the hint itself becomes a scheduling point.
@@ -301,12 +301,12 @@ pub fn hint(kind: OperationKind) {
     hint_from(kind, Some(caller));
 }
 
-/// [`hint`], on a model thread, for a function of the C library.
+/// Like [`hint`], on a model thread, for a function of the C library.
 pub(crate) fn hint_call(kind: OperationKind) {
     hint_from(kind, None);
 }
 
-/// [`hint`], on a model thread, as from this caller.
+/// Like [`hint`], on a model thread, with this caller.
 #[inline(always)]
 pub(crate) fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'static>>) {
     // Pauses come in rows of a known length, which wait for nothing.
@@ -335,7 +335,7 @@ pub(crate) fn begins(runtime: &mut Runtime, transition: Transition) {
     runtime.choosing = watched && runtime.threads[thread.index()].has_choice();
 }
 
-/// Tells the detector of a step: whose, and what it touched.
+/// Tells the detector whose step it was, and what it touched.
 pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
     let around = runtime.before.take().map(|before| match before {
         Before::Recalled(around) => around,
@@ -405,8 +405,8 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
     }
 }
 
-/// Tells the detector that a thread has arrived at its next scheduling point. Says whether exploration must start
-/// again because a loop was noticed that is worth watching from its first round on.
+/// Tells the detector that a thread has arrived at its next scheduling point. Says whether exploration must start again
+/// because a loop was noticed that is worth watching from its first round.
 pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
     if runtime.trying_out {
         return false;
@@ -524,7 +524,7 @@ fn own_hash(runtime: &Runtime, thread: ThreadId) -> u128 {
     hash
 }
 
-/// What is not the thread's own now.
+/// Hashes of everything that is not the thread's own.
 fn surroundings(runtime: &Runtime, thread: ThreadId) -> Surroundings {
     let (whose, known) = runtime.surroundings.unzip();
     Surroundings {

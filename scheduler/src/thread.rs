@@ -1,4 +1,4 @@
-//! Model threads: their records, and how the explored program creates them.
+//! Model threads: their records, and their creation by the explored program.
 
 use crate::memory::region;
 use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
@@ -20,35 +20,35 @@ use std::panic::Location as Caller;
 use std::ptr;
 use std::time::Duration;
 
-/// What is known of a model thread. Records outlive executions; `alive` says whether the thread exists now.
+/// The record of a model thread. Records outlive executions; `alive` says whether the thread exists now.
 pub(crate) struct Record {
-    /// The creator, and that this is its n-th child. The main thread is its own parent.
+    /// The creator, and the thread's index among its children. The main thread is its own parent.
     pub parent: ThreadId,
     pub nth: u32,
     /// The ids of its children, in order of creation, over all executions.
     pub children: Vec<ThreadId>,
-    /// How many of them were created in this execution.
+    /// Number of them created in this execution.
     pub spawned: u32,
-    /// At an address that is the same in all executions.
+    /// The coroutine, at an address that is the same in all executions.
     pub coroutine: Box<Option<ModelCoroutine>>,
     pub yielder: *const Yielder<(), ()>,
     pub tls: Option<TlsImage>,
     pub alive: bool,
-    /// It has moved since its status was evaluated.
+    /// Whether it has moved since its status was evaluated.
     pub moved: bool,
     /// The pending operation, on the thread's own stack.
     pub pending: *const Operation<'static>,
     pub caller: Option<&'static Caller<'static>>,
-    /// In a traced execution, the callers of an operation that does not say where it is called.
+    /// In a traced execution, the callers of an operation that does not say where it was called.
     pub callers: Box<[usize]>,
     /// The suspended thread's registers, on its own stack; null before its first scheduling point.
     pub registers: *const Registers,
     pub name: Option<String>,
-    /// It was created in this execution, here (the main thread: nowhere in the program).
+    /// Whether it was created in this execution, and where (the main thread: nowhere in the program).
     pub created: bool,
     pub created_at: Option<&'static Caller<'static>>,
     pub time: Duration,
-    /// How often it asked for the time.
+    /// Number of times that it has asked for the time.
     pub clock_reads: u32,
     pub panic: Option<PanicRecord>,
     pub panicked: bool,
@@ -82,13 +82,13 @@ impl Record {
         }
     }
 
-    /// Takes leave of a thread that was stopped in the middle of a step and will not go on.
+    /// Abandons a thread that was stopped in the middle of a step and will not go on.
     pub fn abandon(&mut self) {
         self.pending = &raw const START;
         self.registers = ptr::null();
     }
 
-    /// The name for reports: the one that the program gave, or one made of the id.
+    /// The name for reports: the program's name for it, or one made of the id.
     pub fn display_name(&self) -> String {
         self.name.clone().unwrap_or_else(|| "<unnamed>".to_owned())
     }
@@ -100,14 +100,14 @@ impl Record {
         unsafe { *self.pending }
     }
 
-    /// The place in the program where the pending operation stands, and its kind, as one number that is the
-    /// same whenever the thread comes back to it.
+    /// The place in the program of the pending operation, and its kind, as one number that is the same whenever the
+    /// thread comes back to it.
     pub fn site(&self) -> u64 {
         let caller = self.caller.map_or(0, |caller| ptr::from_ref(caller).addr() as u64);
         (caller & 0xFFFF_FFFF_FFFF) | u64::from(self.operation().kind as u8) << 48
     }
 
-    /// The site together with the object: what a thread comes back to that goes round a loop.
+    /// The site together with the object: a thread in a loop comes back to it.
     pub fn place(&self) -> u64 {
         self.site() ^ self.operation().object.0.wrapping_mul(SplitMix64::GAMMA)
     }
@@ -119,8 +119,8 @@ impl Record {
     }
 
     /// The place in the source, and the kind, of a pending operation that is a scheduling point in every exploration.
-    /// Made of names and not of addresses, which are others where the same program is built elsewhere; and of a file's
-    /// name and that of its folder only, because Cargo's home is elsewhere on another machine.
+    /// Made of names and not of addresses, which differ where the same program is built elsewhere; and only of the
+    /// names of a file and its folder, because Cargo's home differs on another machine.
     pub fn named_site(&self) -> Option<u64> {
         let kind = self.operation().kind;
         let mut hasher = KeyHasher::default();
@@ -166,8 +166,8 @@ impl Record {
         enabled.nth(1).is_some()
     }
 
-    /// Adds the guards of the pending operation's alternatives, with what a spinning thread waits for. None if all of
-    /// them are always enabled.
+    /// Adds the guards of the pending operation's alternatives, with what a spinning thread waits for. Adds none if all
+    /// of them are always enabled.
     pub fn add_guards(&self, guards: &mut SmallVec<[Guard; 1]>) {
         let operation = self.operation();
         let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.touched.is_empty()) else {
@@ -193,7 +193,7 @@ impl Record {
         }
     }
 
-    /// What decides whether the pending operation, or one of its alternatives, is enabled.
+    /// The accesses that decide whether the pending operation, or one of its alternatives, is enabled.
     pub fn enabling_accesses(&self) -> impl Iterator<Item = Access> + '_ {
         let operation = self.operation();
         let guarding: &[Access] = if operation.alternatives.len() > 1 {
@@ -257,7 +257,7 @@ pub(crate) fn intern(runtime: &mut Runtime, parent: ThreadId, nth: u32) -> Threa
     id
 }
 
-/// Makes the thread exist in this execution, with nothing but its start pending.
+/// Makes the thread exist in this execution, with only its start pending.
 ///
 /// # Errors
 /// There is no room for it.
@@ -356,7 +356,7 @@ pub fn current() -> ThreadId {
     of_model(|runtime| runtime.current)
 }
 
-/// One pointer for each model thread, for the use of the facades; null when the thread starts.
+/// One pointer for each model thread, for the facades to use; null when the thread starts.
 ///
 /// # Panics
 /// Off model threads.
@@ -368,14 +368,15 @@ pub fn local_root() -> *mut *mut u8 {
     unsafe { &raw mut (*record).local_root }
 }
 
-/// Notes for reports that the current model thread ends by a panic.
+/// Records for reports that the current model thread ends by a panic.
 pub fn set_panicked() {
     if runtime::on_model_thread() {
         on_model(|runtime| runtime.threads[runtime.current.index()].panicked = true);
     }
 }
 
-/// Fails the execution by the last panic of the current model thread, for a thread that nobody joins. Nothing unwinds.
+/// Fails the execution with the last panic of the current model thread, for a thread that nobody joins. Nothing
+/// unwinds.
 ///
 /// # Panics
 /// Off model threads.

@@ -12,10 +12,9 @@ use dpor_explorer::{AccessKind, Guard, Location};
 use std::panic::Location as Caller;
 use std::time::Duration;
 
-/// What the first question for the time costs.
+/// The cost of the first question for the time.
 const TICK: Duration = Duration::from_micros(1);
-/// It costs twice as much after every so many questions of a thread, so that a loop that waits for a deadline gets
-/// there.
+/// Number of a thread's questions after which the cost doubles, so that a loop that waits for a deadline reaches it.
 const DOUBLE_AFTER: u32 = 16;
 
 /// The current model thread's time since the start of the execution. Zero off model threads.
@@ -36,10 +35,10 @@ pub fn now() -> Duration {
     Duration::new(seconds, nanoseconds as u32)
 }
 
-/// In a model, a wait for longer than this is one without end: a year, which no run of a program takes.
+/// The duration above which a wait in a model never ends: a year, which no run of a program takes.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// A duration of more than a year, for people.
+/// A duration of more than a year, in readable form.
 pub fn in_years(duration: Duration) -> String {
     match duration.as_secs() / (LONGEST.as_secs() + LONGEST.as_secs() / (4 * 365)) {
         0 | 1 => "more than a year".to_owned(),
@@ -47,28 +46,27 @@ pub fn in_years(duration: Duration) -> String {
     }
 }
 
-/// The timeout, if it is one that can fire; off model threads all do. Programs that mean never ask for `Duration::MAX`,
-/// or for decades: there, that the time has passed is no possibility but a wrong one, and a thread that only this could
-/// wake is stuck.
+/// The timeout, if it is one that can fire; off model threads all can. Programs that mean never ask for
+/// `Duration::MAX`, or for decades: to let that time pass would be wrong, and a thread that only this could wake is
+/// stuck.
 pub fn firing(timeout: Option<Duration>) -> Option<Duration> {
     timeout.filter(|&timeout| timeout <= LONGEST || !on_model_thread())
 }
 
-/// What [`Operation::timeout`] says of a timeout that is the alternative with this number if it can fire, and none
-/// otherwise.
+/// The [`Operation::timeout`] that is the alternative with this number if it can fire, and none otherwise.
 pub fn alternative(number: u32, timeout: Option<Duration>) -> Option<(u32, Duration)> {
     let number = if firing(timeout).is_some() { number } else { NEVER };
     timeout.map(|timeout| (number, timeout))
 }
 
-/// Lets the current model thread sleep: its clock goes on, and others may run. It does not wake from a sleep that is
+/// Makes the current model thread sleep: its clock goes on, and others may run. It does not wake from a sleep that is
 /// longer than any run.
 #[track_caller]
 pub fn sleep(duration: Duration) {
     sleep_from(duration, Some(Caller::caller()));
 }
 
-/// [`sleep`], for a function of the C library, which does not say where it is called.
+/// Like [`sleep`], for a function of the C library, which does not say where it is called.
 pub(crate) fn sleep_from(duration: Duration, caller: Option<&'static Caller<'static>>) {
     if firing(Some(duration)).is_none() {
         let asleep = [Guard::always().and([])];
@@ -82,7 +80,7 @@ pub(crate) fn sleep_from(duration: Duration, caller: Option<&'static Caller<'sta
     spin::hint_from(OperationKind::Yield, caller);
 }
 
-/// How much time has passed for the current model thread. It does not count as asking for the time.
+/// The time that has passed for the current model thread. It does not count as asking for the time.
 pub(crate) fn passed() -> Duration {
     let [seconds, nanoseconds] = on_model(|runtime| {
         let time = runtime.threads[runtime.current.index()].time;
@@ -103,7 +101,7 @@ pub fn advance(duration: Duration) {
     }
 }
 
-/// Lets time pass for the current model thread until it shows `at`, if that is to come.
+/// Lets time pass for the current model thread until it shows `at`, if that time can come.
 pub(crate) fn advance_to(at: Duration) {
     on_model(|runtime| {
         runtime.clock_started = true;

@@ -5,8 +5,8 @@ use crate::{queue, runtime};
 use dpor_explorer::{Effect, Location, Variable};
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
-/// An integer that guards depend on. As a [`Variable`] it is named by its address, so it must stay where it
-/// is while an operation that names it is pending.
+/// An integer on which guards depend. As a [`Variable`] it is named by its address, so it must stay where it is while
+/// an operation that names it is pending.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Word(AtomicI64);
@@ -23,7 +23,7 @@ impl Word {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sets the value; on a model thread also notes the change in the current step.
+    /// Sets the value; on a model thread also records the change in the current step.
     #[inline]
     pub fn set(&self, value: i64) {
         let before = self.get();
@@ -37,13 +37,13 @@ impl Word {
         }
     }
 
-    /// The name under which guards know this word.
+    /// The variable by which guards name this word.
     #[inline]
     pub fn variable(&self) -> Variable {
         Variable(std::ptr::from_ref(self).expose_provenance() as u64)
     }
 
-    /// The value of the word that the variable names.
+    /// The value of the word named by the variable.
     #[inline]
     pub(crate) fn value_of(variable: Variable) -> i64 {
         if variable.0 >> 48 != 0 {
@@ -68,12 +68,12 @@ fn tagged(variable: Variable) -> i64 {
     i64::from(unsafe { &*half }.load(Ordering::Relaxed))
 }
 
-/// A [`Word`] where there is room for 32 bits only.
+/// A [`Word`] with room for only 32 bits.
 #[repr(transparent)]
 pub(crate) struct HalfWord(AtomicI32);
 
 impl HalfWord {
-    /// The part of the object that its location and its variable are.
+    /// The part of the object that stands for its location and its variable.
     const PART: u64 = 0xF032;
 
     pub fn get(&self) -> i32 {

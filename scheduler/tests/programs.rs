@@ -1,4 +1,4 @@
-//! Small programs written directly against the scheduler, explored.
+//! Explores small programs written directly against the scheduler.
 
 mod common;
 
@@ -180,14 +180,14 @@ fn spinning_on_two() {
     other.join();
 }
 
-/// One look at each. That is not inlined, or the loop may keep what it has loaded in a register while it loads anew: a
-/// round that comes after other values would begin differently.
+/// Looks once at each. Not inlined, or the loop may keep what it has loaded in a register while it loads anew: a round
+/// that comes after other values would begin differently.
 #[inline(never)]
 fn both_set(a: &Register, b: &Register) -> bool {
     a.load() + b.load() == 2
 }
 
-/// Writes over what calls have left on the stack, for the same reason.
+/// Overwrites what calls have left on the stack, for the same reason.
 #[inline(never)]
 fn scrub() {
     std::hint::black_box([0_u8; 4096]);

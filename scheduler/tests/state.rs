@@ -1,5 +1,5 @@
-//! Fingerprints of real programs: the same schedule gives the same ones, orders of steps that commute meet in the same
-//! one, and whatever a thread can tell apart has another.
+//! Fingerprints of real programs: the same schedule gives the same fingerprints, orders of steps that commute reach the
+//! same one, and states that a thread can tell apart have different ones.
 
 mod common;
 
@@ -39,7 +39,7 @@ fn state(program: &mut Program) -> (Fingerprint, StateImage) {
     (program.fingerprint().unwrap(), program.capture())
 }
 
-/// Runs the schedule from the start; the states after each step.
+/// Runs the schedule from the start; returns the states after each step.
 fn follow(program: &mut Program, schedule: &[Transition]) -> Vec<(Fingerprint, StateImage)> {
     program.restart();
     let mut step = Step::default();
@@ -60,7 +60,7 @@ fn after(program: &mut Program, threads: &[u32]) -> Fingerprint {
     follow(program, &schedule).last().unwrap().0
 }
 
-/// A random schedule and the states after each of its steps; none if exploration must start again.
+/// A random schedule and the states after each of its steps; `None` if exploration must start again.
 fn walk(program: &mut Program, random: &mut SplitMix64) -> Option<Walk> {
     program.restart();
     let (mut schedule, mut states) = (Vec::new(), Vec::new());
@@ -562,7 +562,7 @@ fn the_cost_is_the_same_each_time() {
     assert_eq!(cost(), first);
 }
 
-/// What differs between the two orders, a line each.
+/// The differences between the two orders, one per line.
 fn lines(program: &mut Program) -> Vec<String> {
     let mut image = |threads| {
         after(program, threads);
@@ -581,7 +581,7 @@ fn remember(shared: &Shared, value: i64) {
     black_box(&values);
 }
 
-/// Not inlined, so that of the frame of its caller there is only what that keeps itself.
+/// Not inlined, so that its caller's frame has only what the caller keeps itself.
 #[inline(never)]
 fn look(shared: &Shared) {
     shared.y.load();

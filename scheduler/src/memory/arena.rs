@@ -1,5 +1,5 @@
-//! The heap of the explored program: a bump allocator for each model thread, at addresses that depend on that thread's
-//! own allocations only.
+//! The heap of the explored program: a bump allocator for each model thread, at addresses that depend only on that
+//! thread's own allocations.
 //!
 //! A 16-byte header stands before each block. A freed block is filled with [`FREED_FILL`] and not used again within an
 //! execution, so a second free is always recognised, and a read after a free finds garbage that is always the same.
@@ -15,21 +15,21 @@ use std::ops::Range;
 use std::ptr::{self, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What freed bytes are filled with.
+/// The byte that freed memory is filled with.
 pub(crate) const FREED_FILL: u8 = 0xDD;
 
-/// What a program, or the size of its heap, did wrong.
+/// A misuse of the heap, or its exhaustion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HeapFault {
     /// The block at the address was freed before.
     DoubleFree,
     /// No block starts at the address.
     InvalidFree,
-    /// The thread's arena has no room for the block; the address is where the arena ends.
+    /// The thread's arena has no room for the block; the address is the end of the arena.
     Exhausted,
 }
 
-/// The header of a block: 16 bytes before its address. Which thread has allocated it, the address itself tells.
+/// The header of a block, in the 16 bytes before it. The address itself tells which thread allocated the block.
 #[repr(C)]
 struct Header {
     size: usize,
@@ -40,7 +40,7 @@ const HEADER: usize = size_of::<Header>();
 const LIVE: u64 = 0xA110_C8ED_B10C_0001;
 const FREED: u64 = 0xF4EE_D0FF_B10C_0002;
 
-/// Above this many bytes, giving pages back is cheaper than writing to them.
+/// Number of bytes above which giving pages back is cheaper than writing to them.
 const LARGE: usize = 1 << 20;
 
 const _: () = assert!(HEADER == 16);
@@ -49,14 +49,14 @@ const _: () = assert!(HEADER == 16);
 #[unsafe(link_section = ".dpor.data")]
 static FAULT_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Says whether the caller is the explored program: on a model thread's stack, which the checker leaves for its own
-/// work (see [`super::switch`]).
+/// Says whether the caller is the explored program: it runs on a model thread's stack, which the checker leaves for its
+/// own work (see [`super::switch`]).
 #[inline(always)]
 pub(crate) fn in_program() -> bool {
     region::on_model_thread()
 }
 
-/// Sets what is called when the explored program misuses its heap or uses it up, with the address in question.
+/// Sets the function to call, with the address in question, when the explored program misuses or exhausts its heap.
 ///
 /// It runs on the stack of whoever made the call, in the program until it enters the checker, and may not return. If it
 /// returns, a wrong free has no effect and an allocation without room gives null.
@@ -68,8 +68,8 @@ pub(crate) fn set_fault_hook(hook: fn(HeapFault, usize)) {
 #[unsafe(link_section = ".dpor.data")]
 static TRACE_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called with the address of each block that the explored program allocates or, as the other value says,
-/// frees. It runs on the stack of whoever does so, and must not allocate as the program does.
+/// Sets the function to call with the address of each block that the explored program allocates or, as the second
+/// argument says, frees. It runs on the stack of the thread that does so, and must not allocate as the program does.
 pub(crate) fn set_trace_hook(hook: Option<fn(usize, bool)>) {
     TRACE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
 }
@@ -150,7 +150,7 @@ unsafe impl GlobalAlloc for DporAllocator {
     }
 }
 
-/// Where the block after `cursor` starts, and where it ends. Cannot overflow: addresses have 47 bits, sizes 63.
+/// Start and end of the block that is allocated at `cursor`. Cannot overflow: addresses have 47 bits, sizes 63.
 #[inline(always)]
 const fn place(cursor: usize, layout: Layout) -> (usize, usize) {
     let align = if layout.align() > HEADER {
@@ -192,7 +192,7 @@ fn hand_out(record: &mut Record, block: usize, end: usize, layout: Layout) -> *m
     block as *mut u8
 }
 
-/// The thread's first allocation of the execution, or one too many.
+/// Makes the thread's first allocation of the execution, or fails because the arena is full.
 #[cold]
 fn allocate_first(thread: usize, record: &mut Record, layout: Layout) -> *mut u8 {
     let (start, limit) = region::arena_slot(thread);
@@ -240,7 +240,7 @@ fn free(block: usize) {
     unsafe { wipe(block, header.size, FREED_FILL) };
 }
 
-/// Reports a free of something that is no live block, unless it is of an execution that is over.
+/// Reports a free of an address without a live block, unless the block is of an earlier execution.
 #[cold]
 fn free_wrongly(block: usize, magic: u64) {
     if magic == FREED {
@@ -250,7 +250,7 @@ fn free_wrongly(block: usize, magic: u64) {
     }
 }
 
-/// Changes the size of a live block where it is, if it shrinks or is the newest of the running `thread`.
+/// Resizes a live block in place, if it shrinks or is the newest one of the running `thread`.
 #[inline]
 fn resize(thread: usize, block: usize, size: usize) -> bool {
     // SAFETY: a model thread runs, so the region is reserved, and nobody else uses its record.
@@ -274,7 +274,7 @@ fn resize(thread: usize, block: usize, size: usize) -> bool {
     true
 }
 
-/// Fills `size` bytes at `start`; of very many, gives the pages back, which then read as zero.
+/// Fills `size` bytes at `start`; if they are very many, gives the pages back instead, which then read as zero.
 ///
 /// # Safety
 ///
@@ -306,8 +306,8 @@ unsafe fn wipe_large(start: usize, size: usize, fill: u8) {
     }
 }
 
-/// Makes the heap of the explored program empty and all zero, and its random bytes start again, for the next execution.
-/// Takes time for what was used.
+/// Empties and zeroes the heap of the explored program, and restarts its random bytes, for the next execution. Takes
+/// time proportional to what was used.
 ///
 /// # Safety
 ///
@@ -328,7 +328,7 @@ pub(crate) unsafe fn reset() {
     region::mark_none_used();
 }
 
-/// The thread's newest block, which alone can grow where it is.
+/// The thread's newest block, the only one that can grow in place.
 ///
 /// # Safety
 ///
@@ -351,7 +351,8 @@ pub(crate) unsafe fn used_ranges() -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The live block that holds an address in the area of arenas. One that starts far before the address is not found.
+/// The live block that contains an address in the area of arenas. A block that starts far before the address is not
+/// found.
 pub(crate) fn live_block(address: usize) -> Option<Range<usize>> {
     const FAR: usize = 4096;
     let thread = region::arena_thread(address);
@@ -377,15 +378,15 @@ pub(crate) fn live_block(address: usize) -> Option<Range<usize>> {
 
 /// A block, seen in a copy of its arena.
 pub(crate) struct Block {
-    /// Where its header starts.
+    /// Start of its header.
     pub header: usize,
     pub bytes: Range<usize>,
     pub freed: bool,
-    /// Where the next one can start.
+    /// First address at which the next block can start.
     pub next: usize,
 }
 
-/// The blocks in the used part of an arena, of which `bytes` are a copy; it starts at `start`.
+/// The blocks in the used part of an arena, which starts at `start`; `bytes` is a copy of it.
 pub(crate) fn blocks(bytes: &[u8], start: usize) -> impl Iterator<Item = Block> + '_ {
     let word = move |at: usize| {
         let bytes = bytes.get(at - start..)?.first_chunk()?;

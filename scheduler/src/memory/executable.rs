@@ -2,10 +2,10 @@
 
 use libc::{Elf64_Phdr, c_int, c_void, dl_phdr_info, size_t};
 
-/// Where the executable lies, and what its program headers say.
+/// The place of the executable in memory, and its program headers.
 #[derive(Clone, Copy)]
 pub(crate) struct Executable {
-    /// What the linker added to every address in the file.
+    /// The offset that the linker added to every address in the file.
     pub bias: usize,
     /// The program headers, which stay in memory as long as the process does.
     pub headers: &'static [Elf64_Phdr],

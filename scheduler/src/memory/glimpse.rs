@@ -1,4 +1,4 @@
-//! A look at a value of the explored program and at what it points to, for reports of a failure.
+//! A glimpse of a value of the explored program and of what it points to, for reports of a failure.
 //!
 //! The type of the value is not known here. So each of its words that is the address of a live block of an arena, or of
 //! data of the executable, is followed, and so on, up to a bound: what it was, if it was no pointer, does not matter
@@ -9,13 +9,13 @@ use super::{arena, region};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The largest value that is looked at.
+/// Maximum size of the value.
 const VALUE: usize = 1024;
-/// How much of a block is looked at: as much again before the address that points into it.
+/// Number of bytes of a block after the address that points into it; as many again before it.
 const BLOCK: usize = 512;
-/// How much is looked at of the executable's data, where no block has an end.
+/// Number of bytes of the executable's data, where no block has an end.
 const DATA: usize = 80;
-/// How many pieces are looked at, and how many bytes they may have together.
+/// Maximum number of pieces, and of bytes in all of them together.
 const PIECES: usize = 32;
 const BYTES: usize = 8192;
 
@@ -24,11 +24,11 @@ const WORD: usize = size_of::<usize>();
 /// Bytes of the explored program, by address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glimpse {
-    /// What was added to addresses in the executable's file.
+    /// The offset added to addresses in the executable's file.
     pub bias: usize,
     /// The value.
     pub value: (usize, Vec<u8>),
-    /// What it may point to.
+    /// The memory that it may point to.
     pub memory: Vec<(usize, Vec<u8>)>,
 }
 
@@ -75,7 +75,7 @@ pub unsafe fn glimpse(start: *const (), size: usize) -> Option<Glimpse> {
     }
 }
 
-/// What to look at around an address: memory that can be read.
+/// The range to look at around an address: memory that can be read.
 fn piece(executable: &Executable, address: usize) -> Option<Range<usize>> {
     if region::in_arena(address) {
         let block = arena::live_block(address)?;

@@ -1,4 +1,4 @@
-//! The 128-bit hash of memory, from which the fingerprint of a state is made.
+//! The 128-bit hash of memory from which the fingerprint of a state is made.
 //!
 //! Equal bytes at equal addresses give equal hashes. The bytes include padding and what else was never written, so two
 //! states that no program can tell apart may differ (that costs time); two states that a program can tell apart agree
@@ -7,10 +7,10 @@
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// From this size on, a range is hashed where it is, and its hash counts in its place.
+/// Minimum size of a range that is hashed in place, and whose hash counts in its place.
 const LARGE: usize = 1024;
 
-/// Hashes numbers and ranges of memory, one after the other. What is small is gathered and hashed at once: the hash
+/// Hashes numbers and ranges of memory, one after the other. Small items are gathered and hashed at once: the hash
 /// function takes as long for one word as for many.
 pub(crate) struct StateHasher {
     gathered: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct StateHasher {
 }
 
 impl StateHasher {
-    /// A hasher that has seen nothing, with the memory of an earlier one.
+    /// Creates an empty hasher, with the memory of an earlier one.
     pub(crate) fn new(mut memory: Vec<u8>) -> StateHasher {
         memory.clear();
         StateHasher {
@@ -45,7 +45,7 @@ impl StateHasher {
         self.bytes(unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) });
     }
 
-    /// Adds bytes, and how many they are, so that bytes cannot move from one range to the next unseen.
+    /// Adds bytes and their number, so that bytes cannot move from one range to the next unnoticed.
     #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
@@ -57,7 +57,7 @@ impl StateHasher {
         }
     }
 
-    /// The hash of all that was added, how many bytes were hashed, and the memory for the next hasher.
+    /// The hash of everything added, the number of bytes hashed, and the memory for the next hasher.
     pub(crate) fn finish(self) -> (u128, u64, Vec<u8>) {
         let hash = xxh3_128(&self.gathered);
         (hash, self.hashed + self.gathered.len() as u64, self.gathered)

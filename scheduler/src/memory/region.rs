@@ -17,7 +17,7 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The number of model threads that the address plan has room for.
+/// Maximum number of model threads in the address plan.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
 /// Size and alignment of a page.
@@ -52,17 +52,17 @@ pub(crate) struct Record {
     pub end: usize,
     /// The newest block of the arena.
     pub last: usize,
-    /// How many times the thread drew from its stream of random bytes in this execution.
+    /// Number of draws from the thread's stream of random bytes in this execution.
     pub draws: u64,
     /// Lowest accessible address of the stack; 0 before the thread's first stack.
     pub stack_limit: usize,
     /// The lowest stack pointer at which the thread was ever suspended; 0 if it never was.
     pub deepest: usize,
-    /// The facades' pointer of the thread; null when the thread starts.
+    /// The pointer that the facades keep for the thread; null when the thread starts.
     pub local_root: *mut u8,
 }
 
-/// Why the address plan cannot be realised in this process.
+/// The error for an address plan that this process cannot realise.
 #[derive(Debug)]
 pub(crate) struct RegionError {
     address: usize,
@@ -92,7 +92,7 @@ impl fmt::Display for RegionError {
 
 impl std::error::Error for RegionError {}
 
-/// Reserves the whole address plan, once a process. Needed before any other use of this folder.
+/// Reserves the whole address plan, once per process. Needed before any other use of this folder.
 ///
 /// # Errors
 ///
@@ -153,7 +153,7 @@ pub(crate) fn on_model_thread() -> bool {
     in_stacks(stack_pointer())
 }
 
-/// The index of the model thread that the caller runs as, if it is on the stack of one.
+/// The index of the model thread on whose stack the caller runs, if any.
 #[cfg(test)]
 pub(crate) fn current_thread() -> Option<usize> {
     let pointer = stack_pointer();
@@ -172,7 +172,7 @@ pub(crate) const fn in_arena(address: usize) -> bool {
     (address >> AREA_BITS).wrapping_sub(ARENAS >> AREA_BITS) < (RECORDS - ARENAS) >> AREA_BITS
 }
 
-/// The thread whose stack or arena holds `address`, if one does.
+/// The thread whose stack or arena contains `address`, if any.
 #[cfg(test)]
 pub(crate) const fn thread_of(address: usize) -> Option<usize> {
     if in_stacks(address) {
@@ -229,7 +229,7 @@ pub(crate) const fn record(thread: usize) -> *mut Record {
 #[unsafe(link_section = ".dpor.data")]
 static USED_THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// All threads whose records were changed in this execution have smaller indices than this.
+/// An upper bound: all threads whose records were changed in this execution have smaller indices.
 pub(crate) fn used_threads() -> usize {
     USED_THREADS.load(Relaxed)
 }
@@ -244,7 +244,7 @@ pub(crate) fn mark_none_used() {
     USED_THREADS.store(0, Relaxed);
 }
 
-/// How many times the thread has drawn random bytes in this execution.
+/// Number of times that the thread has drawn random bytes in this execution.
 pub(crate) fn draws(thread: usize) -> u64 {
     // SAFETY: a model exists, so the region is reserved; its only OS thread is the caller.
     unsafe { (*record(thread)).draws }

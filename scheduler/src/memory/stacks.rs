@@ -9,20 +9,20 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 
-/// The size of a stack for which nothing else was asked: that of `std::thread`.
+/// Default size of a stack: that of `std::thread`.
 pub(crate) const DEFAULT_SIZE: usize = 2 << 20;
 
-/// Why a stack cannot be had.
+/// Why a stack cannot be created.
 #[derive(Debug)]
 pub(crate) enum StackError {
-    /// There is no room for so many threads in the address plan.
+    /// The address plan has no room for so many threads.
     TooManyThreads,
-    /// There is no room for so large a stack in the address plan.
+    /// The address plan has no room for so large a stack.
     TooLarge {
-        /// The largest size that there is room for.
+        /// The largest size for which there is room.
         largest: usize,
     },
-    /// The kernel refuses the memory.
+    /// The kernel refused the memory.
     Refused(io::Error),
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct ModelStack {
 }
 
 impl ModelStack {
-    /// The stack of thread `thread`, with at least `size` usable bytes and never less than it had before.
+    /// The stack of thread `thread`, with at least `size` usable bytes, and never fewer than it had before.
     ///
     /// # Errors
     ///
@@ -96,16 +96,16 @@ impl ModelStack {
     }
 }
 
-/// A stack is searched for leftovers in pieces of this size.
+/// Size of the pieces in which a stack is searched for leftovers.
 const PIECE: usize = 512;
-/// Below so many bytes of zero, nothing is left over: calls that leave more than that untouched, and write below it,
-/// are not known of otherwise. What is missed makes equal states look different at worst.
+/// Number of zero bytes at which the search for leftovers ends. It misses what a call writes below that many untouched
+/// bytes; at worst, equal states then look different.
 const QUIET: usize = 4096;
-/// What was in use deeper than this is given back to the kernel.
+/// Depth of the part of a stack that is kept; the rest is given back to the kernel.
 const DEEP: usize = 64 << 10;
 
 impl ModelStack {
-    /// Sets to zero what earlier executions have left on the stack.
+    /// Zeroes what earlier executions have left on the stack.
     ///
     /// # Safety
     ///
@@ -139,7 +139,7 @@ impl ModelStack {
     }
 }
 
-/// Notes how deep the stack of a thread is in use that is suspended at `pointer`.
+/// Notes the depth of the stack of a thread that is suspended at `pointer`.
 #[inline]
 pub(crate) fn note_depth(pointer: usize) {
     // SAFETY: a thread is suspended, so the region is reserved; only the model's thread of the operating system calls
@@ -167,7 +167,7 @@ pub(crate) const fn live(pointer: usize) -> Range<usize> {
     pointer..region::stack_slot(region::stack_thread(pointer)).1
 }
 
-/// The thread whose stack has overflowed, if an access to `address` means that one has.
+/// The thread whose stack has overflowed, if an access to `address` shows that.
 pub(crate) fn overflowed(address: usize) -> Option<usize> {
     if !region::in_stacks(address) {
         return None;

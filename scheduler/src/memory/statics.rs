@@ -1,4 +1,4 @@
-//! The statics of the explored program: which bytes of the executable they are, and their restoration.
+//! The statics of the explored program: which bytes of the executable they are, and how they are restored.
 //!
 //! The program's statics are all writable bytes of the executable except those that its symbol table gives to the real
 //! standard library or to the checker, and except the link sections `.dpor…`, where the checker puts what must survive.
@@ -18,7 +18,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// Crates whose statics are not the explored program's: the real standard library with all that it contains, and the
+/// Crates whose statics are not the explored program's: the real standard library with everything in it, and the
 /// checker.
 pub(crate) const FOREIGN_CRATES: &[&str] = &[
     "std",
@@ -45,7 +45,7 @@ pub(crate) const FOREIGN_CRATES: &[&str] = &[
     "xxhash_rust",
 ];
 
-/// Why the statics of this executable cannot be told.
+/// Why the statics of this executable are unknown.
 #[derive(Debug)]
 pub(crate) enum StaticsError {
     /// The executable cannot be read.
@@ -54,7 +54,7 @@ pub(crate) enum StaticsError {
     Malformed(object::Error),
     /// It has no symbol table.
     Stripped,
-    /// The C library is part of it, so its heap would be part of the program's statics.
+    /// The C library is linked into it, so its heap would be part of the program's statics.
     StaticallyLinked,
 }
 
@@ -74,13 +74,13 @@ impl fmt::Display for StaticsError {
 
 impl std::error::Error for StaticsError {}
 
-/// Where the statics of the explored program lie: ascending, disjoint, never adjacent ranges.
+/// The places of the explored program's statics: ascending, disjoint, never adjacent ranges.
 pub(crate) struct Statics {
     ranges: Vec<Range<usize>>,
 }
 
 impl Statics {
-    /// The statics of the running executable, found once a process.
+    /// The statics of the running executable, determined once per process.
     ///
     /// # Errors
     ///
@@ -96,13 +96,13 @@ impl Statics {
         self.ranges.iter().cloned()
     }
 
-    /// Whether the address is in one of them.
+    /// Whether one of the ranges contains the address.
     pub(crate) fn contains(&self, address: usize) -> bool {
         let after = self.ranges.partition_point(|range| range.start <= address);
         after > 0 && self.ranges[after - 1].contains(&address)
     }
 
-    /// How many bytes they have together.
+    /// Total number of bytes.
     pub(crate) fn size(&self) -> usize {
         self.ranges.iter().map(|range| range.len()).sum()
     }
@@ -125,14 +125,14 @@ impl Statics {
     }
 }
 
-/// The contents of all statics at one moment.
+/// The contents of all statics at one time.
 pub(crate) struct StaticsImage {
     statics: &'static Statics,
     bytes: Box<[u8]>,
 }
 
 impl StaticsImage {
-    /// Gives all statics the contents they had then.
+    /// Restores these contents of all statics.
     ///
     /// # Safety
     ///
@@ -178,7 +178,7 @@ impl Mapped {
         }
     }
 
-    /// What the file holds.
+    /// The contents of the file.
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: mapped as long as `self` lives. The kernel refuses to write to an executable that runs.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.size) }
@@ -204,7 +204,7 @@ fn find() -> Result<Statics, StaticsError> {
     })
 }
 
-/// The ranges of the program's statics, by the addresses in the file.
+/// The ranges of the program's statics, as addresses in the file.
 fn program_ranges(bytes: &[u8]) -> Result<Vec<Range<usize>>, StaticsError> {
     let file = ElfFile64::<NativeEndian>::parse(bytes).map_err(StaticsError::Malformed)?;
     let segment = |kind| {
@@ -255,7 +255,7 @@ fn program_ranges(bytes: &[u8]) -> Result<Vec<Range<usize>>, StaticsError> {
     Ok(subtract(sections, foreign))
 }
 
-/// What is left of `ranges` without `holes`, with adjacent ranges joined.
+/// `ranges` without `holes`, with adjacent ranges joined.
 fn subtract(mut ranges: Vec<Range<usize>>, mut holes: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| range.start);
     holes.sort_by_key(|hole| hole.start);
@@ -278,7 +278,7 @@ fn subtract(mut ranges: Vec<Range<usize>>, mut holes: Vec<Range<usize>>) -> Vec<
     left
 }
 
-/// The crate that defines the item with this mangled name, when the name says so beyond doubt.
+/// The crate that defines the item with this mangled name, if the name is unambiguous.
 ///
 /// Reads both of rustc's schemes ("Rust Symbol Mangling", RFC 2603, and the older one).
 fn crate_of(symbol: &[u8]) -> Option<&str> {
@@ -303,7 +303,7 @@ fn crate_of_path(path: &str) -> Option<&str> {
     }
 }
 
-/// What follows an optional disambiguator: `s`, digits of base 62, `_`.
+/// The text after an optional disambiguator: `s`, digits of base 62, `_`.
 fn after_disambiguator(text: &str) -> &str {
     match text.strip_prefix('s').and_then(|rest| rest.split_once('_')) {
         Some((_, rest)) => rest,
@@ -311,7 +311,7 @@ fn after_disambiguator(text: &str) -> &str {
     }
 }
 
-/// The identifier at the start of `text`: its length, and `_` if it begins with a digit or `_`.
+/// The identifier at the start of `text`: its length, then `_` if it begins with a digit or `_`.
 fn identifier(text: &str) -> Option<&str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (length, rest) = text.split_at_checked(digits)?;

@@ -1,4 +1,4 @@
-//! Calls that leave the stack they are made from, so that what they leave behind is in nobody's state.
+//! Calls that run on another stack than the caller's, so that what they leave behind is in nobody's state.
 //!
 //! What the checker does for a running model thread handles addresses of the checker's own heap, which depend on what
 //! was explored before. On the thread's own stack they would stay behind below its frames, and later frames of the
@@ -53,7 +53,7 @@ unsafe extern "C" fn call_on_checker_stack(data: *mut u8, function: extern "C" f
     )
 }
 
-/// Calls `function` with `data` on the stack from which coroutines are resumed, with zero in all other registers but
+/// Calls `function` with `data` on the stack from which coroutines are resumed, with zero in all other registers except
 /// `rbp`.
 ///
 /// # Safety
@@ -122,8 +122,8 @@ unsafe extern "C" fn call_on_resumer_stack(data: *mut u8, function: extern "C" f
     )
 }
 
-/// Values without bytes that are left as they were, such as padding: with those, something of the checker's stack would
-/// get onto that of the model thread.
+/// Types without padding or other bytes left as they were, which would carry something of the checker's stack onto the
+/// model thread's.
 pub(crate) trait Plain: Copy {}
 
 impl Plain for () {}
@@ -133,7 +133,7 @@ impl Plain for [u64; 2] {}
 impl Plain for [usize; 2] {}
 impl<T> Plain for *const T {}
 
-/// Runs `f`, on the checker's stack if the caller runs on that of a model thread. There it allocates from the system.
+/// Runs `f`, on the checker's stack if the caller runs on a model thread's. There it allocates from the system.
 ///
 /// `f` must not suspend the model thread. If it panics, the process aborts. A result that is not [`Plain`] is for
 /// executions that end with it.
@@ -175,7 +175,7 @@ struct Shared(UnsafeCell<Resumption>);
 // SAFETY: only the model's thread of the operating system resumes coroutines, one at a time.
 unsafe impl Sync for Shared {}
 
-/// What is being resumed, at an address that is always the same, as it may get into a register that the coroutine
+/// The resumption in progress, at an address that is always the same, as it may get into a register that the coroutine
 /// saves.
 #[unsafe(link_section = ".dpor.data")]
 static RESUMED: Shared = Shared(UnsafeCell::new(Resumption {
@@ -183,8 +183,8 @@ static RESUMED: Shared = Shared(UnsafeCell::new(Resumption {
     result: MaybeUninit::uninit(),
 }));
 
-/// Resumes a coroutine. `clean` says to leave nothing of the caller on the coroutine's stack, but for the coroutine's
-/// own address; to leave it out saves a little time.
+/// Resumes a coroutine. `clean` leaves nothing of the caller on the coroutine's stack except the coroutine's own
+/// address; without it, a little time is saved.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! What the tests of this crate's memory share: one model at a time, and code run on a model thread's stack.
+//! Shared by the tests of this crate's memory: one model at a time, and code run on a model thread's stack.
 
 use super::arena::{self, DporAllocator};
 use super::region;

@@ -1,4 +1,4 @@
-//! The thread-locals of the executable: one block, copied out and in when model threads are switched.
+//! The thread-locals of the executable: one block, which is copied out and in when model threads are switched.
 //!
 //! std's own thread-locals (panic count, hash keys, …) are in it. On x86-64 the block ends at the thread pointer
 //! (variant II of "ELF Handling For Thread-Local Storage", Drepper 2013). The checker keeps no thread-locals. Those of
@@ -9,7 +9,7 @@ use std::arch::asm;
 use std::fmt;
 use std::ptr;
 
-/// The block of the calling thread does not lie where the executable's headers say.
+/// The error for a block of the calling thread that does not lie where the executable's headers say.
 #[derive(Debug)]
 pub(crate) struct TlsError;
 
@@ -21,15 +21,15 @@ impl fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-/// The live block of the thread of the operating system that found it.
+/// The live block of the OS thread that found it.
 pub(crate) struct TlsBlock {
     start: *mut u8,
     size: usize,
-    /// What a new thread's block starts with; the rest of it is zero.
+    /// The initial contents of a new thread's block; the rest of it is zero.
     initial: &'static [u8],
 }
 
-/// The contents of a block, saved.
+/// The saved contents of a block.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct TlsImage(Box<[u8]>);
 
@@ -61,14 +61,14 @@ impl TlsBlock {
         Ok(TlsBlock { start, size, initial })
     }
 
-    /// What a thread that has touched no thread-local starts with.
+    /// The contents with which a thread starts that has touched no thread-local.
     pub(crate) fn initial(&self) -> TlsImage {
         let mut image = vec![0; self.size].into_boxed_slice();
         image[..self.initial.len()].copy_from_slice(self.initial);
         TlsImage(image)
     }
 
-    /// A copy of what the block holds now.
+    /// A copy of the block's present contents.
     ///
     /// # Safety
     ///
@@ -119,7 +119,7 @@ impl TlsImage {
     }
 }
 
-/// The thread pointer, which also identifies the thread of the operating system.
+/// The thread pointer, which also identifies the OS thread.
 #[inline(always)]
 pub(crate) fn thread_pointer() -> usize {
     let pointer: usize;

@@ -1,5 +1,5 @@
-//! What depends on the operating system: crashes of the explored program, and calls it makes around the standard
-//! library.
+//! Everything that depends on the operating system: crashes of the explored program, and its calls that bypass the
+//! standard library.
 
 pub(crate) mod interpose;
 pub(crate) mod signals;

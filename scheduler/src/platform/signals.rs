@@ -1,5 +1,5 @@
-//! Signals that tell of the explored program: fatal ones, caught on a stack of their own and classified, and one that
-//! asks where it is.
+//! Signals that concern the explored program: fatal ones, caught on their own stack and classified, and one that asks
+//! where it is.
 
 use crate::memory::region;
 use crate::memory::stacks;
@@ -20,19 +20,19 @@ const SIGNALS: [c_int; 6] = [
     libc::SIGTRAP,
 ];
 
-/// The handler's stack: enough for a callback that formats, and for a processor with large vector registers.
+/// Size of the handler's stack: enough for a callback that formats, and for a processor with large vector registers.
 const STACK_SIZE: usize = 128 << 10;
 
 /// What a fatal signal means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CrashKind {
-    /// The stack of the model thread with this index is used up.
+    /// The model thread with this index has overflowed its stack.
     StackOverflow(usize),
     /// An access through a null pointer, or a small offset from one.
     NullAccess,
     /// An access to another address that is not accessible.
     InvalidAccess,
-    /// Not an access: `abort`, an illegal instruction, a trap, a division.
+    /// No access: `abort`, an illegal instruction, a trap, a division.
     Other,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct CrashInfo {
     pub place: Interrupted,
 }
 
-/// Where a thread was when a signal came.
+/// The position of a thread when a signal came.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interrupted {
     /// The address of the instruction.
@@ -74,18 +74,18 @@ impl Interrupted {
     }
 }
 
-/// What is called in signal handlers. Must be async-signal-safe.
+/// The functions that signal handlers call. They must be async-signal-safe.
 #[derive(Clone, Copy)]
 pub(crate) struct Callbacks {
-    /// A fatal signal has come. May end the process; if it returns, the handler that was installed before goes on.
+    /// Called on a fatal signal. May end the process; if it returns, the previous handler goes on.
     pub crashed: fn(&CrashInfo),
     /// The signal that asks where the thread is.
     pub question: c_int,
-    /// It has come.
+    /// Called when that signal has come.
     pub asked: fn(Interrupted),
 }
 
-/// The functions to call, or 0: for a fatal signal, and for the one that asks.
+/// The functions to call, or 0: for a fatal signal, and for the signal that asks.
 #[unsafe(link_section = ".dpor.data")]
 static CALLBACKS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
@@ -93,20 +93,20 @@ static CALLBACKS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 #[unsafe(link_section = ".dpor.data")]
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 
-/// The handlers to go on with. Written by `install` only, while none of our handlers is installed.
+/// The previous handlers, which go on after ours. Only `install` writes them, while none of our handlers is installed.
 #[unsafe(link_section = ".dpor.data")]
 static mut PREVIOUS: [MaybeUninit<libc::sigaction>; SIGNALS.len()] = [MaybeUninit::uninit(); SIGNALS.len()];
 
-/// While it lives, signals of the thread that made it are reported.
+/// Reports signals of the thread that created it, as long as it lives.
 pub(crate) struct SignalHandler {
     stack: *mut c_void,
     previous_stack: libc::stack_t,
-    /// The signal that asks, and its handler before.
+    /// The signal that asks, and its previous handler.
     question: (c_int, libc::sigaction),
 }
 
 impl SignalHandler {
-    /// Has callbacks called when the calling thread receives a fatal signal, or is asked where it is.
+    /// Calls the callbacks when the calling thread receives a fatal signal, or is asked where it is.
     ///
     /// Signals of other threads go to the handlers that were installed before.
     ///
@@ -181,7 +181,7 @@ impl Drop for SignalHandler {
     }
 }
 
-/// What the signal says, with the registers of the interrupted code.
+/// Classifies the signal, with the registers of the interrupted code.
 ///
 /// # Safety
 ///
@@ -235,7 +235,7 @@ unsafe extern "C" fn is_asked(_signal: c_int, _info: *mut siginfo_t, context: *m
     }
 }
 
-/// Does what would have been done without our handler.
+/// Does what would have happened without our handler.
 ///
 /// # Safety
 ///
@@ -354,7 +354,7 @@ mod tests {
         assert!(in_child(report, trap).unwrap().starts_with("4 Other"));
     }
 
-    /// The functions of this file that were being run, innermost first, without their modules.
+    /// The functions of this file that were running, innermost first, without their modules.
     fn own_functions(place: Interrupted) -> String {
         let mut addresses = Vec::new();
         callers::walk_interrupted(place.instruction, place.stack, |address| {

@@ -1,4 +1,4 @@
-//! Signals that tell of the explored program.
+//! Signals that concern the explored program.
 
 use super::SetupError;
 use crate::callers;
@@ -7,32 +7,32 @@ use dpor_explorer::ThreadId;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What a fatal signal says of the explored program. For [`watch`].
+/// A fatal signal of the explored program. For [`watch`].
 #[derive(Clone, Copy, Debug)]
 pub struct Crash {
     /// The signal's number.
     pub signal: i32,
-    /// The address that was accessed; 0 if the signal is not about an access.
+    /// The accessed address; 0 if the signal is not about an access.
     pub address: usize,
-    /// The model thread that ran.
+    /// The model thread that was running.
     pub thread: Option<ThreadId>,
-    /// The thread's stack is used up.
+    /// Whether the thread's stack has overflowed.
     pub stack_overflow: bool,
-    /// Where it was.
+    /// The position of the program.
     pub place: Place,
 }
 
-/// Where the explored program was when a signal came. For [`watch`].
+/// The position of the explored program when a signal came. For [`watch`].
 #[derive(Clone, Copy, Debug)]
 pub struct Place(Interrupted);
 
 impl Place {
-    /// Calls `found` with the return addresses of the model thread's frames, innermost first, as the linker has
-    /// numbered the executable's bytes: what [`functions_at`](super::functions_at) takes. Frames of libraries are left
-    /// out. Async-signal-safe if `found` is, and only to be called by the callback that got this: the stack is still
-    /// there then. Where the stack is damaged, the process may die in this call.
+    /// Calls `found` with the return addresses of the model thread's frames, innermost first, as addresses in the
+    /// executable's file, which [`functions_at`](super::functions_at) takes. Frames of libraries are left out.
+    /// Async-signal-safe if `found` is, and only for the callback that received this: the stack is still there then.
+    /// Where the stack is damaged, the process may die in this call.
     pub fn callers(&self, mut found: impl FnMut(u64)) {
-        /// Callers further out are of no interest.
+        /// Maximum number of callers; those further out are of no interest.
         const CALLERS: usize = 48;
         let mut count = 0;
         callers::walk_interrupted(self.0.instruction, self.0.stack, |address| {
@@ -59,12 +59,11 @@ impl Crash {
     }
 }
 
-/// Watches the signals of the calling OS thread, as long as it lives.
+/// Watches the signals of the calling OS thread as long as it lives.
 pub struct Watch(#[expect(dead_code, reason = "held for its destructor")] SignalHandler);
 
-/// Has `crashed` called when the calling OS thread receives a fatal signal, and `asked` when it receives the signal
-/// `question`. Both must be async-signal-safe. `crashed` may end the process; otherwise the handler that was there
-/// before goes on.
+/// Calls `crashed` when the calling OS thread receives a fatal signal, and `asked` when it receives the signal
+/// `question`. Both must be async-signal-safe. `crashed` may end the process; otherwise the previous handler goes on.
 ///
 /// # Errors
 /// Another watch is alive, or there is no memory.

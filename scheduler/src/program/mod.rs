@@ -30,10 +30,10 @@ use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fmt, mem};
 
-/// One model at a time in a process: its memory lies at fixed addresses.
+/// Allows one model at a time in a process: its memory lies at fixed addresses.
 static MODEL: Mutex<()> = Mutex::new(());
 
-/// Why a model cannot be set up in this process.
+/// The error for a model that cannot be set up in this process.
 #[derive(Debug)]
 pub struct SetupError(String);
 
@@ -56,8 +56,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Sets up a model whose main thread runs `body`: an error of it is the execution's failure, and so is a panic.
-    /// Waits until no other model exists in the process.
+    /// Sets up a model whose main thread runs `body`: its error is the execution's failure, and so is its panic. Waits
+    /// until no other model exists in the process.
     ///
     /// # Errors
     /// The process cannot hold a model: addresses are taken, or the executable has no symbols.
@@ -109,8 +109,8 @@ impl Program {
         unsafe { &mut *runtime() }
     }
 
-    /// Makes the next executions tell of their steps. Loops are watched from where they are noticed, and threads that
-    /// only repeat themselves are not held back, so that a schedule can be followed that was found under other
+    /// Records the steps of the next executions. Loops are watched from where they are noticed, and threads that only
+    /// repeat themselves are not held back, so that a schedule can be followed that was found under other
     /// circumstances; [`Program::hold_spinning`] ends that.
     pub fn trace(&mut self) {
         let runtime = Self::runtime();
@@ -121,15 +121,14 @@ impl Program {
         runtime.spin_blocks = false;
     }
 
-    /// Makes states comparable, or no longer: threads start on clean stacks, so that what earlier executions left there
-    /// does not count. Takes effect at the next restart; a strategy that asks for fingerprints wants it before the
-    /// first.
+    /// Sets whether states are comparable: threads then start on clean stacks, so that leftovers of earlier executions
+    /// do not count. Takes effect at the next restart; a strategy that asks for fingerprints needs it before the first.
     pub fn compare_states(&mut self, comparing: bool) {
         Self::runtime().comparing = comparing;
     }
 
-    /// Keeps all states of which a fingerprint is made, and checks that equal fingerprints mean equal states; or stops
-    /// doing so, and forgets them. For tests: it takes the memory of all states together.
+    /// Sets whether all states with a fingerprint are kept, to check that equal fingerprints mean equal states. For
+    /// tests: it takes the memory of all states together.
     ///
     /// # Panics
     /// [`System::fingerprint`] then panics if two different states have the same.
@@ -137,47 +136,46 @@ impl Program {
         Self::runtime().exact = exact.then(Default::default);
     }
 
-    /// Makes it a failure if an execution ends well, and has blocks on the heap that it can never free any more; or no
-    /// longer.
+    /// Sets whether it is a failure if an execution succeeds but leaves blocks on the heap that it can no longer free.
     pub fn find_leaks(&mut self, find: bool) {
         Self::runtime().find_leaks = find;
     }
 
-    /// Why leaks are not looked for (any more), if they should be: the program has memory that cannot be seen, in which
-    /// there may be references.
+    /// Why leaks are not (or no longer) looked for, if they should be: the program has memory that the checker does not
+    /// see, in which there may be references.
     pub fn leaks_out_of_sight(&self) -> Option<String> {
         self.state_out_of_sight().filter(|_| Self::runtime().find_leaks)
     }
 
-    /// Why states are not compared (any more): what the program made that cannot be seen.
+    /// Why states are not (or no longer) compared: something of the program that the checker does not see.
     pub fn state_out_of_sight(&self) -> Option<String> {
         Self::runtime().out_of_sight.clone()
     }
 
-    /// How many bytes were hashed for all fingerprints so far. The same in every process that asks for the same ones.
+    /// Number of bytes hashed for all fingerprints so far. The same in every process that asks for the same ones.
     pub fn fingerprint_cost(&self) -> u64 {
         Self::runtime().hashed
     }
 
-    /// Leaves the stacks out of fingerprints, so that states look equal which are not. For tests of tests.
+    /// Leaves the stacks out of fingerprints, so that different states look equal. For tests of tests.
     #[cfg(feature = "faults")]
     pub fn coarse_fingerprints(&mut self) {
         Self::runtime().coarse = true;
     }
 
-    /// A copy of the current state, between two steps. In a traced execution it knows where blocks were allocated.
+    /// Copies the current state, between two steps. In a traced execution, the copy knows where blocks were allocated.
     pub fn capture(&mut self) -> StateImage {
         let runtime = Self::runtime();
         bring_up_to_date(runtime);
         StateImage::of(runtime)
     }
 
-    /// Where the program asks for weaker orderings than it gets.
+    /// The places at which the program requests weaker orderings than it gets.
     pub fn weak_orderings(&self) -> &WeakOrderings {
         &Self::runtime().weak_orderings
     }
 
-    /// The creation path of every thread id, in order of ids: the creator, and that it is its n-th child.
+    /// The creation path of every thread id, in order of ids: its creator, and its index among the creator's children.
     pub fn thread_table(&self) -> Vec<(ThreadId, u32)> {
         Self::runtime()
             .threads
@@ -186,12 +184,12 @@ impl Program {
             .collect()
     }
 
-    /// How many thread ids there are.
+    /// Number of thread ids.
     pub fn known_threads(&self) -> usize {
         Self::runtime().threads.len()
     }
 
-    /// Gives thread ids as in an earlier exploration. Must come before the first execution.
+    /// Assigns thread ids as in an earlier exploration. Must come before the first execution.
     pub fn intern_threads(&mut self, table: &[(ThreadId, u32)]) {
         for &(parent, nth) in table {
             let known = Self::runtime()
@@ -204,12 +202,12 @@ impl Program {
         }
     }
 
-    /// The locations whose releases were found to be observed.
+    /// The locations whose releases are observed.
     pub fn observed(&self) -> Vec<Location> {
         Self::runtime().refinements.observed_in_order.clone()
     }
 
-    /// Takes releases of these locations as scheduling points from the start.
+    /// Makes releases of these locations scheduling points from the start.
     pub fn observe(&mut self, locations: &[Location]) {
         let runtime = Self::runtime();
         for &location in locations {
@@ -218,7 +216,7 @@ impl Program {
         runtime.recall.forget();
     }
 
-    /// What exploration has taught about the program.
+    /// What exploration has learnt about the program.
     pub fn learnt(&mut self) -> Learnt {
         let labels = self.labels();
         let runtime = Self::runtime();
@@ -231,7 +229,7 @@ impl Program {
         }
     }
 
-    /// Goes on with what exploration of the same program has taught in another process. Must come before the first
+    /// Resumes with what exploration of the same program has learnt in another process. Must come before the first
     /// execution.
     pub fn go_on_from(&mut self, learnt: Learnt) {
         self.intern_threads(&learnt.threads);
@@ -242,7 +240,7 @@ impl Program {
         runtime.out_of_sight = learnt.out_of_sight;
     }
 
-    /// Drops what is left of the execution, without unwinding it.
+    /// Drops the rest of the execution without unwinding it.
     fn discard(&mut self) {
         let runtime = Self::runtime();
         runtime.switch_tls(None);
@@ -308,7 +306,7 @@ impl Drop for Program {
     }
 }
 
-/// Evaluates again what each thread can do. Only guards and threads that moved can have changed.
+/// Re-evaluates what each thread can do. Only guards and threads that moved can have changed.
 fn refresh(runtime: &mut Runtime) {
     let spin_blocks = runtime.spin_blocks;
     runtime.stale = false;
@@ -327,7 +325,7 @@ fn refresh(runtime: &mut Runtime) {
     }
 }
 
-/// Makes the runtime ready to be looked at as a state.
+/// Prepares the runtime for a look at its state.
 fn bring_up_to_date(runtime: &mut Runtime) {
     if runtime.stale {
         refresh(runtime);
@@ -476,7 +474,7 @@ impl System for Program {
     }
 }
 
-/// The kind and the place of the operation with which a step of this signature begins.
+/// The kind and place of the operation with which a step of this signature begins.
 pub fn operation_of(signature: u64) -> (Option<OperationKind>, Option<Source>) {
     let caller = std::ptr::with_exposed_provenance::<Caller<'static>>((signature & 0xFFFF_FFFF_FFFF) as usize);
     // SAFETY: signatures are made by `Record::signature` from the address of a `&'static Location`, or from 0.

@@ -1,4 +1,4 @@
-//! What can be seen of the execution.
+//! What reports can tell about an execution.
 
 use super::Program;
 use crate::label::Label;
@@ -11,7 +11,7 @@ use crate::state::{Caller, Symbols};
 use crate::thread::Record;
 use dpor_explorer::{Location, Status, ThreadId};
 
-/// The functions of the program at return addresses, as [`Place::callers`](super::Place::callers) tells them.
+/// The program's functions at return addresses, which [`Place::callers`](super::Place::callers) gives.
 pub fn functions_at(addresses: &[u64]) -> Vec<Function> {
     let (symbols, bias) = (Symbols::of_executable(), Executable::running().bias);
     let frames = addresses
@@ -45,26 +45,25 @@ impl Program {
         Some(name)
     }
 
-    /// Where the linker has put what is at this location, if that is in a static.
+    /// The address in the executable's file of this location, if it is in a static.
     pub fn static_address(&self, object: Location) -> Option<u64> {
         let address = (object.0 & ((1 << 48) - 1)) as usize;
         Self::runtime().statics.filter(|statics| statics.contains(address))?;
         Some(address.wrapping_sub(Executable::running().bias) as u64)
     }
 
-    /// In a traced execution that has ended because a block was freed wrongly: what happened to the block.
+    /// In a traced execution that ended because a block was freed wrongly: the history of the block.
     pub fn wrong_free(&self) -> Vec<BlockUse> {
         Self::runtime().wrong_free()
     }
 
-    /// In a traced execution that a thread has ended as a failure, the functions that this thread was in: innermost
-    /// first.
+    /// In a traced execution that a thread ended as a failure, the functions in which this thread was: innermost first.
     pub fn failed_in(&self) -> Vec<Function> {
         let runtime = Self::runtime();
         runtime.frames(&runtime.failed_at).map(Function::from).collect()
     }
 
-    /// What the last step of a traced execution did.
+    /// The last step of a traced execution.
     pub fn last_step(&self) -> Option<StepReport> {
         Self::runtime().trace.as_ref().and_then(|trace| trace.last.clone())
     }
@@ -76,7 +75,7 @@ impl Program {
         Some((record.operation().kind, runtime.source(record)))
     }
 
-    /// The threads that exist or have existed in this execution.
+    /// The threads of this execution, including those that have ended.
     pub fn thread_reports(&self) -> Vec<ThreadReport> {
         let created = Self::runtime()
             .threads
@@ -143,17 +142,17 @@ impl Program {
         blocked.map(report).collect()
     }
 
-    /// What the current execution has printed.
+    /// The output of the current execution.
     pub fn output(&self) -> &[Output] {
         &Self::runtime().output
     }
 
-    /// Counts the labels that the current execution has reached as those of a complete one.
+    /// Counts the labels that the current execution has reached as those of a complete execution.
     pub fn count_labels(&mut self) {
         Self::runtime().labels.complete();
     }
 
-    /// The labels that were reached or required in any execution, the current one included.
+    /// The labels that any execution, the current one included, has reached or required.
     pub fn labels(&mut self) -> Vec<Label> {
         let labels = &mut Self::runtime().labels;
         labels.end();

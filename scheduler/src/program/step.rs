@@ -11,7 +11,7 @@ use dpor_explorer::{AccessKind, Failure, Location, Stop, ThreadId, Transition};
 use smallvec::SmallVec;
 
 impl Program {
-    /// Runs the transition; the record of the step is left in the runtime.
+    /// Runs the transition, and leaves the record of the step in the runtime.
     pub(super) fn advance(&mut self, transition: Transition, repeating: bool) -> Result<(), Stop> {
         let thread = transition.thread;
         let runtime = Self::runtime();
@@ -67,7 +67,7 @@ impl Program {
         }
     }
 
-    /// Runs the thread, and the threads that it creates, until all of them are at scheduling points.
+    /// Runs the thread and the threads that it creates until all of them are at scheduling points.
     fn run(thread: ThreadId) -> Result<(), Stop> {
         let mut running: SmallVec<[ThreadId; 2]> = SmallVec::from_iter([thread]);
         while let Some(&top) = running.last() {

@@ -1,4 +1,4 @@
-//! Executions in which nobody can run.
+//! Executions in which no thread can run.
 
 use super::{Program, bring_up_to_date};
 use crate::operation::OperationKind;
@@ -11,7 +11,7 @@ use dpor_explorer::{Failure, Outlook, SplitMix64, System, Transition};
 use smallvec::SmallVec;
 
 impl Program {
-    /// From here on, threads that only repeat themselves are held back.
+    /// Holds back threads that only repeat themselves, from here on.
     pub fn hold_spinning(&mut self) {
         let runtime = Self::runtime();
         runtime.spin_blocks = true;
@@ -19,7 +19,7 @@ impl Program {
         runtime.threads.iter_mut().for_each(|record| record.moved = true);
     }
 
-    /// What [`System::outlook`] asks for, of an execution in which nobody can run.
+    /// Answers [`System::outlook`] for an execution in which no thread can run.
     ///
     /// A thread is held back where it stands, and that may be inside a round that others can notice: with a lock in its
     /// hands, say, for which another waits. In the program itself it would go round, and the other might get the lock.
@@ -57,12 +57,12 @@ impl Program {
         outlook
     }
 
-    /// Runs on, threads in turn by chance, to see whether the program comes back to its present state.
+    /// Runs on with randomly chosen threads, to see whether the program comes back to its present state.
     fn try_out(&mut self) -> Outlook {
-        /// So many steps a thread gets, about, before it counts that the state is the same. With fewer than that a loop
-        /// is left by whoever waits for another to go round.
+        /// Approximate number of steps of each thread before an equal state counts: by then, a thread that waits for
+        /// another to go round has left its loop.
         const ROUNDS: usize = 1000;
-        /// So many it gets in all.
+        /// Maximum number of steps of each thread.
         const MOST_ROUNDS: usize = 10 * ROUNDS;
         let alive: SmallVec<[usize; 8]> = (0..Self::runtime().threads.len())
             .filter(|&thread| Self::runtime().threads[thread].alive)
@@ -98,7 +98,7 @@ impl Program {
     }
 }
 
-/// The failure of an execution in which nobody can run and the test has not ended.
+/// The failure of an execution in which no thread can run and the test has not ended.
 pub(super) fn failure(blocked: &[BlockedReport]) -> Failure {
     use std::fmt::Write;
     let spinning = blocked.iter().any(|thread| thread.spinning);

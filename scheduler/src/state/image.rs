@@ -1,4 +1,4 @@
-//! Copies of states, for people: which bytes differ between two, and whose they are.
+//! Copies of states for reports: which bytes differ between two, and to whom they belong.
 
 use super::symbols::Symbols;
 use super::{Memory, Owner, Visitor, visit};
@@ -10,12 +10,13 @@ use dpor_explorer::ThreadId;
 use std::fmt;
 use std::ops::Range;
 
-/// At most so many bytes of a difference are kept.
+/// Maximum number of bytes of a difference that are kept.
 const SHOWN: usize = 64;
-/// Differences with no more than so many equal bytes between them are one.
+/// Maximum number of equal bytes between two differences that count as one.
 const GAP: usize = 8;
 
-/// What a part of a state is. Parts of two states belong together if they agree in it, and come in the same order.
+/// The kind of a part of a state. Parts of two states correspond if they have the same kind, and come in the same
+/// order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Kind {
     Number(&'static str),
@@ -26,7 +27,7 @@ enum Kind {
 struct Part {
     owner: Owner,
     kind: Kind,
-    /// Where the bytes are in memory; 0 for what has no address.
+    /// The address in memory; 0 for what has none.
     address: usize,
     bytes: Vec<u8>,
 }
@@ -46,7 +47,7 @@ impl Part {
 /// It can be compared with others of the same process only.
 pub struct StateImage {
     parts: Vec<Part>,
-    /// Where blocks of the heap were allocated, if that was traced: the return addresses, innermost first.
+    /// The return addresses of each heap block's allocation, innermost first, if traced.
     allocations: Vec<(usize, Box<[usize]>)>,
 }
 
@@ -101,26 +102,26 @@ impl Visitor for Copying {
 /// Bytes that differ between two states.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// Whose bytes they are.
+    /// The owner of the bytes.
     pub owner: String,
-    /// Where they are in memory; none for what is kept elsewhere, such as thread-locals of a suspended thread.
+    /// Their address in memory; `None` for what is kept elsewhere, such as the thread-locals of a suspended thread.
     pub address: Option<usize>,
-    /// How far into what belongs to the owner they are.
+    /// Their offset in what belongs to the owner.
     pub offset: u64,
-    /// How many they are, in the state that has more.
+    /// Their number, in the state that has more.
     pub len: usize,
-    /// The first of them in the first state; none if that has no such part.
+    /// The first of them in the first state; `None` if it has no such part.
     pub first: Vec<u8>,
-    /// The first of them in the second state; none if that has no such part.
+    /// The first of them in the second state; `None` if it has no such part.
     pub second: Vec<u8>,
-    /// What else can be said, such as that the bytes are of a block that has been freed.
+    /// A note, such as that the bytes belong to a block that has been freed.
     pub hint: Option<&'static str>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn show(f: &mut fmt::Formatter<'_>, bytes: &[u8], len: usize) -> fmt::Result {
-            /// Few enough for a line.
+            /// Maximum number of bytes on a line.
             const SOME: usize = 16;
             match bytes {
                 [] => return f.write_str("nothing"),
@@ -170,7 +171,7 @@ impl StateImage {
         }
     }
 
-    /// What differs in `other`, which is of the same process, in the order of this state's parts. Empty if the states
+    /// The differences of `other`, a state of the same process, in the order of this state's parts. Empty if the states
     /// are equal.
     pub fn diff(&self, other: &StateImage) -> Vec<Difference> {
         let mut naming = Naming {
@@ -203,7 +204,7 @@ impl StateImage {
     }
 }
 
-/// What bytes belong to, as a piece of memory that has a name.
+/// A named piece of memory to which bytes belong.
 struct Piece {
     name: String,
     range: Range<usize>,
@@ -268,7 +269,7 @@ impl Naming<'_> {
         }
     }
 
-    /// Notes what one of the states has more than the other.
+    /// Records what one of the states has more than the other.
     fn only(&mut self, part: &Part, range: Range<usize>, in_first: bool, differences: &mut Vec<Difference>) {
         let Kind::Memory(_) = part.kind else {
             differences.push(match in_first {
@@ -302,7 +303,7 @@ impl Naming<'_> {
         }
     }
 
-    /// The difference of parts that are no memory.
+    /// Records the difference of parts that are no memory.
     fn value(&mut self, part: &Part, first: Option<&Part>, second: Option<&Part>) -> Difference {
         let (Kind::Number(name) | Kind::Bytes(name)) = part.kind else {
             unreachable!("memory has its own way")
@@ -353,8 +354,8 @@ impl Naming<'_> {
         }
     }
 
-    /// The part of a stack between the two words around the address that look like return addresses: the lower was left
-    /// by a call that the function has made whose frame this is, or one inlined in it.
+    /// The part of a stack between the two words around the address that look like return addresses: a call left the
+    /// lower one, made by the function whose frame this is, or by one inlined in it.
     fn frame(&mut self, part: &Part, thread: ThreadId, address: usize) -> Piece {
         let image = self
             .images
@@ -455,7 +456,7 @@ impl Naming<'_> {
         Piece { name, range, hint }
     }
 
-    /// Where a block was allocated, if that was traced.
+    /// The place where a block was allocated, if traced.
     fn allocated_at(&mut self, block: usize) -> Option<String> {
         let from = self.images.iter().find_map(|image| {
             let found = image
@@ -491,7 +492,7 @@ impl Naming<'_> {
     }
 }
 
-/// The operation that a site stands for.
+/// The operation with this site.
 fn operation(site: u64) -> String {
     let kind = OperationKind::from_code((site >> 48) as u8).map_or("unknown operation", OperationKind::name);
     let caller = std::ptr::with_exposed_provenance::<std::panic::Location<'static>>((site & 0xFFFF_FFFF_FFFF) as usize);

@@ -1,4 +1,4 @@
-//! Blocks of the explored program's heap that it can never free any more.
+//! Blocks of the explored program's heap that it can no longer free.
 //!
 //! As LeakSanitizer does, at the end of an execution: a block is reachable if an aligned word in the roots, or in
 //! another reachable block, is an address in it, be it at its start or inside. Roots are all that outlives the
@@ -15,10 +15,10 @@ use std::ops::Range;
 /// The kind of failure.
 pub(crate) const KIND: &str = "leak";
 
-/// At most so many places are listed.
+/// Maximum number of places listed.
 const SHOWN: usize = 10;
 
-/// The failure that leaked blocks are, if there are any. No model thread runs, and the thread-locals have been saved.
+/// The failure for leaked blocks, if there are any. No model thread runs, and the thread-locals have been saved.
 pub(crate) fn find(runtime: &Runtime) -> Option<Failure> {
     let mut heap = Heap::of_program();
     heap.mark_roots(runtime);
@@ -33,7 +33,7 @@ pub(crate) fn find(runtime: &Runtime) -> Option<Failure> {
 struct Heap {
     blocks: Vec<Range<usize>>,
     reached: Vec<bool>,
-    /// Reached, and not searched yet.
+    /// Blocks that are reached, and not yet searched.
     todo: Vec<usize>,
 }
 
@@ -106,7 +106,7 @@ impl Heap {
         }
     }
 
-    /// Marks the block that the address is in, or at the end of.
+    /// Marks the block that contains the address, or ends there.
     fn mark(&mut self, address: usize) {
         if !region::in_arena(address) {
             return;
@@ -126,7 +126,7 @@ impl Heap {
     }
 }
 
-/// Blocks that were allocated at the same place.
+/// Blocks allocated at the same place.
 struct Group {
     place: String,
     blocks: usize,

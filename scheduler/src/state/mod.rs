@@ -1,4 +1,4 @@
-//! The state of the explored program: all that decides how it goes on.
+//! The state of the explored program: everything that decides how it goes on.
 //!
 //! [`visit`] walks over it once for all who ask: the fingerprint, its exact counterpart, and the image that people look
 //! at when two states differ. What it leaves out, it says why.
@@ -27,14 +27,14 @@ use dpor_explorer::{Status, ThreadId};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Whose part of the state it is.
+/// The owner of a part of the state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Owner {
     Program,
     Thread(ThreadId),
 }
 
-/// What kind of memory it is.
+/// The kind of a piece of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Memory {
     Stack,
@@ -42,7 +42,7 @@ pub(crate) enum Memory {
     Statics,
 }
 
-/// Sees the parts of a state, always in the same order.
+/// Visits the parts of a state, always in the same order.
 pub(crate) trait Visitor {
     fn number(&mut self, owner: Owner, name: &'static str, number: u64);
 
@@ -53,15 +53,14 @@ pub(crate) trait Visitor {
     unsafe fn memory(&mut self, owner: Owner, memory: Memory, range: Range<usize>);
 }
 
-/// A list, as parts of a state: how long it is, and what is in it.
+/// Adds a list as parts of a state: its length and its items.
 pub(crate) fn list(name: &'static str, items: impl Iterator<Item = u64>, add: &mut impl FnMut(&'static str, u64)) {
     let items: SmallVec<[u64; 8]> = items.collect();
     add(name, items.len() as u64);
     items.iter().for_each(|&item| add(name, item));
 }
 
-/// Shows the state between two steps. The thread-locals that are in place must have been saved, and the statuses be up
-/// to date.
+/// Visits the state between two steps. The thread-locals in place must have been saved, and the statuses be up to date.
 pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
     let Runtime {
         // Set once, before the first execution.
@@ -341,7 +340,7 @@ impl Visitor for Hashing {
     }
 }
 
-/// All that is hashed, as it is.
+/// Records everything that is hashed, as it is.
 struct Recording(Vec<u8>);
 
 impl Visitor for Recording {
@@ -363,7 +362,7 @@ impl Visitor for Recording {
     }
 }
 
-/// What each fingerprint stands for.
+/// The exact state behind each fingerprint.
 pub(crate) type ExactStates = KeyMap<u128, Box<[u8]>>;
 
 /// The hash of the whole state, under the conditions of [`visit`].

@@ -1,4 +1,4 @@
-//! What the executable's symbols and debug information say of an address.
+//! The executable's symbols and debug information for an address.
 
 use crate::memory::executable::Executable;
 use crate::memory::statics::{FOREIGN_CRATES, Mapped};
@@ -21,7 +21,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// Reads the executable; what cannot be read is not known.
+    /// Reads the executable; what cannot be read stays unknown.
     pub(crate) fn of_executable() -> Symbols {
         let executable = Executable::running();
         let segments = executable
@@ -64,7 +64,7 @@ impl Symbols {
         symbols
     }
 
-    /// The item at the address, and how far into it the address is.
+    /// The item at the address, and the offset of the address in it.
     pub(crate) fn item(&self, address: usize) -> Option<(String, usize)> {
         let address = address.checked_sub(self.bias)?;
         let after = self.known.partition_point(|(range, _)| range.start <= address);
@@ -77,7 +77,7 @@ impl Symbols {
 
     /// Says whether a call returns to the address.
     pub(super) fn is_return_address(&self, address: usize) -> bool {
-        /// The call instructions that compilers use: how long they are, and their first two bytes under a mask.
+        /// The call instructions that compilers use: their lengths, and their first two bytes under a mask.
         const CALLS: &[(usize, [u8; 2], [u8; 2])] = &[
             (5, [0xFF, 0], [0xE8, 0]),
             (2, [0xFF, 0xF8], [0xFF, 0xD0]),
@@ -99,7 +99,7 @@ impl Symbols {
         })
     }
 
-    /// The function that a call at this return address was made from, preferably one of the explored program, with its
+    /// The function that made the call with this return address, preferably one of the explored program, with its
     /// source line.
     pub(super) fn caller(&self, address: usize) -> Option<Caller> {
         let mut frames = self.frames(address);
@@ -110,7 +110,7 @@ impl Symbols {
         }
     }
 
-    /// The folder in which the code at the address was compiled, if the compiler was given the file as one in it.
+    /// The folder in which the code at the address was compiled, if the compiler was given a file relative to it.
     fn folder(&self, at: usize) -> Option<String> {
         let unit = self.lines.as_ref()?.find_dwarf_and_unit(at as u64).skip_all_loads()?;
         let text = |slice: &EndianSlice<'static, LittleEndian>| slice.to_string().ok().map(str::to_owned);
@@ -119,8 +119,7 @@ impl Symbols {
         (!name.starts_with('/')).then_some(folder)
     }
 
-    /// The functions that a call at this return address was made from, innermost first: more than one if they are
-    /// inlined.
+    /// The functions that made the call with this return address, innermost first: more than one if they are inlined.
     pub(crate) fn frames(&self, address: usize) -> Vec<Caller> {
         let mut all = Vec::new();
         let Some(at) = address.checked_sub(self.bias).and_then(|at| at.checked_sub(1)) else {
@@ -152,7 +151,7 @@ impl Symbols {
 }
 
 impl Symbols {
-    /// The innermost function of the explored program among those that calls at these return addresses were made from.
+    /// The innermost function of the explored program that made a call with one of these return addresses.
     pub(super) fn of_program(&self, from: &[usize]) -> Option<String> {
         let mut callers = from.iter().filter_map(|&address| self.caller(address));
         callers
@@ -161,7 +160,7 @@ impl Symbols {
     }
 }
 
-/// The file as the compiler was given it.
+/// The file as it was given to the compiler.
 fn relative<'a>(file: &'a str, folder: &str) -> &'a str {
     let inside = file.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     inside.unwrap_or(file)
@@ -172,7 +171,7 @@ pub(crate) struct Caller {
     pub name: String,
     /// The source file and the line.
     pub line: Option<(String, u32)>,
-    /// It belongs to the explored program, not to the standard library or the checker.
+    /// Whether it belongs to the explored program, not to the standard library or the checker.
     pub of_program: bool,
 }
 
@@ -203,7 +202,7 @@ impl Caller {
     }
 }
 
-/// Says whether a source file is one of the standard library, of the checker or of the coroutines that it runs.
+/// Says whether a source file belongs to the standard library, to the checker, or to the coroutines that it runs.
 fn is_foreign_file(file: &str) -> bool {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = ["scheduler", "explorer", "shim-std"].map(|folder| here.with_file_name(folder));

@@ -1,4 +1,4 @@
-//! Objects of the small programs: the least that a facade of std needs.
+//! Objects of the small programs: the minimum that a facade of std needs.
 #![allow(dead_code, missing_docs, reason = "each test uses some of them")]
 
 use dpor_explorer::Guard;

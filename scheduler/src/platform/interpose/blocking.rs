@@ -1,4 +1,4 @@
-//! Calls that would stop the model's one thread for as long as nobody else comes: recognised when a model thread makes
+//! Calls that would block the model's only OS thread until somebody else acts: recognised when a model thread makes
 //! one.
 //!
 //! What would not block is passed on. A descriptor that is ready when it is asked for stays so: between two steps of
@@ -33,7 +33,7 @@ fn on_descriptor(name: &'static str, descriptor: usize, events: i16) -> Option<c
     blocks(descriptor, events).then(|| unsupported(name))
 }
 
-/// The same, with flags that may say that it must not block.
+/// Recognises a call on a descriptor that would block, unless its flags forbid that.
 fn on_socket(name: &'static str, descriptor: usize, events: i16, flags: usize) -> Option<c_long> {
     match flags as c_int & libc::MSG_DONTWAIT {
         0 => on_descriptor(name, descriptor, events),
@@ -41,8 +41,7 @@ fn on_socket(name: &'static str, descriptor: usize, events: i16, flags: usize) -
     }
 }
 
-/// Recognises a call that would wait: the call itself, made so that it does not, finds nothing. `waits` says whether it
-/// may.
+/// Recognises a call that would wait: made without waiting, it finds nothing. `waits` says whether it may wait.
 fn on_nothing(name: &'static str, waits: bool, number: c_long, arguments: [usize; 6]) -> Option<c_long> {
     if !waits || !in_program() {
         return None;
@@ -56,14 +55,14 @@ fn on_nothing(name: &'static str, waits: bool, number: c_long, arguments: [usize
     }
 }
 
-/// A timespec or timeval that says: do not wait.
+/// A timespec or timeval of zero: do not wait.
 static NOW: [i64; 2] = [0; 2];
 
 fn now() -> usize {
     (&raw const NOW).expose_provenance()
 }
 
-/// Whether the timeout at the address is one that waits.
+/// Whether the timeout at the address is longer than zero.
 fn is_long(timeout: usize) -> bool {
     // SAFETY: a timespec or a timeval is two words, and the caller of the function promises one, or none.
     timeout == 0 || unsafe { *(timeout as *const [i64; 2]) } != [0; 2]
@@ -78,7 +77,8 @@ fn ppoll_call([list, count, timeout, mask, size, _]: [usize; 6]) -> Option<c_lon
     on_nothing("ppoll", is_long(timeout), libc::SYS_ppoll, arguments)
 }
 
-/// `select` empties the sets if it finds nothing, which a call that ends the test may do.
+/// Tries `select` without waiting. It empties the sets if it finds nothing, which is harmless in a call that ends the
+/// test.
 fn select_call([count, read, write, error, timeout, _]: [usize; 6]) -> Option<c_long> {
     let mut zero = NOW;
     let arguments = [count, read, write, error, (&raw mut zero).expose_provenance(), 0];
@@ -118,7 +118,7 @@ fn always(name: &'static str) -> Option<c_long> {
     in_program().then(|| unsupported(name))
 }
 
-/// A system call of a model thread that would block.
+/// Recognises a system call of a model thread that would block.
 pub(super) fn call(number: c_long, arguments: [usize; 6]) -> Option<c_long> {
     let [a, b, c, d, ..] = arguments;
     match number {
@@ -171,7 +171,8 @@ interposed! {
 
 interposed! {
     ppoll(list, count, timeout, mask) => ppoll_call([list, count, timeout, mask, 8, 0]);
-    epoll_pwait(epoll, events, count, timeout, mask) => epoll_call("epoll_pwait", [epoll, events, count, timeout, mask, 8]);
+    epoll_pwait(epoll, events, count, timeout, mask) =>
+        epoll_call("epoll_pwait", [epoll, events, count, timeout, mask, 8]);
     sigwait(set, signal) => always("sigwait");
     sigwaitinfo(set, information) => always("sigwaitinfo");
     sigtimedwait(set, information, timeout) => always("sigtimedwait");

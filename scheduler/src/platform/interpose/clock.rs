@@ -7,18 +7,18 @@ use crate::{spin, time};
 use libc::{c_int, c_long, timespec};
 use std::time::Duration;
 
-/// What the model's clocks show when an execution starts: an hour of uptime, and the first day of 2026.
+/// The model's clocks at the start of an execution: an hour of uptime, and the first day of 2026.
 const UPTIME: Duration = Duration::from_secs(3_600);
 const UNIX_TIME: Duration = Duration::from_secs(1_767_225_600);
 
-/// When the clock shows that, in time since the start of the execution. Which of the two clocks it is, the value tells:
-/// they are half a century apart.
+/// The time since the start of the execution at which a clock shows `shown`. The value tells which of the two clocks it
+/// is: they are half a century apart.
 pub(super) fn since_start(shown: Duration) -> Duration {
     let start = if shown > UNIX_TIME / 2 { UNIX_TIME } else { UPTIME };
     shown.saturating_sub(start)
 }
 
-/// The duration at the address, if it is one.
+/// The duration at the address, if it is valid.
 ///
 /// # Safety
 ///
@@ -68,12 +68,12 @@ pub unsafe extern "C" fn clock_gettime(clock: usize, time: usize) -> c_long {
     unsafe { get(clock, time).unwrap_or_else(|| system_call(libc::SYS_clock_gettime, [clock, time].into_iter())) }
 }
 
-/// Lets a model thread sleep.
+/// Makes a model thread sleep.
 fn pass(duration: Duration) {
     time::sleep_from(duration, None);
 }
 
-/// The deadline of a wait on a model thread, in time since the start of the execution, if it can come.
+/// The deadline of a wait on a model thread, in time since the start of the execution, if it can fire.
 pub(super) fn firing(deadline: Duration) -> Option<Duration> {
     let left = deadline.saturating_sub(time::passed());
     time::firing(Some(left)).map(|_| deadline)

@@ -1,11 +1,11 @@
-//! Mappings, files and the environment: what the explored program keeps where it is not seen.
+//! Mappings, files and the environment: state of the explored program that the checker does not see.
 
 use super::{interposed, note_out_of_sight, system_call};
 use crate::memory::arena::in_program;
 use libc::{c_int, c_long};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Functions that are system calls of the same arguments, noted.
+/// Functions that are system calls with the same arguments, which are noted.
 macro_rules! noted_system_calls {
     ($($name:ident = $number:ident($($argument:ident),*);)*) => {
         $(
@@ -22,7 +22,7 @@ macro_rules! noted_system_calls {
             }
         )*
 
-        /// The name of a system call by which a program makes what is out of sight.
+        /// The name of a system call with which a program creates state that the checker does not see.
         pub(super) fn noted_name(number: c_long) -> Option<&'static str> {
             match number {
                 $(libc::$number => Some(stringify!($number)),)*
@@ -63,12 +63,12 @@ noted_system_calls! {
     chdir = SYS_chdir(path);
 }
 
-/// The files that the program has open for reading: a bit for each descriptor. How far it has read them is out of
-/// sight.
+/// The files that the program has open for reading, one bit for each descriptor. The checker does not see how far it
+/// has read them.
 #[unsafe(link_section = ".dpor.data")]
 static READ_FILES: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
 
-/// Says whether the program has a file open, so that its state is out of sight until it closes it.
+/// Says whether the program has a file open, so that the checker does not see its state until it closes it.
 pub(crate) fn reads_files() -> bool {
     READ_FILES.iter().any(|descriptors| descriptors.load(Relaxed) != 0)
 }
@@ -84,7 +84,7 @@ fn read_file(descriptor: c_long) -> Option<(&'static AtomicU64, u64)> {
     Some((READ_FILES.get(descriptor / 64)?, 1 << (descriptor % 64)))
 }
 
-/// Opens a file; notes that unless it is for reading only.
+/// Opens a file, and notes that unless it is opened only for reading.
 ///
 /// # Safety
 ///
@@ -184,7 +184,7 @@ interposed! {
     clearenv() => note("clearenv");
 }
 
-/// Notes the function, and leaves it to the C library.
+/// Notes the function, and passes the call on to the C library.
 fn note(function: &'static str) -> Option<c_long> {
     note_out_of_sight(function);
     None

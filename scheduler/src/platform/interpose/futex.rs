@@ -20,10 +20,10 @@ use std::time::Duration;
 /// The size of a futex.
 const WORD: usize = size_of::<u32>();
 
-/// What wakes, and is woken by, everybody.
+/// The mask that wakes, and is woken by, everybody.
 const EVERYBODY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
 
-/// The call on a model thread; `None` if it is not the model's affair.
+/// Handles the call on a model thread; `None` if it does not concern the model.
 ///
 /// # Safety
 ///
@@ -85,7 +85,7 @@ fn is_wait(command: c_int) -> bool {
 
 enum Timeout {
     After(Duration),
-    /// Since the start of the execution.
+    /// At this time since the start of the execution.
     At(Duration),
 }
 
@@ -135,7 +135,7 @@ fn wait(word: usize, expected: u32, mask: u32, timeout: Option<Timeout>) -> Resu
     }
 }
 
-/// Wakes `number` of those whom the mask concerns; says how many there were.
+/// Wakes up to `number` waiters whom the mask concerns; returns how many there were.
 pub(super) fn wake_queue(kind: OperationKind, object: Location, queue: usize, number: u64, mask: u32) -> u64 {
     let accesses = [access_of(queue_location(queue), AccessKind::Write)];
     choose(
@@ -151,7 +151,7 @@ pub(super) fn wake_queue(kind: OperationKind, object: Location, queue: usize, nu
     )
 }
 
-/// Runs an operation each of whose alternatives is a way to choose who is woken. While more wait than are provided for,
+/// Runs an operation whose alternatives are the ways to choose who is woken. If more threads wait than it provides for,
 /// it has no effect, and is tried again with more alternatives.
 fn choose<R>(
     kind: OperationKind,
@@ -223,7 +223,7 @@ fn requeue(word: usize, numbers: [c_int; 2], other: usize, expected: Option<u32>
     )
 }
 
-/// `FUTEX_WAKE_OP`: changes the second word, wakes at the first, and at the second if that had a certain value.
+/// `FUTEX_WAKE_OP`: changes the second word, wakes waiters of the first, and of the second if that had a certain value.
 fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: u32) -> Result<c_long, c_int> {
     if !other.is_multiple_of(4) {
         return Err(libc::EINVAL);

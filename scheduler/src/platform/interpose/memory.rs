@@ -1,4 +1,4 @@
-//! The C library's heap: noted when the explored program uses it.
+//! The C library's heap: its use by the explored program is noted.
 
 use super::note_out_of_sight;
 use libc::{c_int, c_void, size_t};

@@ -1,4 +1,4 @@
-//! Functions of the C library that this crate takes the place of, as the executable's own definition comes first.
+//! Functions of the C library that this crate replaces, as the executable's own definition comes first.
 //!
 //! * [`clock`]: the explored program sees the model's virtual time, and sleeps in it.
 //! * [`random`]: it gets random bytes that are the same in every execution.
@@ -29,11 +29,11 @@ use std::arch::asm;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The function to call when the program asks for what cannot be explored, or 0.
+/// The function to call when the program requests what cannot be explored, or 0.
 #[unsafe(link_section = ".dpor.data")]
 static UNSUPPORTED_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called, with its name, when the explored program makes a call that cannot be explored.
+/// Sets the function to call, with the call's name, when the explored program makes a call that cannot be explored.
 ///
 /// The hook runs on the model thread's stack and may not return. If it returns, the call fails with `ENOSYS`.
 pub(crate) fn set_unsupported_hook(hook: fn(&'static str)) {
@@ -44,23 +44,23 @@ pub(crate) fn set_unsupported_hook(hook: fn(&'static str)) {
 #[unsafe(link_section = ".dpor.data")]
 static EXIT_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called, with the exit code, when the explored program ends its process. The hook runs on the model
+/// Sets the function to call, with the exit code, when the explored program ends its process. It runs on the model
 /// thread's stack. If it returns, the process ends.
 pub(crate) fn set_exit_hook(hook: fn(i32)) {
     EXIT_HOOK.store(hook as usize, Relaxed);
 }
 
-/// The function to call when the program makes something that is out of the checker's sight, or 0.
+/// The function to call when the program creates something that the checker does not see, or 0.
 #[unsafe(link_section = ".dpor.data")]
 static OUT_OF_SIGHT_HOOK: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets what is called, with a name for it, when the explored program makes something that the checker does not see:
-/// memory that is not its own, files. The hook runs on the model thread's stack.
+/// Sets the function to call, with a name, when the explored program creates something that the checker does not see:
+/// memory that is not its own, files. It runs on the model thread's stack.
 pub(crate) fn set_out_of_sight_hook(hook: fn(&str)) {
     OUT_OF_SIGHT_HOOK.store(hook as usize, Relaxed);
 }
 
-/// Notes that the explored program calls this function, if it is the one who calls.
+/// Notes that the explored program calls this function, if the caller is the program.
 #[inline(always)]
 fn note_out_of_sight(what: &'static str) {
     #[cold]
@@ -76,16 +76,16 @@ fn note_out_of_sight(what: &'static str) {
     }
 }
 
-/// Says whether the address is in memory of the explored program. What waits anywhere else is not the model's: a lock
-/// of the real standard library, say, which threads beside the model use as well.
+/// Says whether the address is in memory of the explored program. A wait at any other address does not concern the
+/// model: at a lock of the real standard library, say, which threads beside the model use as well.
 fn is_programs(address: usize) -> bool {
     region::in_arena(address) || region::in_stacks(address) || runtime::in_statics(address)
 }
 
-/// A function of the C library that one of ours stands before.
+/// A function of the C library that one of ours precedes.
 struct Next {
     name: &'static CStr,
-    /// Where the name alone means an older function.
+    /// The symbol version, where the name alone means an older function.
     version: Option<&'static CStr>,
     found: AtomicUsize,
 }
@@ -99,7 +99,7 @@ impl Next {
         }
     }
 
-    /// Its address, unless the C library has none.
+    /// Its address, if the C library has it.
     fn get(&self) -> Option<*mut c_void> {
         if self.found.load(Relaxed) == 0 {
             // SAFETY: names and versions end with a null byte.
@@ -116,8 +116,8 @@ impl Next {
     }
 }
 
-/// Functions of the C library in whose place ours do what the expression says. Where that is `None`, they are passed
-/// on: as a system call where one is named, else to the C library's own.
+/// Defines functions that replace those of the C library and evaluate the expression. Where it is `None`, the call is
+/// passed on: as a system call where one is named, else to the C library's own function.
 macro_rules! interposed {
     ($($name:ident($($argument:ident),*) $([$version:literal])? => $model:expr;)*) => {
         $($crate::platform::interpose::interposed!(@function $name($($argument),*), $model, {
@@ -137,7 +137,8 @@ macro_rules! interposed {
             unsafe {
                 ::std::mem::transmute::<
                     *mut ::libc::c_void,
-                    unsafe extern "C" fn($($crate::platform::interpose::interposed!(@word $argument)),*) -> ::libc::c_long,
+                    unsafe extern "C" fn($($crate::platform::interpose::interposed!(@word $argument)),*)
+                        -> ::libc::c_long,
                 >(next)($($argument),*)
             }
         });)*
@@ -168,8 +169,8 @@ macro_rules! interposed {
 }
 use interposed;
 
-/// `syscall(2)`. The C library's function takes any number of arguments; six is the most that a system call has, and
-/// the calling convention passes both alike.
+/// `syscall(2)`. The C library's function takes any number of arguments; a system call has at most six, and the calling
+/// convention passes both alike.
 ///
 /// # Safety
 ///
@@ -201,12 +202,12 @@ pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
     unsafe { system_call(number, [a, b, c, d, e, f].into_iter()) }
 }
 
-/// What a system call returns whose function returns the error.
+/// The result of a system call whose function returns the error.
 fn negative_or_zero(error: c_long) -> c_long {
     if error == 0 { 0 } else { failed(error as c_int) }
 }
 
-/// The system call with up to six arguments, as the C library makes it.
+/// Makes a system call with up to six arguments as the C library does.
 ///
 /// # Safety
 ///
@@ -241,7 +242,7 @@ fn failed(error: c_int) -> c_long {
     -1
 }
 
-/// The system call itself: its result, or the negative error.
+/// Makes the system call itself: returns its result, or the negative error.
 ///
 /// # Safety
 ///

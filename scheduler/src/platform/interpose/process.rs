@@ -1,4 +1,4 @@
-//! Threads and processes beside the model: recognised, and not explored. Likewise the end of the process.
+//! Threads and processes beside the model, which are recognised and not explored, and the end of the process.
 
 use super::{EXIT_HOOK, interposed, unsupported};
 use crate::memory::arena::in_program;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const THREAD: &str = "a thread of the operating system (pthread_create)";
 const PROCESS: &str = "a process";
 
-/// A system call that starts one.
+/// Recognises a system call that starts one.
 pub(super) fn call(number: c_long) -> Option<c_long> {
     match number {
         libc::SYS_clone | libc::SYS_clone3 => Some(unsupported("a thread or process (clone)")),
@@ -25,7 +25,7 @@ fn refused(what: &'static str, error: Option<c_int>) -> Option<c_long> {
     })
 }
 
-/// Says that the explored program ends its process, if it is the one who does.
+/// Announces that the explored program ends its process, if the caller is the program.
 pub(super) fn ended(code: usize) -> Option<c_long> {
     let hook = EXIT_HOOK.load(Relaxed);
     if in_program() && hook != 0 {

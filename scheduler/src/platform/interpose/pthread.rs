@@ -20,7 +20,7 @@ use libc::{c_int, c_long};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// An object, if it is the model's.
+/// The object at the address, if it belongs to the model.
 fn object<'a, T>(address: usize) -> Option<&'a T> {
     if !in_program() || !is_programs(address) || !address.is_multiple_of(align_of::<T>()) {
         return None;
@@ -29,7 +29,7 @@ fn object<'a, T>(address: usize) -> Option<&'a T> {
     Some(unsafe { &*std::ptr::with_exposed_provenance(address) })
 }
 
-/// When a wait ends, in time since the start of the execution; `None` if that is longer than any run.
+/// The deadline of a wait, in time since the start of the execution; `None` if it is longer than any run.
 ///
 /// # Safety
 ///
@@ -39,13 +39,13 @@ unsafe fn deadline(time: usize) -> Result<Option<Duration>, c_int> {
     unsafe { clock::duration(time) }.map(|shown| clock::firing(clock::since_start(shown)))
 }
 
-/// The calling thread, as objects name it: never 0.
+/// The calling thread as objects name it: never 0.
 fn myself() -> i64 {
     i64::from(thread::current().0) + 1
 }
 
-/// An operation that waits until a condition on the variable holds, or a deadline that can come only while another
-/// does. Says whether the deadline came.
+/// An operation that waits for a condition on the variable, or for a deadline that can fire only while another
+/// condition holds. Says whether the deadline fired.
 struct Blocking {
     kind: K,
     object: Location,
@@ -88,7 +88,7 @@ impl Blocking {
         }
     }
 
-    /// The same without waiting: the error if the condition does not hold.
+    /// Tries the operation without waiting: returns the error if the condition does not hold.
     fn attempt(&self, kind: K, ready: impl Fn() -> bool, take: impl Fn()) -> c_int {
         observe(self.object);
         let accesses = [access_of(self.object, AccessKind::Write)];
@@ -104,15 +104,15 @@ impl Blocking {
     }
 }
 
-/// `pthread_mutex_t`: the C library uses the end of it for robust mutexes only.
+/// `pthread_mutex_t`: the C library uses the end of it only for robust mutexes.
 #[repr(C)]
 struct Mutex {
     _used: [u8; 16],
     kind: Cell<c_int>,
     _spins: c_int,
-    /// Who holds it, or 0.
+    /// The owner, or 0.
     owner: Word,
-    /// How often it was locked again by its owner.
+    /// Number of times that the owner has locked it again.
     again: Cell<u64>,
 }
 
@@ -120,7 +120,7 @@ const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
 
 impl Mutex {
     fn at<'a>(address: usize) -> Option<&'a Mutex> {
-        /// Robust, or with a protocol for priorities.
+        /// Robust mutexes, and those with a priority protocol.
         const OTHER: c_int = 16 | 32 | 64;
         let mutex = object::<Mutex>(address)?;
         if mutex.kind.get() & OTHER != 0 {
@@ -152,7 +152,8 @@ impl Mutex {
         access(self.location(), AccessKind::Write);
     }
 
-    /// What a thread gets that locks what it holds, unless that is a deadlock. Nobody else changes that it holds it.
+    /// The result for a thread that locks a mutex which it holds, unless that is a deadlock. No other thread changes
+    /// that it holds it.
     fn relock(&self) -> Option<c_int> {
         if self.owner.get() != myself() {
             return None;
@@ -192,7 +193,7 @@ impl Mutex {
         }
     }
 
-    /// Whether the kind of mutex says that only its owner may do this, and the caller is not.
+    /// Whether the mutex's kind allows this only to its owner, and the caller is another thread.
     fn is_anothers(&self) -> bool {
         self.kind() != libc::PTHREAD_MUTEX_NORMAL && self.kind() != ADAPTIVE && self.owner.get() != myself()
     }
@@ -258,7 +259,7 @@ fn wait(condition: usize, mutex: usize, time: Option<usize>) -> Option<c_long> {
     Some(c_long::from(if end == End::TimedOut { libc::ETIMEDOUT } else { 0 }))
 }
 
-/// Wakes so many who wait on the condition variable at the address.
+/// Wakes up to `number` threads that wait on the condition variable at the address.
 fn notify(kind: K, condition: usize, number: u64) -> Option<c_long> {
     let condition: &[u8; 1] = object(condition)?;
     let condition = location(condition);
@@ -270,10 +271,10 @@ fn notify(kind: K, condition: usize, number: u64) -> Option<c_long> {
 #[repr(C)]
 struct RwLock {
     _used: [u8; 16],
-    /// Who writes.
+    /// The writer, or 0.
     writer: Cell<i64>,
     _also_used: [u8; 16],
-    /// How many read; -1 if somebody writes.
+    /// Number of readers; -1 if there is a writer.
     holders: Word,
     _flags: u64,
 }
@@ -361,7 +362,7 @@ fn on_mutex(mutex: usize, f: impl FnOnce(&Mutex) -> c_int) -> Option<c_long> {
     Mutex::at(mutex).map(|mutex| c_long::from(f(mutex)))
 }
 
-/// What the C library itself keeps in a `pthread_once_t` that has run.
+/// The value in a `pthread_once_t` that has run, as the C library has it.
 const COMPLETE: i32 = 2;
 const RUNNING: i32 = 1;
 
@@ -457,7 +458,7 @@ fn barrier_wait(barrier: usize) -> Option<c_long> {
     Some(0)
 }
 
-/// `sem_t`: its value is where the C library has it, with nobody who waits.
+/// `sem_t`: its value is where the C library has it, and it never has waiters.
 struct Semaphore<'a>(&'a Word);
 
 impl Semaphore<'_> {
@@ -500,7 +501,7 @@ impl Semaphore<'_> {
     }
 }
 
-/// Semaphores return -1 where others return the error.
+/// Makes a call on a semaphore, which returns -1 where others return the error.
 fn on_semaphore(semaphore: usize, f: impl FnOnce(Semaphore<'_>) -> c_int) -> Option<c_long> {
     let error = object::<Word>(semaphore).map(|word| f(Semaphore(word)))?;
     Some(if error == 0 { 0 } else { super::failed(error) })

@@ -7,8 +7,8 @@ use crate::{ownership, runtime};
 use dpor_explorer::SplitMix64;
 use libc::c_long;
 
-/// The seed of the next random bytes, if they are to be the same in every execution: it depends on the thread, and on
-/// how often the thread has drawn before.
+/// The seed of the next random bytes, if they are to be the same in every execution: it depends on the thread and on
+/// its number of draws so far.
 fn draw() -> Option<u64> {
     if in_program() {
         if runtime::installed().is_some() {
@@ -26,7 +26,7 @@ fn draw() -> Option<u64> {
     None
 }
 
-/// Fills `size` bytes with the stream that `seed` starts.
+/// Fills `size` bytes from the stream of `seed`.
 ///
 /// # Safety
 ///
@@ -40,7 +40,7 @@ unsafe fn fill(buffer: *mut u8, size: usize, seed: u64) {
     }
 }
 
-/// The bytes that a model thread gets.
+/// Draws random bytes for a model thread.
 ///
 /// # Safety
 ///
