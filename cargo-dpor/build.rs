@@ -1,5 +1,5 @@
-//! Packs the sources of what runs inside a test process into the binary, so that an installed `cargo dpor` needs
-//! nothing else of this repository.
+//! Packs the sources of everything that runs inside a test process into the binary, so that an installed `cargo dpor`
+//! needs nothing else of this repository.
 //!
 //! They come from the folder `sources`. In the repository it has links to them, and in the package the files. Manifests
 //! have other names there, since `cargo package` leaves out whatever folder has a `Cargo.toml`.
@@ -20,10 +20,10 @@ const MEMBERS: [&str; 8] = [
     "cargo-dpor/protocol",
 ];
 
-/// The folder of those that take the place of a crate of the sysroot, each with its name.
+/// The folder of the packages that replace a crate of the sysroot, each with its name.
 const FACADES: &str = "shim-std/facades/";
 
-/// Sections of a manifest that need files or packages which are not packed.
+/// Sections of a manifest that need files or packages that are not packed.
 const DROPPED: [&str; 4] = ["[dev-dependencies", "[[bench]]", "[[test]]", "[[example]]"];
 
 fn main() {

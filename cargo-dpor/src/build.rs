@@ -1,4 +1,4 @@
-//! Compiling the user's tests, and finding them.
+//! Compiles the user's tests, and finds them.
 
 mod flags;
 mod list;
@@ -26,31 +26,31 @@ use std::process::{Command, Stdio};
 pub struct Binary {
     /// The executable.
     pub path: PathBuf,
-    /// `package/kind/target`: what tells test binaries of a workspace apart.
+    /// `package/kind/target`, which identifies the binary among those of a workspace.
     pub id: String,
-    /// The name for people: the package, and the target if it is not the package's library.
+    /// The readable name: the package, and the target if it is not the package's library.
     pub name: String,
     /// The package's folder, in which its tests run.
     pub folder: PathBuf,
-    /// It is a procedural macro's: made for the compiler to load, with the real standard library.
+    /// Whether it belongs to a procedural macro: made for the compiler to load, with the real standard library.
     pub is_proc_macro: bool,
-    /// Environment that Cargo would set.
+    /// The environment that Cargo would set.
     pub environment: Vec<(String, String)>,
 }
 
-/// What a build of the user's code gave.
+/// The result of building the user's code.
 #[derive(Debug)]
 pub struct Build {
     /// The test targets.
     pub binaries: Vec<Binary>,
     /// The folder to which the compiler's paths of workspace files are relative.
     pub workspace_root: PathBuf,
-    /// Where everything is built.
+    /// The folder in which everything is built.
     pub folder: PathBuf,
 }
 
 impl Build {
-    /// The folders to which the compiler's relative paths are relative, of which the first is the workspace's.
+    /// The folders to which the compiler's relative paths are relative; the first is the workspace's.
     pub fn source_folders(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.workspace_root.clone()];
         folders.extend(self.binaries.iter().map(|binary| binary.folder.clone()));
@@ -134,7 +134,7 @@ pub fn build(
     })
 }
 
-/// Where everything is built.
+/// The folder in which everything is built.
 pub fn folder(args: &CargoArgs, metadata: &Metadata) -> PathBuf {
     let base = args
         .target_dir
@@ -143,7 +143,7 @@ pub fn folder(args: &CargoArgs, metadata: &Metadata) -> PathBuf {
     base.join("dpor")
 }
 
-/// What Cargo knows of the workspace.
+/// Cargo's metadata of the workspace.
 ///
 /// # Errors
 /// [`Error::Metadata`] if there is no sound project.
@@ -237,7 +237,7 @@ fn collect(
     Ok(binaries)
 }
 
-/// What `cargo test` sets for a package's tests.
+/// The environment that `cargo test` sets for a package's tests.
 fn environment(package: &Package) -> Vec<(String, String)> {
     let folder = package
         .manifest_path

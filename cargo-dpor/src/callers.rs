@@ -1,12 +1,13 @@
-//! Where a program was when it ended, or was ended: functions, for people.
+//! The position of a program when it ended, or was ended: readable functions.
 
 use crate::report::short;
 use dpor_protocol::CallerReport;
 
-/// Maximum number of functions that are named, innermost first.
+/// Maximum number of named functions, innermost first.
 const NAMED: usize = 12;
 
-/// A line for each function, innermost first: `in bank::transfer (src/lib.rs:12)`. One that calls itself has one line.
+/// A line for each function, innermost first: `in bank::transfer (src/lib.rs:12)`. A function that calls itself has one
+/// line.
 pub fn lines(callers: &[CallerReport]) -> Vec<String> {
     let lines = callers.chunk_by(|one, other| one == other).map(|same| {
         let times = match same.len() {

@@ -1,4 +1,4 @@
-//! One test in a process of its own.
+//! Runs one test in its own process.
 //!
 //! The process is the test's binary, asked for this one test, with a [`Config`] in a file that it inherits. What it
 //! says on the pipe is followed here; what it cannot say any more, because it has died or hangs, is made out from its
@@ -33,7 +33,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a test process is to do, but for the test.
+/// The task of a test process, except for the test.
 #[derive(Clone, Debug)]
 pub struct Order {
     pub mode: Mode,
@@ -44,15 +44,15 @@ pub struct Order {
     pub spurious_cas: bool,
     pub leaks: bool,
     pub exact_states: bool,
-    /// Whether to tell of each execution, up to a bound.
+    /// Whether to report each execution, up to a bound.
     pub executions: bool,
-    /// Whether to tell what the first execution prints.
+    /// Whether to report what the first execution prints.
     pub printed: bool,
-    /// Where to keep the exploration, if it is one that can be gone on with.
+    /// The place where to save the exploration, if it can be resumed.
     pub save: Option<Save>,
-    /// The part that is to be explored; none for the whole.
+    /// The part to explore; `None` for the whole.
     pub shard: Option<Shard>,
-    /// How long a step may take.
+    /// Maximum duration of a step.
     pub stall: Duration,
 }
 
@@ -60,61 +60,61 @@ pub struct Order {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub verdict: Verdict,
-    /// Why it is incomplete.
+    /// The reason why it is incomplete.
     pub reason: Option<String>,
-    /// What else is to be said of it, in a line.
+    /// A further note, in a line.
     pub note: Option<String>,
     pub counts: Counts,
     pub failure: Option<FailureReport>,
-    /// The schedule that fails.
+    /// The seed of the failing schedule.
     pub seed: Option<String>,
-    /// Of a replay: what happened.
+    /// For a replay: what happened.
     pub account: Account,
-    /// Two orders that lead to different states, if they were asked for.
+    /// The requested two orders that lead to different states.
     pub pair: Option<PairReport>,
-    /// The labels that the test has reached, or was to reach.
+    /// The labels that the test has reached, or should have reached.
     pub labels: Vec<LabelReport>,
-    /// The simplest schedule that fails, if it was asked for.
+    /// The simplest schedule that fails, if requested.
     pub simplified: Option<Simplified>,
-    /// What its threads had to do with each other, unless the process died before it could say so.
+    /// How its threads interacted, unless the process died before reporting it.
     pub sharing: Option<SharingReport>,
-    /// Its executions, if they were asked for: the first ones, and the failing one.
+    /// Its executions, if requested: the first ones, and the failing one.
     pub executions: Vec<ExecutionReport>,
-    /// The part that was explored; none for the whole.
+    /// The part that was explored; `None` for the whole.
     pub shard: Option<Shard>,
-    /// What all shards of the test have in common; none for the whole, or if the process died before it could say so.
+    /// The fingerprint that all shards of the test share; `None` for the whole, or if the process died before reporting
+    /// it.
     pub fingerprint: Option<u64>,
-    /// From start to end of the process.
+    /// Time from the start to the end of the process.
     pub time: Duration,
-    /// What the process has said that tells of the outcome, for [`recorded`].
+    /// The messages of the process on which the outcome depends, for [`recorded`].
     pub record: String,
 }
 
-/// What a test process reports while it runs (of an exploration, that is little), and what is known of its last step.
+/// What a test process reports while it runs (little, for an exploration), and what is known about its last step.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     pub location: Option<SourceLocation>,
     pub threads: Vec<ThreadReport>,
     pub steps: Vec<StepReport>,
     pub output: Vec<(OutputStream, String)>,
-    /// Of an exploration: what its first execution has printed, if that was asked for.
+    /// For an exploration: what its first execution has printed, if requested.
     pub printed: Vec<(OutputStream, String)>,
-    /// Step, what the seed says, what the program does.
+    /// The step, the seed's operation, and the program's operation.
     pub diverged: Option<(u64, String, String)>,
-    /// If the process has died in a step, or was ended in one: the functions of the program that were being run,
-    /// innermost first.
+    /// If the process died or was ended in a step: the functions of the program that were running, innermost first.
     pub callers: Vec<CallerReport>,
-    /// What the process itself wrote to its standard error, past the model: the end of it.
+    /// The end of what the process itself wrote to its standard error, bypassing the model.
     pub stderr: String,
-    /// All of that, if it is more.
+    /// All of that, if it is longer.
     pub stderr_whole: Option<Arc<File>>,
-    /// The files that hold all of the output and of that, if they do not go into a report.
+    /// The files with the whole output and standard error, if a report has no room for them.
     pub output_file: Option<PathBuf>,
     pub stderr_file: Option<PathBuf>,
 }
 
 impl Account {
-    /// What the program printed; if this tells of no replay, what its failure's report says.
+    /// What the program printed; if this is not of a replay, as its failure's report says.
     pub fn output_text<'a>(&self, failure: Option<&'a FailureReport>) -> Cow<'a, str> {
         match (self.output.is_empty(), failure) {
             (true, Some(failure)) => Cow::Borrowed(&failure.output),
@@ -123,7 +123,7 @@ impl Account {
     }
 }
 
-/// Runs a test process to its end. `progress` is called with counts now and then.
+/// Runs a test process to its end. Calls `progress` with counts now and then.
 ///
 /// # Errors
 /// If the process cannot be started or followed. Whatever the test does is an [`Outcome`].
@@ -161,9 +161,9 @@ pub fn run(test: &Test, order: &Order, progress: &mut dyn FnMut(Counts)) -> Resu
     Ok(outcome)
 }
 
-/// The functions of the program at return addresses in a test's binary, as another process of it tells.
+/// The functions of the program at return addresses in a test's binary; another process of the binary names them.
 fn functions_at(test: &Test, order: &Order, callers: Vec<u64>) -> Vec<CallerReport> {
-    /// All debug information is looked at.
+    /// Maximum time: the process reads all debug information.
     const MOST: Duration = Duration::from_secs(60);
     if callers.is_empty() {
         return Vec::new();
@@ -181,7 +181,7 @@ fn functions_at(test: &Test, order: &Order, callers: Vec<u64>) -> Vec<CallerRepo
     state.account.callers
 }
 
-/// The outcome of an exploration of which this is on record.
+/// The outcome of an exploration with this record.
 pub fn recorded(record: &str) -> Option<Outcome> {
     let mut state = State::default();
     for line in record.lines() {
@@ -193,8 +193,8 @@ pub fn recorded(record: &str) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Adds the failing execution to those that were told, if it is none of them: the process has died in it, or it was run
-/// only to compare states.
+/// Adds the failing execution to the reported ones if it is missing: the process died in it, or it was run only to
+/// compare states.
 fn tell_failing(outcome: &mut Outcome) {
     let told = |report: &ExecutionReport| matches!(report.end, EndReport::Failed(_));
     let (Some(failure), Some(seed)) = (&outcome.failure, &outcome.seed) else {
@@ -225,27 +225,28 @@ fn tell_failing(outcome: &mut Outcome) {
     });
 }
 
-/// How following a process ended, if it did not say its last word.
+/// How following a process ended without its last message.
 #[derive(Clone, Debug)]
 enum End {
     Exited(std::process::ExitStatus),
-    /// It was killed, because it made no progress.
+    /// It was killed because it made no progress.
     Stalled {
-        /// For so long.
+        /// The limit.
         limit: Duration,
-        /// It was running all the time; otherwise it waited in the kernel.
+        /// Whether it was running all the time; otherwise it waited in the kernel.
         running: bool,
     },
-    /// It was killed, because it went on long after its time was up: it looks at the clock between steps, now and then.
+    /// It was killed because it went on long after its time was up: it looks at the clock only between steps, now and
+    /// then.
     Overtime,
-    /// It was killed, because what it said was no message.
+    /// It was killed because it wrote something that is no message.
     Garbled(String),
-    /// It was killed, because the command is to end.
+    /// It was killed because the command ends.
     Interrupted,
 }
 
-/// How long a process may take to end by itself when the command is to end. An exploration is saved meanwhile, and a
-/// replay is short, and shows how the test fails; whatever else it does is of no use any more.
+/// The time that a process has to end by itself when the command ends. An exploration is saved meanwhile, and a replay
+/// is short, and shows how the test fails; anything else is no longer of use.
 fn grace(mode: &Mode) -> Duration {
     match mode {
         Mode::Explore => Duration::from_secs(5),
@@ -278,9 +279,9 @@ struct Process {
     stderr: File,
 }
 
-/// The most of a process's own standard error that is kept, in bytes.
+/// Maximum number of bytes that are kept of a process's own standard error.
 const STDERR_KEPT: u64 = 16 << 10;
-/// How often a process is looked at that says nothing.
+/// Interval between looks at a silent process.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Process {
@@ -345,7 +346,7 @@ impl Process {
         self.channel.shared()
     }
 
-    /// Takes in what the process says until it has ended, or has to be ended.
+    /// Reads the messages of the process until it has ended, or has to be ended.
     fn follow(&mut self, order: &Order, state: &mut State, progress: &mut dyn FnMut(Counts)) -> Result<End, Error> {
         let (stall, started) = (order.stall, Instant::now());
         let end = match order.mode {
@@ -435,7 +436,7 @@ impl Process {
         }
     }
 
-    /// Has the process put on record where it is, if it runs a step.
+    /// Asks the process to record where it is, if it runs a step.
     fn ask_where(&mut self) {
         const PATIENCE: Duration = Duration::from_secs(10);
         let shared = self.channel.shared();
@@ -465,7 +466,7 @@ impl Process {
         self.kill();
     }
 
-    /// Says whether a thread of the process runs, or wants to; otherwise all of them wait in the kernel.
+    /// Says whether a thread of the process runs, or is ready to; otherwise all of them wait in the kernel.
     fn is_running(&self) -> bool {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
         // If nobody can tell, it is taken for running.
@@ -484,7 +485,7 @@ impl Process {
         let _ = self.child.wait();
     }
 
-    /// The end of what it wrote to its standard error, and all of it, if it is more.
+    /// The end of what it wrote to its standard error, and all of it, if that is longer.
     fn stderr(&mut self) -> (String, Option<Arc<File>>) {
         let mut bytes = Vec::new();
         let length = self.stderr.metadata().map_or(0, |m| m.len());
@@ -507,7 +508,7 @@ impl Drop for Process {
 }
 
 impl Outcome {
-    /// With one thing more to be said of it, first of all.
+    /// Adds a note before all others.
     #[must_use]
     pub fn with_note(mut self, note: String) -> Outcome {
         self.note = Some(match self.note {
@@ -519,7 +520,7 @@ impl Outcome {
 }
 
 impl State {
-    /// Keeps what tells of the outcome.
+    /// Records a message on which the outcome depends.
     fn note(&mut self, line: &str, message: &Message) {
         if !matches!(message, Message::Progress(_)) {
             self.record.push_str(line);
@@ -527,7 +528,7 @@ impl State {
         }
     }
 
-    /// Adds to the outcome what was said before the last word.
+    /// Adds what was reported before the last message to the outcome.
     fn complete(self, outcome: &mut Outcome) {
         outcome.account = self.account;
         outcome.pair = self.pair;

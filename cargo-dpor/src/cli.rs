@@ -16,7 +16,8 @@ use std::time::Duration;
 
 /// Explores every thread interleaving that matters of unmodified Rust tests.
 #[derive(Debug, Parser)]
-#[command(name = "cargo-dpor", bin_name = "cargo dpor", version, about, after_help = EXIT_CODES, after_long_help = after("\
+#[command(name = "cargo-dpor", bin_name = "cargo dpor", version, about)]
+#[command(after_help = EXIT_CODES, after_long_help = after("\
 \x20 cargo dpor test                 explore all tests of the package\n\
 \x20 cargo dpor replay dpor1-…       run the schedule of a failure again\n\
 \x20 cargo dpor help test            all flags of a command"))]
@@ -35,9 +36,9 @@ pub enum Command {
     DiffStates(DiffStatesArgs),
     /// List the tests
     List(ListArgs),
-    /// Show what is configured, and where
+    /// Show the configuration and where each value comes from
     ShowConfig(ShowConfigArgs),
-    /// Write a dpor.toml that shows every key, and a workflow if asked for
+    /// Write a dpor.toml that shows every key, and on request a workflow
     Init(InitArgs),
     /// Print a script that completes command lines of cargo dpor in a shell
     Completions(CompletionsArgs),
@@ -46,7 +47,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Cargo's flags, of a command that has them.
+    /// Cargo's flags, for a command that has them.
     pub fn cargo(&self) -> Option<&CargoArgs> {
         Some(match self {
             Command::Test(args) => &args.cargo,
@@ -58,7 +59,7 @@ impl Command {
         })
     }
 
-    /// For whom the command prints.
+    /// The format in which the command prints.
     pub fn message_format(&self) -> MessageFormat {
         match self {
             Command::Test(args) => args.report.message_format,
@@ -71,7 +72,7 @@ impl Command {
     }
 }
 
-/// What stands below the flags in `--help`.
+/// The text below the flags in `--help`.
 fn after(examples: &str) -> String {
     format!("Examples:\n{examples}\n\n{EXIT_CODES}")
 }
@@ -88,16 +89,16 @@ fn after(examples: &str) -> String {
 pub struct TestArgs {
     #[command(flatten)]
     pub select: SelectArgs,
-    /// List the tests, and explore none
+    /// List the tests without exploring them
     #[arg(long, help_heading = "Test selection")]
     pub list: bool,
     /// What to do if there are no tests to run
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = NoTests::Fail, help_heading = "Test selection")]
     pub no_tests: NoTests,
-    /// Go on with the last run where it was interrupted, or gave up because a limit was reached
+    /// Resume the last run where it was interrupted, or where it gave up because of a limit
     #[arg(long, help_heading = "Exploration")]
     pub resume: bool,
-    /// Explore part K of N of every test; if all N are complete, the tests are
+    /// Explore part K of N of every test; a test is complete if all N parts are
     ///
     /// For N machines that need not know of each other: they explore different executions of each test. All need the
     /// same sources, toolchain, settings and flags.
@@ -105,7 +106,7 @@ pub struct TestArgs {
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub explore: ExploreArgs,
-    /// Stop after so many failing tests, or `all` to run all
+    /// Stop after this number of failing tests; `all` for no limit
     #[arg(long, value_name = "N", help_heading = "Exploration", conflicts_with_all = ["fail_fast", "no_fail_fast"])]
     pub max_fail: Option<MaxFail>,
     /// Show what each test printed in its first execution
@@ -122,27 +123,27 @@ pub struct TestArgs {
     pub open: OpenArgs,
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// Build the tests, and explore none
+    /// Build the tests without exploring them
     #[arg(long, help_heading = "Cargo options", conflicts_with = "list")]
     pub no_run: bool,
     #[command(flatten)]
     pub cargo: CargoArgs,
 }
 
-/// What becomes of a run without tests.
+/// The result of a run without tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum NoTests {
-    /// It succeeds
+    /// The run succeeds
     Pass,
-    /// It succeeds, with a warning
+    /// The run succeeds, with a warning
     Warn,
-    /// It is an error
+    /// The run fails
     #[default]
     #[value(alias = "auto")]
     Fail,
 }
 
-/// How many failing tests there may be before the rest is not run any more.
+/// Number of failing tests after which no other test is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxFail(pub Option<usize>);
 
@@ -152,14 +153,14 @@ impl FromStr for MaxFail {
     fn from_str(text: &str) -> Result<MaxFail, &'static str> {
         match (text, text.parse()) {
             ("all", _) => Ok(MaxFail(None)),
-            (_, Ok(0)) => Err("at least one test has to fail before the others are not run"),
+            (_, Ok(0)) => Err("it must be at least 1, or `all`"),
             (_, Ok(number)) => Ok(MaxFail(Some(number))),
-            _ => Err("it is a number, or `all`; tests that run already are waited for"),
+            _ => Err("it must be a number, or `all`"),
         }
     }
 }
 
-/// Looking at what is written.
+/// Options for viewing what is written.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Report")]
 pub struct OpenArgs {
@@ -173,12 +174,12 @@ pub struct OpenArgs {
 \x20 cargo dpor replay dpor1-…\n      run the schedule of a failure again\n\
 \x20 cargo dpor replay target/dpor/seeds/1f2e3d4c -p bank\n      of a long one, of a package"))]
 pub struct ReplayArgs {
-    /// The seed that a failure printed, or the file that has it
+    /// The seed that a failure printed, or the file that contains it
     pub seed: String,
     /// Give up, as incomplete, when a single step takes longer than this
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub stall: Option<Duration>,
-    /// Write a page that shows the schedule to this folder, to be looked at in a browser
+    /// Write a page that shows the schedule to this folder, for a browser
     #[arg(long = "report", value_name = "FOLDER", help_heading = "Report")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
@@ -199,7 +200,7 @@ pub struct DiffStatesArgs {
     /// The test: its name, or a part of it that no other test has
     #[arg(value_name = "TEST")]
     pub name: String,
-    /// Which pair of orders that lead to different states to show, in the order in which they are met
+    /// Which pair of orders that lead to different states to show, counted in the order of discovery
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub pair: u64,
     #[command(flatten)]
@@ -225,16 +226,16 @@ pub struct ListArgs {
     pub cargo: CargoArgs,
 }
 
-/// Which tests.
+/// Selection of tests.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Test selection")]
 pub struct SelectArgs {
     #[command(flatten)]
     pub names: Names,
-    /// nextest's way to ask for ignored tests
+    /// nextest's flag for ignored tests
     #[arg(long, value_enum, value_name = "WHICH", hide = true, conflicts_with_all = ["ignored", "include_ignored"])]
     run_ignored: Option<RunIgnored>,
-    /// Filters and flags as libtest takes them
+    /// Filters and flags with libtest's meaning
     #[arg(last = true, value_name = "ARGS", allow_hyphen_values = true)]
     libtest: Vec<String>,
 }
@@ -248,7 +249,7 @@ enum RunIgnored {
 }
 
 impl SelectArgs {
-    /// Makes one of what was given in several ways.
+    /// Merges what was given in several ways.
     ///
     /// # Errors
     /// If that contradicts itself.
@@ -266,19 +267,19 @@ impl SelectArgs {
     }
 }
 
-/// Which tests, by their names.
+/// Selection of tests by their names.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Names {
     /// Only tests whose name contains one of these
     #[arg(value_name = "FILTERS")]
     pub filters: Vec<String>,
-    /// Filters are whole names, those of --skip too
+    /// Match whole names, also for --skip
     #[arg(long)]
     pub exact: bool,
     /// Only ignored tests
     #[arg(long, conflicts_with = "include_ignored")]
     pub ignored: bool,
-    /// Ignored tests too
+    /// Include ignored tests
     #[arg(long)]
     pub include_ignored: bool,
     /// Leave out tests whose name contains this
@@ -287,7 +288,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Takes in what was said elsewhere as well.
+    /// Adds what was given elsewhere.
     fn add(&mut self, other: &Names) {
         self.filters.extend_from_slice(&other.filters);
         self.skip.extend_from_slice(&other.skip);
@@ -312,7 +313,7 @@ pub struct CompletionsArgs {
 cargo dpor man | man -l -               read the page\n  \
 cargo dpor man test > cargo-dpor-test.1 keep that of a command")]
 pub struct ManArgs {
-    /// The command that it is about, instead of all of them
+    /// The command to document, instead of all of them
     pub command: Option<String>,
 }
 
@@ -321,10 +322,10 @@ pub struct ManArgs {
 \x20 cargo dpor init\n      write dpor.toml beside the workspace's Cargo.toml\n\
 \x20 cargo dpor init --ci github\n      and .github/workflows/dpor.yml; a dpor.toml that is there stays as it is"))]
 pub struct InitArgs {
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
-    /// Write a workflow, too
+    /// Also write a workflow
     #[arg(long, value_enum, value_name = "WHERE")]
     pub ci: Option<Ci>,
     /// Path to Cargo.toml
@@ -332,7 +333,7 @@ pub struct InitArgs {
     pub manifest_path: Option<PathBuf>,
 }
 
-/// Who runs workflows.
+/// The service that runs workflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Ci {
     /// GitHub Actions
@@ -345,7 +346,7 @@ pub enum Ci {
 \x20 cargo dpor show-config tests::long -p bank\n      what holds for one test\n\
 \x20 cargo dpor show-config --max-time 5s\n      with a flag"))]
 pub struct ShowConfigArgs {
-    /// Show what holds for a test of this name, overrides included
+    /// Show the settings of the test with this name, overrides included
     #[arg(value_name = "TEST")]
     pub name: Option<String>,
     #[command(flatten)]
@@ -360,7 +361,7 @@ pub struct ShowConfigArgs {
     pub cargo: CargoArgs,
 }
 
-/// How to explore.
+/// Options of the exploration.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
@@ -375,8 +376,8 @@ pub struct ExploreArgs {
     /// alternatives.
     #[arg(long)]
     pub strategy: Option<Strategy>,
-    /// Explore executions with no preemption, then with one, and so on up to N, until nothing is left out; or `none`
-    /// [default: none]
+    /// Explore executions without preemptions first, then with one, and so on up to N, until nothing is left out; or
+    /// `none` [default: none]
     ///
     /// A preemption is a switch away from a thread that could have gone on. For `context` (which then compares no
     /// states), `source` and `exhaustive`.
@@ -387,13 +388,13 @@ pub struct ExploreArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Fail a test that leaves memory behind which was not freed and is not reachable
+    /// Fail a test that leaves memory behind that is neither freed nor reachable
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub leaks: Option<bool>,
-    /// Check the checker: keep states whole, compare them byte by byte, and expect each where it was met before
+    /// Check the checker: keep states whole, compare them byte by byte, and expect each one where it was met before
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub exact_states: Option<bool>,
-    /// Look for so long for a simpler schedule that fails in the same way; 0 for not at all [default: 2s]
+    /// Look for a simpler schedule that fails in the same way for at most this time; 0 to skip this [default: 2s]
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub simplify: Option<Duration>,
     /// Stop after the first failing test
@@ -402,49 +403,49 @@ pub struct ExploreArgs {
     /// Run all tests, failures or not (the default)
     #[arg(long, alias = "nff", conflicts_with = "fail_fast")]
     pub no_fail_fast: bool,
-    /// Tests to explore at the same time [default: 1]
+    /// Number of tests to explore at the same time [default: 1]
     #[arg(long, value_name = "N", visible_alias = "test-threads")]
     pub test_jobs: Option<Jobs>,
     #[command(flatten)]
     pub verdicts: VerdictArgs,
 }
 
-/// What the exit code tells of.
+/// Options of the exit code.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdicts")]
 pub struct VerdictArgs {
-    /// Whether the exit code tells of incomplete tests [default: fail]
+    /// Whether incomplete tests change the exit code [default: fail]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub incomplete: Option<Policy>,
-    /// Whether the exit code tells of tests in which nothing is interleaved [default: ok]
+    /// Whether tests in which nothing is interleaved change the exit code [default: ok]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub vacuous: Option<Policy>,
-    /// Whether the exit code tells of racing atomics with orderings weaker than `SeqCst` [default: ok]
+    /// Whether racing atomics with orderings weaker than `SeqCst` change the exit code [default: ok]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub weak_orderings: Option<Policy>,
 }
 
-/// How much to explore, and of what model.
+/// Options of the model, and budgets.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ModelArgs {
-    /// Give up a test after so many executions, or `none` [default: none; 10000 for `random` and `pct`]
+    /// Give up a test after this number of executions, or `none` [default: none; 10000 for `random` and `pct`]
     #[arg(long, value_name = "N", value_parser = read::<Limit<u64>>)]
     pub max_executions: Option<Limit<u64>>,
     /// Give up a test after this time (such as 500ms, 30s, 5m, 1h), or `none` [default: 60s; none if it is run alone,
     /// by its name, or has another limit]
     #[arg(long, value_name = "DURATION", value_parser = read::<Limit<Duration>>)]
     pub max_time: Option<Limit<Duration>>,
-    /// Give up a test after so many steps of all executions together, or `none` [default: none]
+    /// Give up a test after this number of steps of all executions together, or `none` [default: none]
     #[arg(long, value_name = "N", value_parser = read::<Limit<u64>>)]
     pub max_steps: Option<Limit<u64>>,
-    /// Cut an execution after so many steps [default: 100000]
+    /// Cut an execution after this number of steps [default: 100000]
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u32>,
     /// Give up, as incomplete, when a single step takes longer than this [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub stall: Option<Duration>,
-    /// Let waits on condition variables, futexes, park and park_timeout end for no reason
+    /// Let waits on condition variables, futexes, park and park_timeout end without a wake-up
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub spurious_wakeups: Option<bool>,
     /// Let compare_exchange_weak fail without a reason
@@ -453,7 +454,7 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// Puts what was given on the command line into settings.
+    /// Copies the values given on the command line into settings.
     pub fn set(&self, settings: &mut Settings) {
         settings.max_executions.command_line(self.max_executions);
         settings.max_time.command_line(self.max_time);
@@ -466,7 +467,7 @@ impl ModelArgs {
 }
 
 impl ExploreArgs {
-    /// Puts what was given on the command line into the settings of tests.
+    /// Copies the values given on the command line into the settings of tests.
     pub fn set(&self, settings: &mut Settings) {
         self.model.set(settings);
         settings.strategy.command_line(self.strategy);
@@ -480,7 +481,7 @@ impl ExploreArgs {
         settings.weak_orderings.command_line(self.verdicts.weak_orderings);
     }
 
-    /// Puts what was given on the command line into the settings of a run.
+    /// Copies the values given on the command line into the settings of a run.
     pub fn set_run(&self, settings: &mut RunSettings) {
         let fail_fast = (self.fail_fast || self.no_fail_fast).then_some(self.fail_fast);
         settings.fail_fast.command_line(fail_fast);
@@ -488,35 +489,35 @@ impl ExploreArgs {
     }
 }
 
-/// What is written to files.
+/// Files to write.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Report")]
 pub struct FileArgs {
-    /// Write a page for each test to this folder, to be looked at in a browser
+    /// Write a page for each test to this folder, for a browser
     #[arg(long = "report", value_name = "FOLDER", value_parser = read::<PathBuf>)]
     pub html: Option<PathBuf>,
-    /// Write what came of each test to a file as well, in JUnit's format
+    /// Also write the results of the tests to this file, in JUnit's format
     #[arg(long, value_name = "FILE", value_parser = read::<PathBuf>)]
     pub junit: Option<PathBuf>,
 }
 
 impl FileArgs {
-    /// Puts what was given on the command line into the settings of a run.
+    /// Copies the values given on the command line into the settings of a run.
     pub fn set(&self, settings: &mut RunSettings) {
         settings.report.command_line(self.html.clone());
         settings.junit.command_line(self.junit.clone());
     }
 }
 
-/// Where configuration is looked for.
+/// Configuration to read.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct ConfigArgs {
     /// Read this file instead of `dpor.toml` beside the workspace's Cargo.toml
     #[arg(long, value_name = "FILE")]
     pub config_file: Option<PathBuf>,
-    /// What a profile of the configuration says, such as `[profile.ci]` in dpor.toml, covers what it says for all;
-    /// `default` for none
+    /// Use this profile of the configuration, such as `[profile.ci]` in dpor.toml, which overrides the general
+    /// settings; `default` for none
     #[arg(long, value_name = "NAME", env = "CARGO_DPOR_PROFILE")]
     pub config_profile: Option<String>,
 }
@@ -526,27 +527,27 @@ fn read<T: Value>(text: &str) -> Result<T, String> {
     T::read(text)
 }
 
-/// Who is told what happens.
+/// The format of the output.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Report")]
 pub struct ReportArgs {
-    /// For whom to print
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = MessageFormat::Human)]
     pub message_format: MessageFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MessageFormat {
-    /// People
+    /// Text for people
     #[default]
     Human,
-    /// Programs: a line of JSON for each event
+    /// A line of JSON for each event, for programs
     Json,
-    /// People, with annotations that GitHub finds in the log of a workflow
+    /// Text for people, with annotations that GitHub finds in the log of a workflow
     Github,
 }
 
-/// Flags that are Cargo's own, with Cargo's meaning.
+/// Cargo's own flags, with Cargo's meaning.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Cargo options")]
 pub struct CargoArgs {
@@ -568,7 +569,7 @@ pub struct CargoArgs {
     /// The unit tests of a binary
     #[arg(long, value_name = "NAME")]
     pub bin: Vec<String>,
-    /// All targets that have tests on by default
+    /// All targets that are tested by default
     #[arg(long)]
     pub tests: bool,
     /// An integration test
@@ -595,7 +596,7 @@ pub struct CargoArgs {
     /// All features
     #[arg(long)]
     pub all_features: bool,
-    /// Not the default feature
+    /// Without the default feature
     #[arg(long)]
     pub no_default_features: bool,
     /// Path to Cargo.toml
@@ -610,37 +611,37 @@ pub struct CargoArgs {
     /// Build for this target, which must be this machine's, whatever `build.target` is
     #[arg(long, value_name = "TRIPLE")]
     pub target: Vec<String>,
-    /// Folder for everything built; `dpor` inside of it is used
+    /// Folder for everything built, in its subfolder `dpor`
     #[arg(long, value_name = "FOLDER")]
     pub target_dir: Option<PathBuf>,
-    /// Cargo.lock must not change
+    /// Do not change Cargo.lock
     #[arg(long)]
     pub locked: bool,
-    /// No network
+    /// Do not use the network
     #[arg(long)]
     pub offline: bool,
-    /// Both of the two
+    /// Both --locked and --offline
     #[arg(long)]
     pub frozen: bool,
-    /// Packages may ask for another version of Rust
+    /// Ignore the Rust version that packages require
     #[arg(long)]
     pub ignore_rust_version: bool,
-    /// Cover a value of Cargo's configuration, or read another file of it
+    /// Override a value of Cargo's configuration, or read another configuration file
     #[arg(long, value_name = "KEY=VALUE|PATH")]
     pub config: Vec<String>,
     /// Build jobs
     #[arg(short, long, value_name = "N", alias = "build-jobs", allow_hyphen_values = true)]
     pub jobs: Option<String>,
-    /// Write how long each part of the build took to a page
+    /// Write a page with the duration of each part of the build
     #[arg(long)]
     pub timings: bool,
-    /// Tell of code that later compilers will reject
+    /// Report code that later compilers will reject
     #[arg(long)]
     pub future_incompat_report: bool,
-    /// Say more; twice for very much
+    /// Print more; twice for very much
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
     pub verbose: u8,
-    /// Say nothing but failures and the summary
+    /// Print only failures and the summary
     #[arg(short, long)]
     pub quiet: bool,
     /// Colours
@@ -670,7 +671,7 @@ impl Color {
 }
 
 impl CargoArgs {
-    /// The flags that choose what is built: what a `replay` of a failure needs again.
+    /// The flags that select what is built, which the `replay` of a failure needs again.
     pub fn selection(&self) -> Vec<OsString> {
         let mut out: Vec<OsString> = Vec::new();
         let mut flag = |given: bool, name: &str| {
@@ -714,7 +715,7 @@ impl CargoArgs {
         out
     }
 
-    /// Whether only some of a package's targets are asked for.
+    /// Whether only some of a package's targets are selected.
     pub fn selects_targets(&self) -> bool {
         let lists = [&self.bin, &self.test, &self.example, &self.bench];
         self.lib
@@ -725,7 +726,7 @@ impl CargoArgs {
             || lists.iter().any(|list| !list.is_empty())
     }
 
-    /// The flags about the lock file and the network.
+    /// The flags for the lock file and the network.
     pub fn network(&self) -> Vec<&'static str> {
         [
             (self.locked, "--locked"),
@@ -738,7 +739,7 @@ impl CargoArgs {
     }
 }
 
-/// Parses the arguments of the process. Cargo runs `cargo dpor x` as `cargo-dpor dpor x`; both forms are understood.
+/// Parses the arguments of the process. Cargo runs `cargo dpor x` as `cargo-dpor dpor x`; both forms are accepted.
 ///
 /// # Errors
 /// What clap has to say, help included.

@@ -1,5 +1,5 @@
-//! Configuration files: `dpor.toml` beside the workspace's `Cargo.toml`, and what packages and the workspace say in
-//! theirs.
+//! Configuration files: `dpor.toml` beside the workspace's `Cargo.toml`, and the metadata tables of the packages and
+//! the workspace.
 //!
 //! Files are layers. A later one covers what earlier ones say of the same setting, an override covers what is said of
 //! all tests, and the command line covers everything.
@@ -19,27 +19,27 @@ use toml::de::{DeTable, DeValue};
 /// The name of the workspace's own file.
 pub const FILE: &str = "dpor.toml";
 
-/// The name for what stands outside of profiles.
+/// The name for settings outside of profiles.
 const NO_PROFILE: &str = "default";
 
-/// What all files say.
+/// The settings in all files.
 #[derive(Debug, Default)]
 pub struct Config {
-    /// The one that is covered by all others comes first. Those of profiles come last.
+    /// The layers, from the lowest to the highest precedence. Those of profiles come last.
     layers: Vec<Layer>,
-    /// The profile that was chosen.
+    /// The selected profile.
     profile: Option<Arc<str>>,
 }
 
-/// What one file says, or one profile in it.
+/// The settings in one file, or in one profile of it.
 #[derive(Debug)]
 struct Layer {
     name: Arc<str>,
     /// The folder to which paths in it are relative.
     folder: PathBuf,
-    /// The package that it is about; otherwise it is about all of them.
+    /// The package to which it applies; `None` for all packages.
     package: Option<String>,
-    /// The profile of which it is a part. Only those of the chosen one hold.
+    /// The profile to which it belongs. Only those of the selected profile apply.
     profile: Option<Arc<str>>,
     entries: Vec<Entry>,
     overrides: Vec<Override>,
@@ -53,12 +53,12 @@ pub struct Entry {
     pub line: usize,
 }
 
-/// An override, for people.
+/// An override, in readable form.
 pub struct Told<'a> {
     pub file: &'a str,
-    /// The profile that it belongs to.
+    /// The profile to which it belongs.
     pub profile: Option<&'a str>,
-    /// Which tests it is for.
+    /// The tests to which it applies.
     pub of: Arc<str>,
     pub entries: &'a [Entry],
 }
@@ -66,14 +66,14 @@ pub struct Told<'a> {
 /// Settings for some tests.
 #[derive(Debug)]
 struct Override {
-    /// Where it stands.
+    /// Its line in the file.
     line: usize,
     filter: Option<(String, Filter)>,
     package: Option<String>,
     entries: Vec<Entry>,
 }
 
-/// Chooses tests by their names.
+/// Selects tests by their names.
 #[derive(Debug)]
 enum Filter {
     Contains(String),
@@ -109,7 +109,7 @@ impl Override {
             && self.filter.as_ref().is_none_or(|(_, filter)| filter.chooses(name))
     }
 
-    /// Which tests it is for.
+    /// The tests to which it applies.
     fn description(&self) -> Arc<str> {
         let filter = self.filter.as_ref().map(|(text, _)| format!("filter = {text:?}"));
         let package = self.package.as_ref().map(|package| format!("package = {package:?}"));
@@ -119,7 +119,7 @@ impl Override {
 }
 
 impl Config {
-    /// Reads the files of a workspace. `file` is to be taken instead of [`FILE`], and what `profile` says holds, too.
+    /// Reads the files of a workspace. `file` replaces [`FILE`], and the settings of `profile` apply, too.
     ///
     /// # Errors
     /// [`Error::Config`] with the file, the line and the key if one of them is not understood; [`Error::Usage`] if
@@ -153,7 +153,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Keeps the layers of this profile only, besides those that are of none, which it covers.
+    /// Keeps only the layers of this profile and those of none; the former take precedence.
     fn choose(&mut self, profile: Option<&str>) -> Result<(), Error> {
         let mut known: Vec<Arc<str>> = self.layers.iter().filter_map(|layer| layer.profile.clone()).collect();
         known.sort();
@@ -176,7 +176,7 @@ impl Config {
         Ok(())
     }
 
-    /// The name of the profile that was chosen.
+    /// The name of the selected profile.
     pub fn profile(&self) -> Option<&str> {
         self.profile.as_deref()
     }
@@ -188,7 +188,7 @@ impl Config {
         Ok(())
     }
 
-    /// Adds what a `Cargo.toml` says of a package, or of the workspace.
+    /// Adds the settings of a package, or of the workspace, in a `Cargo.toml`.
     fn add_manifest(&mut self, root: &Path, path: &Path, package: Option<&str>) -> Result<(), Error> {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         let source = Source::read(&name, path)?;
@@ -238,7 +238,7 @@ impl Config {
         settings
     }
 
-    /// The settings of all tests of a package for which there is no override.
+    /// The settings of all tests of a package without overrides.
     pub fn of_package(&self, package: &str) -> Settings {
         let mut settings = Settings::default();
         for layer in self.layers_of(package) {
@@ -282,7 +282,7 @@ impl Config {
         self.layers.iter().filter(about)
     }
 
-    /// The overrides, for people.
+    /// The overrides, in readable form.
     pub fn overrides(&self) -> impl Iterator<Item = Told<'_>> {
         self.layers.iter().flat_map(|layer| {
             layer.overrides.iter().map(|choice| Told {
@@ -294,9 +294,9 @@ impl Config {
         })
     }
 
-    /// Complaints about overrides that choose none of these tests, which are given by package and name. `packages` are
-    /// those of the workspace; of an override that may be for a package that is not `whole`, because not all of its
-    /// tests are there, nothing is said.
+    /// Complaints about overrides that select none of these tests, which are given by package and name. `packages` are
+    /// those of the workspace; there is no complaint about an override for a package that is not `whole`, because not
+    /// all of its tests are there.
     pub fn idle(&self, packages: &[&str], tests: &[(&str, &str)], whole: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut complaints = Vec::new();
         for layer in &self.layers {
@@ -322,7 +322,7 @@ impl Config {
         complaints
     }
 
-    /// The names of all files that say anything.
+    /// The names of all files with settings.
     pub fn files(&self) -> Vec<&str> {
         let own = self.layers.iter().filter(|layer| layer.profile.is_none());
         own.map(|layer| &*layer.name).collect()
@@ -330,7 +330,7 @@ impl Config {
 }
 
 impl Layer {
-    /// What of the file an entry belongs to, if it is not the file as a whole.
+    /// The part of the file to which an entry belongs, if it is not the file as a whole.
     fn described(&self, choice: Option<&Override>) -> Option<Arc<str>> {
         let profile = self.profile.as_ref().map(|name| format!("profile {name}"));
         let choice = choice.map(|choice| format!("override for {}", choice.description()));
@@ -339,7 +339,7 @@ impl Layer {
     }
 }
 
-/// Sets what the entries say, if it is a setting of that kind.
+/// Applies the entries that are settings of this kind.
 fn apply(
     entries: &[Entry],
     layer: &Layer,
@@ -406,7 +406,7 @@ impl Source {
         }
     }
 
-    /// What a table says by itself, and then what each of its profiles says.
+    /// The settings of a table itself, and then those of each of its profiles.
     fn layers(&self, table: &DeTable<'_>, package: Option<&str>) -> Result<Vec<Layer>, Error> {
         let mut layers = vec![self.layer(table, package, None)?];
         let Some(profiles) = get(table, "profile") else {
@@ -510,7 +510,7 @@ impl Source {
         Ok(choice)
     }
 
-    /// Reads a setting. Those of a whole run are not allowed everywhere.
+    /// Reads a setting. Settings of a whole run are not allowed everywhere.
     fn entry(&self, key: &str, at: usize, value: &Spanned<DeValue<'_>>, run: bool) -> Result<Entry, Error> {
         let text = match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
@@ -549,13 +549,13 @@ impl Source {
     }
 }
 
-/// A value that the setting of this name can have, as it is written in a file.
+/// A value for the setting of this name, as it is written in a file.
 fn example(key: &str) -> Option<&'static str> {
     let mut all = Settings::DOCS.iter().chain(RunSettings::DOCS);
     all.find_map(|doc| (doc.key == key).then_some(doc.example))
 }
 
-/// What sort of value it is, with its article.
+/// The kind of value, with its article.
 fn kind(value: &DeValue<'_>) -> String {
     let name = value.type_str();
     let article = if name.starts_with(['a', 'i']) { "an" } else { "a" };

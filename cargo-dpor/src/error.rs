@@ -1,4 +1,4 @@
-//! What can go wrong that is not a test's failure, and the exit codes.
+//! Errors other than a test's failure, and the exit codes.
 
 use dpor_protocol::SeedError;
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Every test is complete, or nothing else is to be told.
+    /// Every test is complete, or nothing else is to be shown.
     Complete = 0,
     /// A test failed.
     Failed = 1,
-    /// Wrong use: a wrong flag, a seed that is none or fits nothing, no test to run.
+    /// Wrong use: a wrong flag, a seed that is invalid or fits nothing, no test to run.
     Usage = 2,
-    /// No test failed, and at least one is incomplete, if that is to be told.
+    /// No test failed, and at least one is incomplete, if that is to be shown.
     Incomplete = 3,
     /// The user's code does not build.
     Build = 4,
     /// cargo-dpor could not do its work.
     Internal = 5,
-    /// Nothing worse, but a test is vacuous or has weak orderings, and that is to be told.
+    /// Nothing worse, but a test is vacuous or has weak orderings, and that is to be shown.
     Doubtful = 6,
     /// SIGHUP has ended it.
     HungUp = 129,
@@ -83,13 +83,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// Makes an [`Error::Io`] of an I/O error, given what was tried.
+    /// Makes an [`Error::Io`] from an I/O error, given what was tried.
     pub fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
         let what = what.into();
         move |source| Error::Io { what, source }
     }
 
-    /// The exit code that tells of this error.
+    /// The exit code for this error.
     pub fn exit(&self) -> Exit {
         match self {
             Error::Usage(_)

@@ -1,5 +1,5 @@
-//! The facades of `std`, `core` and `alloc`: built from the sources that this binary carries, once for each
-//! toolchain and content.
+//! The facades of `std`, `core` and `alloc`: built from the sources in this binary, once for each toolchain and
+//! content.
 
 mod cache;
 mod progress;
@@ -19,13 +19,13 @@ use std::time::SystemTime;
 /// The sources, by path; made by the build script.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// The crate that the attributes and macros of the facades refer to, and the name that the user's crates know it by:
-/// another one than its own, so that a crate can depend on it as well (see its `lib.rs`).
+/// The crate to which the attributes and macros of the facades refer, and its name in the user's crates, which differs
+/// from its own, so that a crate can depend on it as well (see its `lib.rs`).
 const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
 
-/// The profile of the build. The number of codegen units is one that no one else uses: rustc identifies a crate by what
-/// Cargo hashes (version, features, profile …), and a user's `serde`, say, compiled against the
-/// facades, must not pass for the facades' own.
+/// The profile of the build. The number of codegen units is one that nobody else uses: rustc identifies a crate by what
+/// Cargo hashes (version, features, profile …), and a user's `serde`, say, compiled against the facades, must not pass
+/// for the facades' own.
 ///
 /// Only what runs in each step of an execution is optimised: the algorithms, the scheduler and the shim, and what they
 /// call that is not inlined into them. The rest is for what a process does once, or says to people; to optimise it
@@ -57,21 +57,21 @@ opt-level = 3
 opt-level = 3
 "#;
 
-/// The flags of the build. Unstable features are for the crate that needs them, and for no other.
+/// The flags of the build. Unstable features are only for the crate that needs them.
 const FLAGS: &str = "--cfg=dpor_facade";
 const UNSTABLE: &str = "shim_std";
 
-/// Built facades. They are not removed as long as this is there.
+/// Built facades. They are not removed while this exists.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Facades {
-    /// The library of each crate that takes the place of one of the sysroot's.
+    /// The library of each crate that replaces one of the sysroot's.
     libraries: Vec<PathBuf>,
-    /// That of [`SHIM`].
+    /// The library of [`SHIM`].
     shim: PathBuf,
-    /// Where the libraries are that those depend on. The paths contain the content's hash, so that Cargo builds the
-    /// user's crates anew when the facades have changed.
+    /// The folders of the libraries on which those depend. The paths contain the content's hash, so that Cargo rebuilds
+    /// the user's crates when the facades have changed.
     search: Vec<PathBuf>,
-    /// The sysroot that has them, for a toolchain.
+    /// The sysroot with the facades, for a toolchain.
     #[serde(skip)]
     sysroot: PathBuf,
     /// The lock on their folder.
@@ -80,8 +80,8 @@ pub struct Facades {
 }
 
 impl Facades {
-    /// The facades for a toolchain, built now if they are not there. `announce` is called before a build, which shows
-    /// on the terminal how far it has come, unless that is to be `quiet`.
+    /// The facades for a toolchain, which are built now if they do not exist. Calls `announce` before a build. A build
+    /// shows its progress on the terminal, unless it is `quiet`.
     ///
     /// # Errors
     /// [`Error::Facades`] with Cargo's output if they do not build; [`Error::Io`] if the cache cannot be used.
@@ -121,7 +121,7 @@ impl Facades {
         }
     }
 
-    /// Says in their folder that they are built.
+    /// Marks the folder as built.
     fn finish(&self, folder: &Path) -> Result<(), Error> {
         let text = serde_json::to_string(self).expect("paths under the cache are Unicode, or were refused");
         let (draft, marker) = (folder.join("finished.json.new"), folder.join(MARKER));
@@ -291,7 +291,7 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) ->
     })
 }
 
-/// The library of a crate among the dependencies; there is only one of each, since a folder is built once.
+/// The library of a crate among the dependencies; there is only one of each, since a folder is built only once.
 fn hashed_copy(deps: &Path, crate_name: &str) -> Option<PathBuf> {
     let prefix = format!("lib{crate_name}-");
     let mut found = fs::read_dir(deps).ok()?.filter_map(|entry| {
@@ -302,8 +302,7 @@ fn hashed_copy(deps: &Path, crate_name: &str) -> Option<PathBuf> {
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Removes what would make the build another one: the user's flags, wrappers, profiles. How Cargo reaches the network
-/// stays.
+/// Removes what would change the build: the user's flags, wrappers, profiles. How Cargo reaches the network stays.
 fn isolate(command: &mut Command, variables: impl Iterator<Item = String>) {
     for name in variables.filter(|name| leaks(name)) {
         command.env_remove(name);

@@ -1,4 +1,4 @@
-//! Signals that ask the command to end: Ctrl-C, `kill`, a terminal that is closed.
+//! Signals that ask the command to end: Ctrl-C, `kill`, a closed terminal.
 //!
 //! The first one is put on record ([`received`]). What follows a test process looks at it now and then, and has the
 //! process end with what is done so far ([`crate::child`]). Before tests are run, other programs do the work, Cargo
@@ -17,22 +17,22 @@ use std::time::{Duration, Instant};
 pub enum Signal {
     /// SIGINT: Ctrl-C.
     Interrupt,
-    /// SIGTERM: what `kill` sends, and what a job's time limit does.
+    /// SIGTERM, which `kill` sends, and a job's time limit.
     Terminate,
     /// SIGHUP: the terminal was closed.
     HangUp,
 }
 
-/// Two signals in this time count as one: `timeout` sends its own both to the process and to its group.
+/// Two signals within this time count as one: `timeout` sends its own both to the process and to its group.
 const AT_ONCE: Duration = Duration::from_millis(250);
-/// How long a program that is asked to end may take before it is killed.
+/// Time that a program has to end before it is killed.
 const MERCY: Duration = Duration::from_millis(200);
-/// How often it is looked whether something is left.
+/// Interval between looks for remaining processes.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The first signal's number; 0 until there is one.
 static FIRST: AtomicI32 = AtomicI32::new(0);
-/// Test processes run, which are ended by those who follow them.
+/// Whether test processes run, which are ended by those who follow them.
 static FOLLOWED: AtomicBool = AtomicBool::new(false);
 
 impl Signal {
@@ -50,7 +50,7 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| signal.number() == number)
     }
 
-    /// How a command ends that this signal has ended: with 128 and its number, as shells have it.
+    /// The exit of a command that this signal has ended: with 128 plus its number, like shells.
     pub fn exit(self) -> Exit {
         match self {
             Signal::Interrupt => Exit::Interrupted,
@@ -70,7 +70,7 @@ impl fmt::Display for Signal {
     }
 }
 
-/// Listens to signals from now on. Those that are ignored stay so: `nohup` ignores SIGHUP, and a shell SIGINT for what
+/// Listens to signals from now on. Ignored signals stay ignored: `nohup` ignores SIGHUP, and a shell SIGINT for what
 /// runs in the background of a script.
 ///
 /// # Errors
@@ -114,12 +114,12 @@ fn is_ignored(number: i32) -> bool {
     action.sa_sigaction == libc::SIG_IGN
 }
 
-/// The signal that has asked the command to end, if one has.
+/// The signal that has asked the command to end, if any.
 pub fn received() -> Option<Signal> {
     Signal::of(FIRST.load(SeqCst))
 }
 
-/// As [`received`], of a signal that is about to come: somebody else has got it.
+/// Like [`received`], for a signal that is about to come: somebody else has already received it.
 pub fn soon_received() -> Option<Signal> {
     let started = Instant::now();
     while received().is_none() && started.elapsed() < AT_ONCE {
@@ -128,12 +128,12 @@ pub fn soon_received() -> Option<Signal> {
     received()
 }
 
-/// From now on, a signal is for those to see to who follow test processes.
+/// From now on, those who follow test processes handle a signal.
 pub fn is_seen_to() {
     FOLLOWED.store(true, SeqCst);
 }
 
-/// Ends all processes that this one has started, and those that they have.
+/// Ends all processes that this one has started, and their descendants.
 pub fn end_descendants() {
     let started = Instant::now();
     // Some are left only if the system does not let them be killed.
@@ -150,7 +150,7 @@ pub fn end_descendants() {
     }
 }
 
-/// Sends a signal to all descendants, parents first, so that they start no others. Says how many there are.
+/// Sends a signal to all descendants, parents first, so that they start no others. Returns their number.
 fn signal_descendants(signal: i32) -> usize {
     let all = descendants();
     for &process in &all {
@@ -167,8 +167,8 @@ struct Process {
     session: i32,
 }
 
-/// The processes that live below this one, parents first. Those that have made a session of their own are left out: a
-/// compiler cache's server, for example, is meant to stay.
+/// The processes that live below this one, parents first. Those with a session of their own are left out: a compiler
+/// cache's server, for example, is meant to stay.
 fn descendants() -> Vec<i32> {
     let own = std::process::id().cast_signed();
     let living = processes();

@@ -1,13 +1,13 @@
-//! What is to be thought of a test's result beyond its verdict, and what the exit code is to tell of it.
+//! Doubts about a test's result beyond its verdict, and their effect on the exit code.
 
 use crate::child::Outcome;
 use crate::config::{Policy, Settings};
 use dpor_protocol::{Verdict, WeakReport};
 
-/// What the exit code has to tell of a test; the worst is the greatest.
+/// What the exit code has to show about a test; the worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Racing atomics ask for weaker orderings than were explored.
+    /// Racing atomics request weaker orderings than were explored.
     WeakOrderings,
     /// Nothing was interleaved.
     Vacuous,
@@ -27,7 +27,7 @@ impl Fault {
     }
 }
 
-/// The worst of what the exit code has to tell, if it has to tell anything.
+/// The worst fault that the exit code has to show, if any.
 pub fn fault(outcome: &Outcome, settings: &Settings) -> Option<Fault> {
     let fails = |policy: Policy| policy == Policy::Fail;
     match outcome.verdict {
@@ -39,7 +39,7 @@ pub fn fault(outcome: &Outcome, settings: &Settings) -> Option<Fault> {
     }
 }
 
-/// Why a test that is complete may have tested nothing: there was nothing to interleave.
+/// Why a complete test may have tested nothing: there was nothing to interleave.
 pub fn vacuous(outcome: &Outcome) -> Option<String> {
     // In another shard, they may have met what this one has not.
     let whole = outcome.verdict == Verdict::Complete && outcome.shard.is_none();
@@ -47,7 +47,7 @@ pub fn vacuous(outcome: &Outcome) -> Option<String> {
     sharing.vacuous(&outcome.counts)
 }
 
-/// Racing atomic operations that ask for less than was explored.
+/// Racing atomic operations that request weaker orderings than were explored.
 pub fn weak_orderings(outcome: &Outcome) -> &[WeakReport] {
     outcome.sharing.as_ref().map_or(&[], |sharing| &sharing.weak)
 }

@@ -54,7 +54,7 @@ use error::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the command that the arguments (the program's name first) ask for, and prints what comes of it.
+/// Runs the command in the arguments (the program's name first), and prints its results.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match cli::parse(arguments) {
         Ok(cli) => cli,

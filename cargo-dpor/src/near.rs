@@ -1,19 +1,19 @@
-//! What somebody may have meant who wrote a name that there is not.
+//! Proposals for a misspelt name.
 
 use std::collections::BTreeSet;
 
-/// The most names that are proposed.
+/// Maximum number of proposed names.
 const MOST: usize = 3;
 
-/// How much of a name may be wrong, as a share of its length.
+/// Maximum part of a name that may be wrong.
 const WRONG: f64 = 0.34;
 
-/// Names that are nearly this one, the nearest first.
+/// Names that are similar to this one, the most similar first.
 pub fn names<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     ranked(candidates, |candidate| distance(word, candidate))
 }
 
-/// Names of tests with a part in them that is nearly this, the nearest first. Parts begin and end where words do.
+/// Names of tests with a part that is similar to this one, the most similar first. Parts begin and end where words do.
 pub fn tests<'a>(part: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     ranked(candidates, |candidate| {
         let of_parts = parts(candidate, part.len()).into_iter().map(|own| distance(part, own));
@@ -21,7 +21,7 @@ pub fn tests<'a>(part: &str, candidates: impl IntoIterator<Item = &'a str>) -> V
     })
 }
 
-/// A question that proposes these names; nothing, if there are none.
+/// A question that proposes these names; empty if there are none.
 pub fn question(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
@@ -40,12 +40,12 @@ fn ranked<'a>(candidates: impl IntoIterator<Item = &'a str>, distance: impl Fn(&
     near.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// From 0, for names that differ in the case of letters at most, to 1.
+/// From 0, for names that differ at most in the case of letters, to 1.
 fn distance(word: &str, candidate: &str) -> f64 {
     1.0 - strsim::normalized_damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase())
 }
 
-/// Whole words of a name that are about as long together.
+/// Parts of a name that consist of whole words and are together about as long.
 fn parts(name: &str, length: usize) -> Vec<&str> {
     let boundary = |at: &usize| {
         let bytes = name.as_bytes();

@@ -1,5 +1,4 @@
-//! What is shown. Commands send [`Event`]s, one stream of them; a [`Reporter`] makes something of them, for people or
-//! for machines.
+//! Output. Commands send [`Event`]s in one stream; a [`Reporter`] shows them to people or to programs.
 
 /// Prints into a `String`, which takes anything.
 macro_rules! put {
@@ -53,7 +52,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// The width of an output that is no terminal.
 const WIDTH: usize = 140;
 
-/// What is said of a run in which no test had a second thread.
+/// The note on a run in which no test had a second thread.
 const NO_THREADS: &str = "no test used more than one thread, so that nothing was interleaved";
 
 /// Something that happened in a run of tests.
@@ -61,50 +60,50 @@ const NO_THREADS: &str = "no test used more than one thread, so that nothing was
 pub enum Event<'a> {
     /// The facades are about to be built.
     FacadesBuilding,
-    /// The tests are built. The compiler's relative paths are relative to one of these folders, of which the first is
-    /// the workspace's.
+    /// The tests are built. The compiler's relative paths are relative to one of these folders; the first is the
+    /// workspace's.
     Built { folders: &'a [PathBuf] },
-    /// Something looks like a mistake, and does no harm.
+    /// Something looks like a mistake, but does no harm.
     Warning { message: &'a str },
-    /// The user wants to know what is configured.
+    /// The user asks for the configuration.
     Configured { configuration: &'a Configuration<'a> },
-    /// All tests are known, and the user wants no more than that.
+    /// All tests are known, and the user asks for no more.
     Listed { tests: &'a [Test] },
-    /// The tests are built, and the user wants no more than that.
+    /// The tests are built, and the user asks for no more.
     Executables { binaries: &'a [Binary] },
     /// All tests are known.
     RunStarted {
         tests: &'a [Test],
-        /// What is left of them of a run that was interrupted, if that is to be gone on with.
+        /// The part of an interrupted run that is to be resumed.
         resumed: Option<Resumed>,
     },
     /// A test begins.
     TestStarted { test: &'a Test },
-    /// A test goes on.
+    /// A test makes progress.
     TestProgress { test: &'a Test, counts: &'a Counts },
-    /// A test failed, and is run once more to see how.
+    /// A test failed, and its schedule runs once more to show how.
     Replaying { test: &'a Test },
     /// A test has ended.
     TestFinished { test: &'a Test, result: &'a TestResult },
-    /// All tests have ended, or the rest is not run.
+    /// All tests have ended, or the rest will not run.
     RunFinished { summary: &'a Summary, exit: Exit },
     /// The command could not do its work. No other event follows.
     Stopped { error: &'a Error },
     /// A signal has ended the command. No other event follows.
     Interrupted {
         signal: Signal,
-        /// `--resume` goes on from where it was.
+        /// `--resume` resumes from there.
         resumable: bool,
     },
-    /// Two orders of a test's steps were looked for that lead to different states: the given one of all such pairs.
+    /// The requested pair of orders of a test's steps that lead to different states was looked for.
     Compared {
         test: &'a Test,
         number: u64,
         outcome: &'a Outcome,
-        /// The command that shows the failure, if it is one, again.
+        /// The command that shows the failure again, if it is one.
         again: Option<&'a str>,
     },
-    /// A schedule was replayed because the user asked for it.
+    /// A schedule was replayed on the user's request.
     Replayed {
         test: &'a Test,
         seed: &'a str,
@@ -114,21 +113,21 @@ pub enum Event<'a> {
     },
 }
 
-/// How many tests of an interrupted run need not be explored from the start.
+/// Numbers of tests of an interrupted run that need not be explored from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Resumed {
-    /// They were complete.
+    /// Tests that were complete.
     pub finished: usize,
-    /// They go on where they were interrupted.
+    /// Tests that resume where they were interrupted.
     pub interrupted: usize,
 }
 
 /// Receives events.
 pub trait Reporter {
-    /// Takes in one event. Events of tests that run at the same time are mixed.
+    /// Receives one event. Events of tests that run at the same time are mixed.
     fn event(&mut self, event: &Event<'_>);
 
-    /// There are no more events: writes what is still to be written.
+    /// Writes the rest of the output: there are no more events.
     ///
     /// # Errors
     /// If it cannot be.
@@ -137,23 +136,23 @@ pub trait Reporter {
     }
 }
 
-/// What is configured.
+/// The configuration.
 #[derive(Debug)]
 pub struct Configuration<'a> {
     pub config: &'a Config,
     pub run: RunSettings,
-    /// The test that was asked for, by its name.
+    /// The name of the requested test.
     pub test: Option<&'a str>,
-    /// Settings of tests, with the packages in which they hold.
+    /// Settings of tests, with the packages to which they apply.
     pub tests: Vec<(Vec<String>, Settings)>,
 }
 
-/// All who hear of a command.
+/// Forwards events to every reporter.
 #[derive(Default)]
 pub struct Listeners(Vec<Box<dyn Reporter>>);
 
 impl Listeners {
-    /// Adds one, who hears of what happens from now on.
+    /// Adds a reporter, which receives the events from now on.
     pub fn add(&mut self, reporter: impl Reporter + 'static) {
         self.0.push(Box::new(reporter));
     }
@@ -180,12 +179,12 @@ pub struct TestResult {
     pub replay: Option<Outcome>,
     /// The command that shows the failure again.
     pub again: Option<String>,
-    /// What the exit code is to tell of it.
+    /// What the exit code is to show about it.
     pub fault: Option<Fault>,
 }
 
 impl TestResult {
-    /// The run that tells most of the failure: the one that was run once more, if it ended in the same way.
+    /// The run with the most details of the failure: the repeated one, if it ended in the same way.
     fn shown(&self) -> &Outcome {
         let replay = self.replay.as_ref();
         replay
@@ -193,7 +192,7 @@ impl TestResult {
             .unwrap_or(&self.outcome)
     }
 
-    /// The failure in full, for people, in so many columns.
+    /// The whole failure as text of this width.
     fn failure_text(&self, test: &Test, sources: &SourceTree, width: usize) -> String {
         failure::Failure {
             test: &test.display_name(),
@@ -207,7 +206,7 @@ impl TestResult {
     }
 }
 
-/// A fingerprint of shards as it is shown. JSON has no numbers of that length.
+/// A fingerprint of shards as it is printed. JSON has no numbers of that length.
 fn digits(fingerprint: u64) -> String {
     format!("{fingerprint:016x}")
 }
@@ -218,21 +217,21 @@ pub struct Summary {
     pub complete: usize,
     pub failed: usize,
     pub incomplete: usize,
-    /// Tests in which nothing was interleaved.
+    /// Number of tests in which nothing was interleaved.
     pub vacuous: usize,
-    /// Tests with racing atomics that ask for weaker orderings than were explored.
+    /// Number of tests with racing atomics that request weaker orderings than were explored.
     pub weak_orderings: usize,
-    /// Tests in which there was more than one thread, or of which that is not known.
+    /// Number of tests with more than one thread, or for which that is unknown.
     pub threaded: usize,
-    /// The worst that the exit code is to tell of.
+    /// The worst fault that the exit code is to show.
     pub fault: Option<Fault>,
-    /// Tests that were not run because of `--fail-fast`, or because a signal came before.
+    /// Number of tests that did not run because of `--fail-fast`, or because of a signal.
     pub not_run: usize,
-    /// Tests that were not asked for.
+    /// Number of tests that were not selected.
     pub left_out: usize,
-    /// The part of each test that was explored; none for the whole.
+    /// The part of each test that was explored; `None` for the whole.
     pub shard: Option<Shard>,
-    /// What all shards of these tests have in common, in whatever order tests have ended.
+    /// The fingerprint that all shards of these tests share, in whatever order tests have ended.
     pub fingerprint: u64,
     pub time: Duration,
 }
@@ -255,7 +254,7 @@ impl Summary {
         self.fingerprint = self.fingerprint.wrapping_add(hasher.finish());
     }
 
-    /// The number of tests that were run.
+    /// Number of tests that were run.
     pub fn total(&self) -> usize {
         self.complete + self.failed + self.incomplete
     }

@@ -36,15 +36,15 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The budget of `--strategy random` if none is given.
+/// Default budget of `--strategy random`.
 const RANDOM_EXECUTIONS: u64 = 10_000;
 
-/// The colours that a command is to use.
+/// The colours for a command.
 pub fn color(command: &Command) -> Color {
     command.cargo().map_or(Color::Auto, |args| args.color)
 }
 
-/// Who hears of a command, and how much people want to hear.
+/// The receivers of a command's events, according to its flags.
 fn listeners(command: &Command) -> Listeners {
     let format = command.message_format();
     let mut listeners = Listeners::default();
@@ -64,7 +64,7 @@ fn listeners(command: &Command) -> Listeners {
     listeners
 }
 
-/// Runs a command to its exit code.
+/// Runs a command; returns its exit code.
 pub fn run(command: &Command) -> Exit {
     let mut listeners = listeners(command);
     let result = match command {
@@ -171,7 +171,7 @@ fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// The settings of a run, the command line included.
+/// The settings of a run, including the command line.
 fn run_settings(config: &Config, args: &TestArgs) -> RunSettings {
     let mut run = config.of_run();
     args.explore.set_run(&mut run);
@@ -179,7 +179,7 @@ fn run_settings(config: &Config, args: &TestArgs) -> RunSettings {
     run
 }
 
-/// The exit code of a run of tests; `broken` says that those of some target could not be listed.
+/// The exit code of a run of tests; `broken` says that the tests of some target could not be listed.
 fn exit(fault: Option<Fault>, broken: bool) -> Exit {
     match fault {
         Some(Fault::Failed) => Exit::Failed,
@@ -310,7 +310,7 @@ fn build_only(args: &CargoArgs, listeners: &mut Listeners) -> Result<Exit, Error
     Ok(Exit::Complete)
 }
 
-/// The tests that are asked for, of those that were built.
+/// The selected tests among those that were built.
 fn selected(build: &Build, all: Vec<Test>, args: &SelectArgs) -> Result<Selection, Error> {
     if all.is_empty() {
         return Err(Error::NoTests(match build.binaries.len() {
@@ -362,7 +362,7 @@ fn show_config(args: &ShowConfigArgs, listeners: &mut Listeners) -> Result<Exit,
     Ok(Exit::Complete)
 }
 
-/// What a command works on.
+/// The project on which a command works.
 struct Project {
     toolchain: Toolchain,
     metadata: Metadata,
@@ -376,7 +376,7 @@ impl Project {
         Ok(Project { toolchain, metadata })
     }
 
-    /// The project, and its configuration: what is wrong there should be known before anything is built.
+    /// Loads the project and its configuration: errors there should be reported before anything is built.
     fn with_config(cargo: &CargoArgs, config: &ConfigArgs) -> Result<(Project, Config), Error> {
         let project = Project::find(cargo)?;
         let (file, profile) = (config.config_file.as_deref(), config.config_profile.as_deref());
@@ -384,12 +384,12 @@ impl Project {
         Ok((project, config))
     }
 
-    /// Where pages are written that are to be opened, if nobody says where.
+    /// The default folder of pages that are to be opened.
     fn report_folder(&self, args: &CargoArgs) -> PathBuf {
         build::folder(args, &self.metadata).join("report")
     }
 
-    /// The names of the packages that are asked for; all of them, if none is.
+    /// The names of the selected packages; all of them, if none is selected.
     fn packages(&self, args: &CargoArgs) -> impl Iterator<Item = &str> {
         let names = self.metadata.packages.iter().map(|package| package.name.as_str());
         names.filter(|name| args.package.is_empty() || args.package.iter().any(|own| own == name))
@@ -411,7 +411,7 @@ impl Project {
     }
 }
 
-/// What a test process is to do under these settings.
+/// The task of a test process under these settings.
 fn order(settings: &Settings) -> Order {
     let mut limits = Limits {
         executions: settings.max_executions.value.0,
@@ -447,7 +447,7 @@ struct Planned<'a> {
     test: &'a Test,
     settings: Settings,
     slot: Slot,
-    /// What is left of an earlier exploration, if that is to be used.
+    /// What is left of an earlier exploration, if it is to be used.
     left: Left,
 }
 
@@ -482,7 +482,7 @@ impl Resumed {
     }
 }
 
-/// What a worker tells of the test with this index.
+/// A worker's news of the test with this index.
 enum News {
     Started(usize),
     Progress(usize, Counts),
@@ -490,7 +490,7 @@ enum News {
     Finished(usize, Box<Result<TestResult, Error>>),
 }
 
-/// Explores tests on as many threads as the user wants. Each takes the next test; the reporter stays on this one.
+/// Explores tests on as many threads as requested. Each takes the next test; the reporter stays on this thread.
 fn explore_all(
     plan: &[Planned<'_>],
     build: &Build,
@@ -559,7 +559,7 @@ fn explore_all(
     })
 }
 
-/// How many tests may fail before the rest is not run any more.
+/// Number of failing tests after which no other test is started.
 fn most_failures(run: &RunSettings, args: &TestArgs) -> usize {
     match args.max_fail {
         Some(MaxFail(most)) => most.unwrap_or(usize::MAX),
@@ -616,7 +616,7 @@ fn explore(
     })
 }
 
-/// What to say of a test that has met the limit that nobody asked for.
+/// The note for a test that has reached the default limit.
 fn default_limit(outcome: &Outcome, settings: &Settings) -> Option<String> {
     let limit = settings.max_time.value.0.filter(|_| settings.has_default_time())?;
     let met = outcome.verdict == Verdict::Incomplete && outcome.time >= limit && interrupt::received().is_none();
@@ -628,7 +628,7 @@ fn default_limit(outcome: &Outcome, settings: &Settings) -> Option<String> {
     })
 }
 
-/// The command that replays a seed: with the flags that this run had.
+/// The command that replays a seed, with this run's flags.
 fn again(seed: &str, test: &Test, args: &CargoArgs) -> String {
     let mut line = format!("cargo dpor replay {seed}");
     let mut flags = args.clone();
@@ -660,8 +660,7 @@ fn again(seed: &str, test: &Test, args: &CargoArgs) -> String {
 #[cfg(test)]
 mod tests;
 
-/// What comes of a test: of its exploration from the start, or from where it was interrupted; or what has come of it
-/// before.
+/// The outcome of a test: of its exploration from the start, or from where it was interrupted; or an earlier outcome.
 fn outcome(planned: &Planned<'_>, order: &Order, progress: &mut dyn FnMut(Counts)) -> Result<Outcome, Error> {
     let Planned { test, slot, left, .. } = planned;
     if *left == Left::Finished

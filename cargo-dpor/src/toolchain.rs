@@ -1,4 +1,4 @@
-//! The compiler and the Cargo that the user's project uses.
+//! The compiler and Cargo of the user's project.
 
 mod answers;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// A toolchain, found as the current folder has it.
+/// The toolchain in force in the current folder.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
 pub struct Toolchain {
@@ -17,7 +17,7 @@ pub struct Toolchain {
     pub cargo: PathBuf,
     /// `rustc` itself.
     pub rustc: PathBuf,
-    /// Where the compiler looks for what belongs to it.
+    /// The folder in which the compiler looks for its parts.
     pub sysroot: PathBuf,
     /// The folder of its libraries for the host, in the sysroot.
     pub libraries: PathBuf,
@@ -25,7 +25,7 @@ pub struct Toolchain {
     pub version: String,
     /// The host's target triple.
     pub host: String,
-    /// What the tools have answered.
+    /// The earlier answers of the tools.
     pub(crate) answers: Arc<Answers>,
 }
 
@@ -88,7 +88,7 @@ impl Toolchain {
         })
     }
 
-    /// What a command of the toolchain prints, now or when it was asked before in the same circumstances.
+    /// The output of a command of the toolchain, either now or from an earlier call in the same circumstances.
     ///
     /// # Errors
     /// As [`output`].
@@ -97,10 +97,10 @@ impl Toolchain {
     }
 }
 
-/// The oldest compiler that the facades can be built with, 1.95.
+/// The oldest compiler that can build the facades, 1.95.
 const OLDEST: (u32, u32) = (1, 95);
 
-/// Says what is wrong with a compiler, by what `-vV` prints.
+/// Rejects an unsuitable compiler, given what `-vV` prints.
 fn check(version: &str) -> Result<(), Error> {
     let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name));
     let release = field("release: ").unwrap_or("unknown");
@@ -126,7 +126,7 @@ fn check(version: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a command and gives what it printed.
+/// Runs a command and returns its output.
 ///
 /// # Errors
 /// If it cannot be started, or does not succeed: then with what it printed to stderr.

@@ -1,5 +1,5 @@
-//! Words for values of the user's own types: what a test process tells as bytes ([`ValueBytes`]), decoded by the debug
-//! information of its executable.
+//! Words for values of the user's own types, which a test process sends as bytes ([`ValueBytes`]), decoded with the
+//! debug information of its executable.
 //!
 //! Whatever cannot be decoded is `…`, or is not told at all if nothing can: there is no debug information, or it is
 //! damaged. Addresses are not shown, as they mean nothing to readers.
@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use words::Words;
 
-/// Of an executable, or none if it has no debug information. Read when the first value is to be decoded, and kept: many
-/// tests have one executable.
+/// Of an executable, or `None` if it has no debug information. Read when the first value is decoded, and kept: many
+/// tests share an executable.
 type Known = Arc<Mutex<Option<DebugInfo>>>;
 
 static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
 
-/// Finds words for the values in what the process of an executable says.
+/// Finds words for the values in the messages of an executable's process.
 #[derive(Debug, Default)]
 pub struct Values {
     executable: PathBuf,
@@ -39,7 +39,7 @@ impl Values {
         }
     }
 
-    /// Puts words in the place of bytes.
+    /// Replaces bytes by words.
     pub fn tell(&self, message: &mut Message) {
         match message {
             Message::Step(step) => self.tell_step(step),

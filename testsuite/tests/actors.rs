@@ -334,9 +334,7 @@ fn programs_whose_dependency_is_not_transitive_are_refused() {
             panic!("{strategy}: {verdict:?}");
         };
         assert!(
-            reason.starts_with(&format!(
-                "`{strategy}` is for programs in which dependency is transitive: step 1 of t"
-            )),
+            reason.starts_with(&format!("`{strategy}` requires a transitive dependency: step 1 of t")),
             "{reason}"
         );
         assert!(

@@ -1,5 +1,5 @@
-//! The tool used wrongly, and on projects that it can do nothing with: what it says, and its exit code. Also what
-//! becomes of the exit code when it is configured, and that every way to print a run says the same of it.
+//! The tool used wrongly, and on projects that it cannot handle: its messages, and its exit code. Also the exit code
+//! when it is configured, and that all output formats agree on a run.
 //!
 //! The projects are small and made here. The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
@@ -254,7 +254,7 @@ fn optimisation_at_link_time_and_aborts_are_not_followed() {
     run.refused(
         FAILED,
         &[
-            "warning: `-C lto=thin -Clinker-plugin-lto` of the rustflags is left out",
+            "warning: `-C lto=thin -Clinker-plugin-lto` of the rustflags is ignored",
             "warning: `lto = \"fat\"` of the profile `small` is not followed",
             "warning: `panic = \"abort\"` of the profile `small` is not followed",
         ],
@@ -339,7 +339,7 @@ fn where_there_is_nothing_to_run() {
     project.refuses(
         &["test", "two"],
         USAGE,
-        &["all of the 1 tests that were asked for are ignored: `--ignored`"],
+        &["all 1 selected tests are ignored: `--ignored`"],
     );
     let run = project
         .run(&["test", "three", "--no-tests", "pass", "--junit", "none.xml"])
@@ -490,7 +490,7 @@ fn what_was_explored_is_said_and_counts_as_configured() {
     project.refuses(
         &["test", "strongly", "--preemptions", "5", "--strategy", "random"],
         USAGE,
-        &["error: strongly: preemptions cannot be bounded with the strategy `random`"],
+        &["error: strongly: the strategy `random` cannot bound preemptions"],
     );
 
     // As configured for one test only.
@@ -594,21 +594,14 @@ fn init_writes_what_is_not_there() {
     );
 
     project.write("dpor.toml", "seed = 3\n");
-    project.refuses(
-        &["init"],
-        USAGE,
-        &["dpor.toml is there already; --force writes it anew"],
-    );
+    project.refuses(&["init"], USAGE, &["dpor.toml already exists; --force overwrites it"]);
     let run = project.run(&["init", "--ci", "github"]).ends(COMPLETE);
-    assert!(
-        run.stdout.contains("dpor.toml is there already, and stays as it is"),
-        "{run:?}"
-    );
+    assert!(run.stdout.contains("dpor.toml already exists, and is kept"), "{run:?}");
     assert!(run.stdout.contains("git submodule add "), "{run:?}");
     assert_eq!(read("dpor.toml"), "seed = 3\n");
     let workflow = read(".github/workflows/dpor.yml");
     assert!(workflow.contains("args: --workspace"), "{workflow}");
-    project.refuses(&["init", "--ci", "github"], USAGE, &["dpor.yml is there already"]);
+    project.refuses(&["init", "--ci", "github"], USAGE, &["dpor.yml already exists"]);
     project.run(&["init", "--ci", "github", "--force"]).ends(COMPLETE);
     assert_eq!(read("dpor.toml"), written);
     project.refuses(
@@ -636,7 +629,7 @@ fn a_configuration_that_is_no_text_is_refused() {
     for (text, words) in [
         (
             "max-time = true",
-            "`true` is no time: a number of seconds, or one with a unit such as 500ms, 30s",
+            "`true` is not a duration: a number of seconds, or one with a unit such as 500ms, 30s",
         ),
         ("max-time = 1e9", "write `max-time = \"30s\"`"),
         ("max-executions = 1e9", "write `max-executions = 100000`"),
@@ -789,8 +782,8 @@ fn shards_prove_together_what_one_run_proves() {
     assert!(part.stdout.contains("summary of shard 2/3: 1 test"), "{part:?}");
 }
 
-/// What must not differ between shards shows in their fingerprints; where they are built, and for how long they run,
-/// does not.
+/// Everything that must be the same for all shards shows in their fingerprints; where they are built, and for how long
+/// they run, does not.
 #[test]
 fn shards_of_different_tests_have_different_fingerprints() {
     let fingerprint = |project: &Project, more: &[&str]| {
@@ -1198,14 +1191,14 @@ fn long() {
 }
 "#;
 
-/// What was said of a test in this run.
+/// The report on a test in this run.
 fn finished(run: &Run, test: &str) -> Value {
     let events = run.events("test-finished");
     let of_test = |event: &&Value| event["test"]["name"] == test;
     events.iter().find(of_test).expect("each test ends").clone()
 }
 
-/// Flags, and what is set in the environment.
+/// Flags, and environment variables.
 type Profile<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
 
 #[test]
@@ -1271,7 +1264,8 @@ fn the_end_of_a_process_is_located_in_the_program() {
         }
     }
     let run = project.run(&["test", "--stall", "1", "long"]).ends(INCOMPLETE);
-    let told = "thread t1 ran for 1 s without reaching a scheduling point: if that is no loop without end, `--stall` gives it more time";
+    let told = "thread t1 ran for 1 s without reaching a scheduling point: unless it is an endless loop, \
+        `--stall` gives it more time";
     assert!(
         run.stdout.contains(told) && run.stdout.contains("  in made::computes (src/lib.rs:"),
         "{run:?}"

@@ -15,8 +15,8 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes, and whether the text ends where an encoded text can end, with unused bits zero. `None` if a
-/// character is not of the alphabet.
+/// Decodes the bytes; says whether the text ends where an encoded text can end, with unused bits zero. `None` if a
+/// character is not in the alphabet.
 pub(crate) fn decode(text: &str) -> Option<(Vec<u8>, bool)> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut word, mut bits) = (0u32, 0);

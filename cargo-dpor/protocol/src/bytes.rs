@@ -1,4 +1,4 @@
-//! Values of the explored program's own types, as bytes in the texts of a report.
+//! Values of the explored program's own types, as bytes within the texts of a report.
 //!
 //! The test process knows no more of such a type than a function that was made for it; what the bytes mean is in the
 //! debug information, which `cargo dpor` reads. So a text may hold values in this form, each between two control
@@ -9,11 +9,10 @@ use std::fmt::Write;
 const START: char = '\u{2}';
 const END: char = '\u{3}';
 
-/// The bytes of a value, and of what it may point to.
+/// The bytes of a value, and of the memory to which it may point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueBytes {
-    /// Where in the executable's file, as the linker has numbered it, the function is that was made for the value's
-    /// type.
+    /// The address in the executable's file of the function that was made for the value's type.
     pub function: u64,
     /// The value.
     pub value: MemoryBytes,
@@ -24,9 +23,9 @@ pub struct ValueBytes {
 /// A piece of memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryBytes {
-    /// Where it starts.
+    /// Its start.
     pub address: u64,
-    /// What is there.
+    /// Its contents.
     pub bytes: Vec<u8>,
 }
 
@@ -50,7 +49,7 @@ impl MemoryBytes {
 }
 
 impl ValueBytes {
-    /// The form that it has in a text.
+    /// The text form.
     pub fn to_text(&self) -> String {
         let mut out = format!("{START}{:x}", self.function);
         for piece in [&self.value].into_iter().chain(&self.memory) {
@@ -60,7 +59,7 @@ impl ValueBytes {
         out
     }
 
-    /// The value that a text consists of.
+    /// The value that makes up the whole text.
     pub fn of_text(text: &str) -> Option<ValueBytes> {
         let inner = text.strip_prefix(START)?.strip_suffix(END)?;
         let mut parts = inner.split(';');
@@ -78,8 +77,7 @@ impl ValueBytes {
         text.contains(START)
     }
 
-    /// The text with words in the place of each value. A value for which there are none is left out, with the colon
-    /// before it.
+    /// The text with each value replaced by words. A value without words is left out, with the colon before it.
     pub fn replaced(text: &str, mut words: impl FnMut(&ValueBytes) -> Option<String>) -> String {
         let mut out = String::new();
         let mut rest = text;

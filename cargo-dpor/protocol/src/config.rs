@@ -9,16 +9,16 @@ use std::path::PathBuf;
 /// could not hold it: the seed of a long schedule exceeds what the system allows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The name under which seeds know the test. It is more than the name within the binary, so that a
-    /// seed finds its test in a workspace.
+    /// The name of the test in seeds. It is longer than the name within the binary, so that a seed finds its test in a
+    /// workspace.
     pub test: String,
-    /// Explore, or run one schedule.
+    /// Whether to explore, or to run one schedule.
     pub mode: Mode,
     /// The name of the strategy, `source` for example.
     pub strategy: String,
     /// The seed of the `random` strategy.
     pub random_seed: u64,
-    /// When to give up.
+    /// The budgets of the exploration.
     pub limits: Limits,
     /// Waits on condition variables may end without a notification.
     pub spurious_wakeups: bool,
@@ -26,19 +26,19 @@ pub struct Config {
     pub spurious_cas: bool,
     /// Memory that was neither freed nor is reachable at the end of an execution is a failure.
     pub leaks: bool,
-    /// States are kept whole, and all that the strategy takes for granted about them is checked.
+    /// States are kept whole, and everything that the strategy assumes about them is checked.
     pub exact_states: bool,
-    /// Each execution is told, as far as there is room for it in a report.
+    /// Whether to report each execution, as far as a report has room.
     pub executions: bool,
-    /// What the first execution of an exploration prints is told.
+    /// Whether to report what the first execution of an exploration prints.
     pub printed: bool,
-    /// Where the exploration is kept while it goes on, if it is to be.
+    /// The place where the exploration is saved while it runs, if it is to be saved.
     pub save: Option<Save>,
-    /// The part that is to be explored, such as `2/4`; none for the whole.
+    /// The part to explore, such as `2/4`; `None` for the whole.
     pub shard: Option<String>,
     /// The inherited file descriptor that takes messages.
     pub pipe: i32,
-    /// The inherited file descriptor of the file that holds the [`crate::SharedSchedule`].
+    /// The inherited file descriptor of the file with the [`crate::SharedSchedule`].
     pub map: i32,
 }
 
@@ -47,20 +47,20 @@ dpor_explorer::codec!(struct Config {
     save, shard, pipe, map,
 });
 
-/// Where and as what an exploration is kept, for a process that goes on with it later.
+/// The file in which an exploration is saved, for a process that resumes it later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
     /// The file.
     pub file: PathBuf,
-    /// Its first line: of what the exploration is.
+    /// Its first line, which identifies the exploration.
     pub identity: String,
-    /// Go on with what is in the file.
+    /// Resume the exploration in the file.
     pub resume: bool,
 }
 
 dpor_explorer::codec!(struct Save { file, identity, resume });
 
-/// What a test process is to do.
+/// The task of a test process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Explore all schedules.
@@ -70,26 +70,26 @@ pub enum Mode {
         /// The seed as printed.
         seed: String,
     },
-    /// Look for the simplest schedule that fails as that of a seed does, and for where it parts from one that passes.
+    /// Look for the simplest schedule that fails as a seed's does, and for where it parts from one that passes.
     Simplify {
         /// The seed as printed.
         seed: String,
-        /// The kind of failure in which it ends.
+        /// The kind of its failure.
         kind: String,
-        /// How long the search may take.
+        /// Maximum duration of the search.
         millis: u64,
-        /// Look for a simpler schedule; otherwise only for where the given one parts from one that passes.
+        /// Look for a simpler schedule; otherwise only for where this one parts from one that passes.
         shorten: bool,
     },
-    /// Show where the states differ to which two orders of the same steps lead.
+    /// Show how the states differ to which two orders of the same steps lead.
     DiffStates {
-        /// Which one of the pairs of orders that lead to different states, from 1.
+        /// The number of the pair among the pairs of orders that lead to different states, counted from 1.
         pair: u64,
     },
-    /// Say which functions of the program are at these return addresses, as
-    /// [`SharedSchedule::callers`](crate::SharedSchedule::callers) has them. Nothing is run.
+    /// Name the functions of the program at these return addresses of
+    /// [`SharedSchedule::callers`](crate::SharedSchedule::callers). Nothing is run.
     Locate {
-        /// Innermost first.
+        /// The addresses, innermost first.
         callers: Vec<u64>,
     },
 }
@@ -102,25 +102,25 @@ dpor_explorer::codec!(enum Mode {
     4 => Locate { callers },
 });
 
-/// Budgets of an exploration; one that is used up makes the verdict `incomplete`.
+/// Budgets of an exploration; when one is exhausted, the verdict is `incomplete`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The most executions.
+    /// Maximum number of executions.
     pub executions: Option<u64>,
-    /// The most steps of all executions together.
+    /// Maximum number of steps of all executions together.
     pub steps: Option<u64>,
-    /// The longest time, in seconds.
+    /// Maximum time, in seconds.
     pub seconds: Option<f64>,
-    /// The most preemptions of one execution; bounds are tried from 0 on.
+    /// Maximum number of preemptions of one execution; bounds are tried from 0 on.
     pub preemptions: Option<u32>,
-    /// The most steps of one execution.
+    /// Maximum number of steps of one execution.
     pub depth: u32,
 }
 
 dpor_explorer::codec!(struct Limits { executions, steps, seconds, preemptions, depth });
 
 impl Config {
-    /// The configuration that `cargo dpor` has left for this process; none if something else has started it.
+    /// The configuration that `cargo dpor` has left for this process; `None` if another program has started it.
     ///
     /// # Errors
     /// A sentence that says what is wrong.
@@ -153,7 +153,7 @@ impl Config {
         config.ok_or_else(malformed)
     }
 
-    /// Writes the configuration as [`Config::from_text`] reads it: the version, a space, and its bytes in base64.
+    /// Writes the configuration for [`Config::from_text`]: the version, a space, and its bytes in base64.
     pub fn to_text(&self) -> String {
         format!("{VERSION} {}", base64::encode(&codec::to_bytes(self)))
     }

@@ -1,22 +1,22 @@
-//! What is told of each execution, for a picture of the whole exploration.
+//! Reports of single executions, for a picture of the whole exploration.
 
 use crate::{SourceLocation, ThreadReport};
 
-/// An execution that has ended. It is told as what it does not share with the one told before, and refers to what that
-/// one and those before it have listed.
+/// An execution that has ended. The report omits what it shares with the previous one, and refers to lists of earlier
+/// reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutionReport {
-    /// Its number among all executions, from 1, those included that are not told.
+    /// Its number among all executions, counted from 1, including those that are not reported.
     pub number: u64,
-    /// Exploration has started again: what was told before is void, its lists included.
+    /// Exploration has started again: earlier reports are void, and so are their lists.
     pub anew: bool,
-    /// With so many steps it begins as the execution that was told before.
+    /// Number of steps that it shares with the execution reported before it.
     pub common: u64,
     /// The rest of its steps.
     pub steps: Vec<Taken>,
     /// How it ended.
     pub end: EndReport,
-    /// Operations that no earlier report has listed. Steps refer to their places in the list of all.
+    /// Operations that no earlier report has listed. Steps refer to their indices in the list of all.
     pub sites: Vec<SiteReport>,
     /// Threads that no earlier report has listed.
     pub threads: Vec<ThreadReport>,
@@ -24,14 +24,14 @@ pub struct ExecutionReport {
 
 dpor_explorer::codec!(struct ExecutionReport { number, anew, common, steps, end, sites, threads });
 
-/// A transition, and the operation that it was.
+/// A transition, and its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The thread that moved.
     pub thread: u32,
-    /// Which alternative of its operation.
+    /// The alternative of its operation.
     pub alternative: u32,
-    /// The place of the operation in the list of all.
+    /// The index of the operation in the list of all.
     pub site: u32,
 }
 
@@ -40,9 +40,9 @@ dpor_explorer::codec!(struct Taken { thread, alternative, site });
 /// An operation in the program's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteReport {
-    /// What kind of operation, such as `lock`.
+    /// The kind of operation, such as `lock`.
     pub operation: String,
-    /// Where it is.
+    /// Its place.
     pub location: Option<SourceLocation>,
 }
 
@@ -51,16 +51,16 @@ dpor_explorer::codec!(struct SiteReport { operation, location });
 /// How an execution ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReport {
-    /// All was run, and nothing failed.
+    /// It ran to its end, and nothing failed.
     Complete,
     /// In a failure of this kind.
     Failed(String),
-    /// It was given up because all that could have gone on was asleep.
+    /// It was abandoned because all transitions that could have gone on were asleep.
     Blocked {
-        /// What could have gone on.
+        /// The transitions that could have gone on.
         asleep: Vec<Taken>,
     },
-    /// It was given up because its state had been reached before.
+    /// It was abandoned because its state had been reached before.
     Pruned,
     /// It was cut at a bound.
     Cut,

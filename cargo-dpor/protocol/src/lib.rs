@@ -1,4 +1,4 @@
-//! What `cargo dpor` and a test process under it say to each other.
+//! The protocol between `cargo dpor` and a test process.
 //!
 //! `cargo dpor` starts one process for each test and hands it a [`Config`] in a file that it inherits, whose descriptor
 //! the environment variable [`ENV`] names. The process answers with [`Message`]s, one a line, on a pipe of which it
@@ -36,9 +36,9 @@ pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
 /// a version of their own.
 pub const VERSION: u32 = 2;
 
-/// The environment variable that carries the number of the [`Config`]'s descriptor.
+/// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";
 
-/// The signal by which `cargo dpor` asks a test process where it is: `SIGURG`, which does nothing to a process that
-/// does not expect it and which hardly any program uses.
+/// The signal by which `cargo dpor` asks a test process where it is: `SIGURG`, which has no effect on a process that
+/// does not expect it, and which hardly any program uses.
 pub const WHERE_SIGNAL: i32 = 23;

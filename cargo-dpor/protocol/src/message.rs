@@ -1,4 +1,4 @@
-//! What a test process tells `cargo dpor`.
+//! The messages of a test process to `cargo dpor`.
 
 use super::base64;
 use crate::{ExecutionReport, VERSION};
@@ -12,12 +12,12 @@ pub enum Message {
     Started {
         /// The test's module path and name.
         test: String,
-        /// Where the test is defined.
+        /// The place where the test is defined.
         location: Option<SourceLocation>,
     },
-    /// Counts so far; several a second.
+    /// Present counts; several a second.
     Progress(Counts),
-    /// An execution has ended. Only if that is what was asked for, and then of the first ones and of the failing one.
+    /// An execution has ended. Only on request, and then for the first executions and the failing one.
     Execution(ExecutionReport),
     /// A thread was created. Only in a replay.
     Thread(ThreadReport),
@@ -25,62 +25,61 @@ pub enum Message {
     Step(StepReport),
     /// What the program printed, in the order of printing. Only in a replay.
     Output {
-        /// Where it was printed to.
+        /// The stream.
         stream: OutputStream,
         /// The text.
         text: String,
     },
-    /// What the program printed in the first execution of an exploration, in the order of printing. Only if that is
-    /// asked for.
+    /// What the program printed in the first execution of an exploration, in the order of printing. Only on request.
     Printed {
-        /// Where it was printed to.
+        /// The stream.
         stream: OutputStream,
         /// The text.
         text: String,
     },
-    /// The program did not do what the seed says. Only in a replay; `Finished` follows.
+    /// The program did not follow the seed. Only in a replay; `Finished` follows.
     Diverged {
-        /// The number of the step, from 0.
+        /// The number of the step, counted from 0.
         step: u64,
         /// What the seed says.
         expected: String,
         /// What the program does now.
         met: String,
     },
-    /// Two orders of the same steps that lead to different states. Only if that is what was asked for.
+    /// Two orders of the same steps that lead to different states. Only on request.
     Pair(PairReport),
-    /// The labels that the test has reached, or was to reach. Only if there are any; `Finished` follows.
+    /// The labels that the test has reached, or should have reached. Only if there are any; `Finished` follows.
     Labels {
         /// All of them, in the order in which they were met.
         labels: Vec<LabelReport>,
     },
-    /// A simpler schedule was found, or what could be found of the simplest one. The last of them counts. Only if that
-    /// is what was asked for.
+    /// A simpler schedule, or the result of the search for the simplest one. The last such message counts. Only on
+    /// request.
     Simplified(Simplified),
-    /// What the threads had to do with each other. Not in a replay; `Finished` follows.
+    /// How the threads interacted. Not in a replay; `Finished` follows.
     Sharing(SharingReport),
-    /// The test has been parted. Only if that is what was asked for; before it is explored.
+    /// The test has been divided. Only on request, and before it is explored.
     Shard {
-        /// The same for all shards of the test, if they were made of the same code with the same settings.
+        /// Equal for all shards of the test, if they were made of the same code with the same settings.
         fingerprint: u64,
     },
-    /// The functions of the program at the addresses that were asked for. `Finished` follows.
+    /// The functions of the program at the requested addresses. `Finished` follows.
     Callers {
-        /// Innermost first.
+        /// The callers, innermost first.
         callers: Vec<CallerReport>,
     },
-    /// The exploration cannot go on from what was saved. The last message: nothing was explored.
+    /// The exploration cannot resume from what was saved. The last message: nothing was explored.
     CannotResume {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The last message.
     Finished {
-        /// How it ended.
+        /// The verdict.
         verdict: Verdict,
-        /// Why it is incomplete.
+        /// The reason why it is incomplete.
         reason: Option<String>,
-        /// What else is to be said of the exploration, in a line.
+        /// A further note on the exploration, in a line.
         note: Option<String>,
         /// Final counts.
         counts: Counts,
@@ -114,11 +113,11 @@ dpor_explorer::codec!(enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub enum Verdict {
-    /// All schedules were explored and none failed; of a replay: the one schedule did not fail.
+    /// All schedules were explored and none failed; in a replay: the one schedule did not fail.
     Complete,
     /// A schedule failed.
     Failed,
-    /// No failure was found, and not everything was explored.
+    /// No failure was found, but not everything was explored.
     Incomplete,
 }
 
@@ -140,9 +139,9 @@ impl fmt::Display for Verdict {
 pub struct Counts {
     /// Executions that ran to their end.
     pub complete: u64,
-    /// Executions given up because all that was enabled was asleep.
+    /// Executions abandoned because everything enabled was asleep.
     pub blocked: u64,
-    /// Executions given up because their state was known.
+    /// Executions abandoned because their state was known.
     pub pruned: u64,
     /// Executions cut at the bound on their length.
     pub cut: u64,
@@ -150,21 +149,21 @@ pub struct Counts {
     pub steps: u64,
     /// Nodes of the search tree.
     pub states: u64,
-    /// States that were compared.
+    /// States compared with a stored one.
     pub compared: u64,
-    /// Of those, how many were equal.
+    /// Compared states that were equal.
     pub equal: u64,
-    /// Reversals of races that were run only to compare states.
+    /// Reversals of races run only to compare states.
     pub checks: u64,
     /// Reversible races found.
     pub races: u64,
-    /// Times that exploration started again with more scheduling points.
+    /// Number of times that exploration started again with more scheduling points.
     pub refinements: u64,
-    /// The longest execution, in steps.
+    /// Length of the longest execution, in steps.
     pub peak_depth: u64,
-    /// About which part of the executions has been explored, in millionths; 0 if that cannot be said.
+    /// Estimated explored part of the executions, in millionths; 0 if unknown.
     pub explored: u32,
-    /// The most threads of one execution.
+    /// Maximum number of threads of one execution.
     pub threads: u64,
     /// Time spent, in milliseconds.
     pub millis: u64,
@@ -176,7 +175,7 @@ dpor_explorer::codec!(struct Counts {
 });
 
 impl Counts {
-    /// All executions, however they ended.
+    /// Number of all executions, however they ended.
     pub fn executions(&self) -> u64 {
         self.complete + self.blocked + self.pruned + self.cut
     }
@@ -186,11 +185,11 @@ impl Counts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct SourceLocation {
-    /// The file, as the compiler was given it.
+    /// The file, as it was given to the compiler.
     pub file: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// The column, from 1.
+    /// The column, counted from 1.
     pub column: u32,
 }
 
@@ -212,7 +211,7 @@ impl From<&std::panic::Location<'_>> for SourceLocation {
     }
 }
 
-/// Where a program printed to.
+/// The stream to which a program printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub enum OutputStream {
@@ -230,11 +229,11 @@ dpor_explorer::codec!(enum OutputStream { 0 => Out, 1 => Err });
 pub struct ThreadReport {
     /// Its id.
     pub id: u32,
-    /// The thread that created it; none for the main thread.
+    /// The thread that created it; `None` for the main thread.
     pub parent: Option<u32>,
     /// Its name, if the program gave it one.
     pub name: Option<String>,
-    /// Where it was created.
+    /// The place where it was created.
     pub location: Option<SourceLocation>,
 }
 
@@ -244,7 +243,7 @@ dpor_explorer::codec!(struct ThreadReport { id, parent, name, location });
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct StepReport {
-    /// The number of the step, from 0.
+    /// The number of the step, counted from 0.
     pub index: u64,
     /// The thread that made it.
     pub thread: u32,
@@ -254,26 +253,26 @@ pub struct StepReport {
     pub operation: String,
     /// The object, such as `mutex#1`; empty for operations without one.
     pub object: String,
-    /// What people call the object: the path of a static, or what stands for it in the source.
+    /// The readable name of the object: the path of a static, or what stands for it in the source.
     pub object_name: Option<String>,
-    /// Where the linker has put the object, if it is in a static. Only on the way to who knows what is there.
+    /// The address of the object in the executable's file, if it is in a static. Only until a name is found for it.
     #[cfg_attr(dpor_json, serde(skip_serializing_if = "Option::is_none"))]
     pub static_address: Option<u64>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
     /// What it did, such as `0 → 1`.
     pub detail: Option<String>,
-    /// The step before was another thread's.
+    /// Whether the previous step was another thread's.
     pub switched: bool,
-    /// And that thread could have gone on.
+    /// Whether that thread could also have gone on.
     pub preempted: bool,
-    /// The number, from 0, of the step that has written what it read, sent what it received, or woken it.
+    /// The number, counted from 0, of the step that wrote what it read, sent what it received, or woke it.
     pub reads_from: Option<u64>,
-    /// Values of objects before and after it, of those for which there are words.
+    /// Values of objects before and after it, where there are words for them.
     pub values: Vec<ValueReport>,
-    /// The locks that it has given back, by the names that steps have in `object`.
+    /// The locks that it released, by the names that steps have in `object`.
     pub released: Vec<String>,
-    /// The blocks of memory that it has freed, as pointers are printed.
+    /// The memory blocks that it freed, as pointers are printed.
     pub freed: Vec<String>,
 }
 
@@ -304,23 +303,23 @@ pub struct PanicReport {
     pub thread: u32,
     /// Its name, if the program gave it one.
     pub thread_name: Option<String>,
-    /// The number of the step in which it has happened, from 0.
+    /// The number of the step in which it happened, counted from 0.
     pub step: u64,
     /// Its message.
     pub message: String,
-    /// Where it has happened.
+    /// The place where it happened.
     pub location: Option<SourceLocation>,
 }
 
 dpor_explorer::codec!(struct PanicReport { thread, thread_name, step, message, location });
 
-/// A function of the program that was being run.
+/// A function of the program that was running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct CallerReport {
     /// Its path.
     pub function: String,
-    /// The line that was being run, if debug information tells.
+    /// The line that was running, if debug information tells.
     pub location: Option<SourceLocation>,
 }
 
@@ -337,19 +336,19 @@ impl fmt::Display for CallerReport {
     }
 }
 
-/// What has happened to a block of memory.
+/// An event in the history of a memory block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct BlockReport {
-    /// It was freed; otherwise allocated.
+    /// Whether it was freed; otherwise it was allocated.
     pub freed: bool,
-    /// The number of the step, from 0.
+    /// The number of the step, counted from 0.
     pub step: u64,
     /// The thread.
     pub thread: u32,
     /// Its name, if the program gave it one.
     pub thread_name: Option<String>,
-    /// Where, if that is known.
+    /// The place, if known.
     pub location: Option<SourceLocation>,
 }
 
@@ -359,13 +358,13 @@ dpor_explorer::codec!(struct BlockReport { freed, step, thread, thread_name, loc
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct PairReport {
-    /// The number of steps with which both begin.
+    /// Number of steps with which both begin.
     pub common: u64,
     /// The rest of the first order.
     pub first: Vec<StepReport>,
     /// The rest of the second order.
     pub second: Vec<StepReport>,
-    /// Where the states differ.
+    /// The differences between the states.
     pub differences: Vec<DifferenceReport>,
 }
 
@@ -375,56 +374,57 @@ dpor_explorer::codec!(struct PairReport { common, first, second, differences });
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct DifferenceReport {
-    /// Whose bytes they are.
+    /// The owner of the bytes.
     pub owner: String,
-    /// Where they are in memory, if they have a place there.
+    /// Their address in memory, if they have one.
     pub address: Option<u64>,
-    /// Where they are in what the owner has.
+    /// Their offset in what belongs to the owner.
     pub offset: u64,
-    /// How many they are.
+    /// Their number.
     pub length: u64,
-    /// The first of the bytes in the first state; none if they do not exist there.
+    /// The first bytes in the first state; empty if they do not exist there.
     pub first: Vec<u8>,
-    /// The first of the bytes in the second state; none if they do not exist there.
+    /// The first bytes in the second state; empty if they do not exist there.
     pub second: Vec<u8>,
-    /// What else can be said of them.
+    /// A note on them.
     pub hint: Option<String>,
 }
 
 dpor_explorer::codec!(struct DifferenceReport { owner, address, offset, length, first, second, hint });
 
-/// A place that the test has marked, and in how many executions it was reached.
+/// A place that the test has marked, and the number of executions that reached it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct LabelReport {
     /// The label.
     pub label: String,
-    /// In how many complete executions.
+    /// Number of complete executions that reached it.
     pub complete: u64,
-    /// In how many executions, however they ended, those included that were thrown away or run for a comparison only.
+    /// Number of executions that reached it, however they ended, including those thrown away or run only for a
+    /// comparison.
     pub all: u64,
-    /// Where the test demands that it is reached.
+    /// The place where the test requires that it be reached.
     pub required: Option<SourceLocation>,
 }
 
 dpor_explorer::codec!(struct LabelReport { label, complete, all, required });
 
-/// The simplest schedule that was found to end in a failure.
+/// The simplest schedule found that ends in a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct Simplified {
     /// Its seed.
     pub seed: String,
-    /// How often a thread was switched away from that could have gone on.
+    /// Number of switches away from a thread that could have gone on.
     pub preemptions: u64,
-    /// How often one thread ran after another.
+    /// Number of switches between threads.
     pub switches: u64,
-    /// The number of its steps.
+    /// Number of steps.
     pub steps: u64,
-    /// None that fails in this way has fewer preemptions, or as few and fewer switches, or as few of both and fewer
-    /// steps.
+    /// Whether it is proven that no schedule that fails in this way has fewer preemptions, or as many and fewer
+    /// switches, or as many of both and fewer steps.
     pub proven: bool,
-    /// Where it parts from schedules that pass; none if that is not known.
+    /// Where it parts from schedules that pass; `None` if unknown.
     pub parting: Option<PartingReport>,
 }
 
@@ -434,19 +434,19 @@ dpor_explorer::codec!(struct Simplified { seed, preemptions, switches, steps, pr
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub enum PartingReport {
-    /// The last step in whose place something else could have run so that the execution would have ended well.
+    /// The last step in whose place another one could have run so that the execution would have passed.
     At(ChoiceReport),
-    /// With another choice at any one point, no execution that was tried ended well.
+    /// No run with a different choice at one point passed.
     Nowhere,
 }
 
 dpor_explorer::codec!(enum PartingReport { 0 => At(value), 1 => Nowhere });
 
-/// What could have run in place of a step.
+/// A step that could have run in place of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct ChoiceReport {
-    /// The number of the step, from 0.
+    /// The number of the step, counted from 0.
     pub step: u64,
     /// The thread that could have run.
     pub thread: u32,
@@ -456,9 +456,9 @@ pub struct ChoiceReport {
     pub operation: String,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
-    /// Which alternative of the operation.
+    /// The alternative of the operation.
     pub alternative: u32,
-    /// It is the thread that made the step, which could have gone on in another way.
+    /// Whether it is the thread that made the step, which could have gone on in another way.
     pub same_thread: bool,
 }
 
@@ -466,21 +466,21 @@ dpor_explorer::codec!(struct ChoiceReport {
     step, thread, thread_name, operation, location, alternative, same_thread,
 });
 
-/// What the threads of an explored program had to do with each other.
+/// How the threads of an explored program interacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct SharingReport {
-    /// In some execution, two threads touched the same thing, and one of them changed it. That a thread waits for the
-    /// end of another does not count.
+    /// In some execution, two threads accessed the same object, and one of them changed it. Waiting for a thread to end
+    /// does not count.
     pub conflict: bool,
-    /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`.
+    /// Racing atomic operations that request an ordering weaker than `SeqCst`.
     pub weak: Vec<WeakReport>,
 }
 
 dpor_explorer::codec!(struct SharingReport { conflict, weak });
 
 impl SharingReport {
-    /// Why a test that is complete may have tested nothing: there was nothing to interleave.
+    /// Why a complete test may have tested nothing: there was nothing to interleave.
     pub fn vacuous(&self, counts: &Counts) -> Option<String> {
         let threads = counts.threads;
         // Orders that are only tried out for a comparison of states are orders as well.
@@ -499,15 +499,15 @@ impl SharingReport {
 pub struct WeakReport {
     /// The kind of operation, such as `load`.
     pub operation: String,
-    /// What it asks for, such as `Relaxed`, or `AcqRel, Relaxed` if it can fail.
+    /// The orderings that it requests, such as `Relaxed`, or `AcqRel, Relaxed` if it can fail.
     pub orderings: String,
-    /// Where it is.
+    /// Its place.
     pub location: Option<SourceLocation>,
 }
 
 dpor_explorer::codec!(struct WeakReport { operation, orderings, location });
 
-/// What failed.
+/// A failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct FailureReport {
@@ -515,20 +515,20 @@ pub struct FailureReport {
     pub kind: String,
     /// What happened, in a sentence or a few lines.
     pub message: String,
-    /// The thread in which it happened, if it was one.
+    /// The thread in which it happened, if there is one.
     pub thread: Option<u32>,
     /// That thread's name, if the program gave it one.
     pub thread_name: Option<String>,
-    /// Where it happened.
+    /// The place where it happened.
     pub location: Option<SourceLocation>,
-    /// Every thread that waits, for deadlocks and the like.
+    /// All waiting threads, for deadlocks and similar failures.
     pub blocked: Vec<BlockedThread>,
     /// The panics of the failing execution, in order. Only in a replay.
     pub panics: Vec<PanicReport>,
-    /// The functions of the program that were being run when the process, or the execution, was ended from inside:
+    /// The functions of the program that were running when the process, or the execution, was ended from inside:
     /// innermost first.
     pub callers: Vec<CallerReport>,
-    /// Of a wrong free: what has happened to the block, that last. Only in a replay.
+    /// For a wrong free: the history of the block. Only in a replay.
     pub block: Vec<BlockReport>,
     /// What the failing execution printed.
     pub output: String,
@@ -538,7 +538,7 @@ dpor_explorer::codec!(struct FailureReport {
     kind, message, thread, thread_name, location, blocked, panics, callers, block, output,
 });
 
-/// A thread that waits for something that does not come.
+/// A thread that waits in vain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct BlockedThread {
@@ -546,9 +546,9 @@ pub struct BlockedThread {
     pub thread: u32,
     /// Its name, if the program gave it one.
     pub thread_name: Option<String>,
-    /// What it tries to do, such as `lock`.
+    /// The operation that it tries, such as `lock`.
     pub operation: String,
-    /// The object it waits for; empty for operations without one.
+    /// The object for which it waits; empty for operations without one.
     pub object: String,
     /// As in [`StepReport::object_name`].
     pub object_name: Option<String>,
@@ -557,9 +557,9 @@ pub struct BlockedThread {
     pub static_address: Option<u64>,
     /// The operation in the program's source.
     pub location: Option<SourceLocation>,
-    /// Who has what it waits for.
+    /// The threads that hold what it waits for.
     pub held_by: Vec<Holder>,
-    /// The timeout of its wait, such as `100 years`, if it is so long that it does not fire.
+    /// The timeout of its wait, such as `100 years`, if it is too long to fire.
     #[cfg_attr(dpor_json, serde(skip_serializing_if = "Option::is_none"))]
     pub timeout: Option<String>,
 }
@@ -569,7 +569,7 @@ dpor_explorer::codec!(struct BlockedThread {
     timeout,
 });
 
-/// A thread that has what another one waits for.
+/// A thread that holds what another one waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct Holder {
@@ -577,7 +577,7 @@ pub struct Holder {
     pub thread: u32,
     /// Its name, if the program gave it one.
     pub thread_name: Option<String>,
-    /// Where it took it.
+    /// The place where it acquired it.
     pub location: Option<SourceLocation>,
 }
 
@@ -591,7 +591,7 @@ fn thread_name(f: &mut fmt::Formatter<'_>, thread: u32, name: Option<&str>) -> f
     }
 }
 
-/// The step on one line: thread, operation, object, what it did, place.
+/// The step on one line: thread, operation, object, effect, place.
 impl fmt::Display for StepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         thread_name(f, self.thread, self.thread_name.as_deref())?;
@@ -609,7 +609,7 @@ impl fmt::Display for StepReport {
     }
 }
 
-/// What happened and where, who waits for whom, and what was printed, on lines of their own.
+/// What happened and where, the waiting threads, and the output, on separate lines.
 impl fmt::Display for FailureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.message)?;
@@ -633,7 +633,7 @@ impl fmt::Display for FailureReport {
     }
 }
 
-/// Who waits, in which operation, where, and for whom.
+/// The waiting thread, its operation, its place, and the holders.
 impl fmt::Display for BlockedThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         thread_name(f, self.thread, self.thread_name.as_deref())?;
@@ -662,12 +662,12 @@ impl fmt::Display for BlockedThread {
     }
 }
 
-/// Why a line is no [`Message`].
+/// Why a line is not a [`Message`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MessageError {
-    /// It is one of another [`VERSION`].
+    /// It is a message of another [`VERSION`].
     OtherVersion(u32),
-    /// It is none at all.
+    /// It is not a message at all.
     Malformed(String),
 }
 
@@ -683,7 +683,7 @@ impl fmt::Display for MessageError {
 impl std::error::Error for MessageError {}
 
 impl Message {
-    /// The message as a line, with its end of line: the version, a space, and its bytes in base64.
+    /// The message as a line, including its end: the version, a space, and its bytes in base64.
     pub fn to_line(&self) -> String {
         format!("{VERSION} {}\n", base64::encode(&codec::to_bytes(self)))
     }

@@ -1,4 +1,4 @@
-//! The schedule of the current execution, in memory that outlives the process that makes it.
+//! The schedule of the current execution, in memory that outlives the process that runs it.
 //!
 //! The test process is the only writer, but for one flag that asks it to stop. `cargo dpor` reads the heartbeat while
 //! the process runs, and the rest after it has ended. A step is written **before** it is run, so that the step in which
@@ -9,24 +9,24 @@ use dpor_explorer::{ThreadId, Transition};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-/// The most threads that a shared schedule can name.
+/// Maximum number of threads in a shared schedule.
 pub const MAX_THREADS: usize = 4096;
-/// The most refinements that a shared schedule can name.
+/// Maximum number of refinements in a shared schedule.
 pub const MAX_REFINEMENTS: usize = 256;
-/// The most steps of one execution that a shared schedule can hold.
+/// Maximum number of steps of one execution in a shared schedule.
 pub const MAX_STEPS: usize = 1 << 20;
-/// The most callers of the place where a process has died, or was asked where it is, that a shared schedule can hold.
+/// Maximum number of callers of the place where a process died, or was asked where it is, in a shared schedule.
 pub const MAX_CALLERS: usize = 48;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"dporsch3");
 
-/// The layout of the shared file. All-zero memory, as of a new file, is a valid value that
-/// [`SharedSchedule::attach`] refuses until [`SharedSchedule::create`] has been called on it.
+/// The layout of the shared file. All-zero memory, as in a new file, is a valid value, which [`SharedSchedule::attach`]
+/// refuses until [`SharedSchedule::create`] has been called on it.
 #[repr(C)]
 pub struct SharedSchedule {
     magic: AtomicU64,
     heartbeat: AtomicU64,
-    /// Complete, blocked, pruned, cut.
+    /// Numbers of complete, blocked, pruned and cut executions.
     ended: [AtomicU64; 4],
     phase: AtomicU32,
     stop: AtomicU32,
@@ -39,7 +39,7 @@ pub struct SharedSchedule {
     refinement_count: AtomicU32,
     lost: AtomicU32,
     length: AtomicU64,
-    /// The thread of the operating system that runs the test; 0 before it can be asked where it is.
+    /// The OS thread that runs the test; 0 until it can be asked where it is.
     runner: AtomicU32,
     located: AtomicU32,
     caller_count: AtomicU64,
@@ -49,7 +49,7 @@ pub struct SharedSchedule {
     steps: [AtomicU64; MAX_STEPS],
 }
 
-/// What the test process is doing.
+/// The activity of a test process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Phase {
@@ -70,18 +70,18 @@ pub struct Crash {
     pub signal: u32,
     /// The address whose use was the fault.
     pub address: u64,
-    /// The thread whose step it was; none outside of steps.
+    /// The thread whose step it was; `None` outside of steps.
     pub thread: Option<ThreadId>,
-    /// The address was in the guard area of a stack.
+    /// Whether the address was in the guard area of a stack.
     pub stack_overflow: bool,
 }
 
-/// Why memory is no shared schedule.
+/// Why memory is not a shared schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachError {
-    /// There is too little of it.
+    /// It is too small.
     TooSmall,
-    /// It was not made by a `cargo dpor` of this version.
+    /// A `cargo dpor` of another version made it.
     WrongMagic,
 }
 
@@ -96,16 +96,16 @@ impl fmt::Display for AttachError {
 
 impl std::error::Error for AttachError {}
 
-/// A copy of a schedule, free to be looked at.
+/// A private copy of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// Creations of all interned threads but the main one.
     pub threads: Vec<Creation>,
     /// Locations whose releases are scheduling points.
     pub refinements: Vec<u64>,
-    /// The steps of the execution, the last one begun included.
+    /// The steps of the execution, including the last one begun.
     pub steps: Vec<SeedStep>,
-    /// Something did not fit, so that the schedule cannot be replayed.
+    /// Whether something did not fit, so that the schedule cannot be replayed.
     pub lost: bool,
 }
 
@@ -120,7 +120,7 @@ impl SharedSchedule {
         size_of::<SharedSchedule>()
     }
 
-    /// Makes zeroed memory a shared schedule.
+    /// Turns zeroed memory into a shared schedule.
     ///
     /// # Safety
     /// `memory` points to [`SharedSchedule::size`] bytes, aligned to 8, zeroed, that stay mapped
@@ -133,7 +133,7 @@ impl SharedSchedule {
         shared
     }
 
-    /// Takes a mapping of a file on which [`SharedSchedule::create`] was called.
+    /// Attaches to a mapping of a file on which [`SharedSchedule::create`] was called.
     ///
     /// # Safety
     /// `memory` points to `size` bytes, aligned to 8, that stay mapped for `'a` and that nothing
@@ -159,7 +159,7 @@ impl SharedSchedule {
         self.length.store(0, Release);
     }
 
-    /// Says how many executions have ended so far, of the complete, blocked, pruned and cut ones.
+    /// Sets the numbers of executions ended so far: complete, blocked, pruned and cut.
     #[inline]
     pub fn set_ended(&self, ended: [u64; 4]) {
         for (slot, count) in self.ended.iter().zip(ended) {
@@ -167,8 +167,8 @@ impl SharedSchedule {
         }
     }
 
-    /// Puts a step on record; to be called before it runs. `operation` is the scheduler's code of the
-    /// kind of operation, 0 if it has none. Counts as a heartbeat.
+    /// Records a step; to be called before it runs. `operation` is the scheduler's code of the kind of operation, 0 if
+    /// it has none. Counts as a heartbeat.
     #[inline]
     pub fn push(&self, transition: Transition, operation: u8) {
         let index = self.length.load(Relaxed);
@@ -190,14 +190,14 @@ impl SharedSchedule {
         }
     }
 
-    /// Says that the process is alive.
+    /// Shows that the process is alive.
     #[inline]
     pub fn beat(&self) {
         self.heartbeat.store(self.heartbeat.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Puts the creation path of a newly interned thread on record. Threads are interned in the order of
-    /// their ids; the main thread is not.
+    /// Records the creation path of a newly interned thread. Threads are interned in the order of their ids; the main
+    /// thread is not.
     pub fn intern_thread(&self, creation: Creation) {
         let index = self.thread_count.load(Relaxed);
         match self.threads.get(index as usize) {
@@ -214,7 +214,7 @@ impl SharedSchedule {
         self.thread_count.store(0, Release);
     }
 
-    /// Puts a location whose releases have become scheduling points on record.
+    /// Records a location whose releases have become scheduling points.
     pub fn add_refinement(&self, location: u64) {
         let index = self.refinement_count.load(Relaxed);
         match self.refinements.get(index as usize) {
@@ -226,17 +226,17 @@ impl SharedSchedule {
         }
     }
 
-    /// Asks the process to end its exploration, and to save it. Only `cargo dpor` does that.
+    /// Asks the process to end its exploration, and to save it. Only `cargo dpor` calls this.
     pub fn ask_to_stop(&self) {
         self.stop.store(1, Relaxed);
     }
 
-    /// Whether it is asked to.
+    /// Says whether the process is asked to stop.
     pub fn is_asked_to_stop(&self) -> bool {
         self.stop.load(Relaxed) != 0
     }
 
-    /// Says what the process does from now on.
+    /// Sets what the process does from now on.
     #[inline]
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u32, Release);
@@ -252,7 +252,7 @@ impl SharedSchedule {
         }
     }
 
-    /// Puts a fatal signal on record. Can be called from a signal handler.
+    /// Records a fatal signal. Can be called from a signal handler.
     pub fn set_crash(&self, crash: Crash) {
         self.crash_signal.store(crash.signal, Relaxed);
         self.crash_address.store(crash.address, Relaxed);
@@ -262,24 +262,24 @@ impl SharedSchedule {
         self.crashed.store(1, Release);
     }
 
-    /// Forgets the fatal signal on record, and where it has come.
+    /// Clears the recorded fatal signal, and its callers.
     pub fn clear_crash(&self) {
         self.crashed.store(0, Release);
         self.caller_count.store(0, Release);
     }
 
-    /// Says which thread of the operating system runs the test, and answers when it is asked where it is.
+    /// Sets the OS thread that runs the test and answers when asked where it is.
     pub fn set_runner(&self, thread: u32) {
         self.runner.store(thread, Release);
     }
 
-    /// The thread of the operating system that can be asked where it is, by [`WHERE_SIGNAL`](crate::WHERE_SIGNAL).
+    /// The OS thread that can be asked where it is, with [`WHERE_SIGNAL`](crate::WHERE_SIGNAL).
     pub fn runner(&self) -> Option<u32> {
         Some(self.runner.load(Acquire)).filter(|&thread| thread != 0)
     }
 
-    /// Puts a return address of the place where the process is on record, as the linker has numbered the executable's
-    /// bytes. Innermost first; what does not fit is lost. Can be called from a signal handler.
+    /// Records a return address of the position of the process, as an address in the executable's file. Innermost
+    /// first; addresses that do not fit are lost. Can be called from a signal handler.
     pub fn add_caller(&self, address: u64) {
         let index = self.caller_count.load(Relaxed);
         if let Some(slot) = self.callers.get(index as usize) {
@@ -288,7 +288,7 @@ impl SharedSchedule {
         }
     }
 
-    /// Says that all callers are on record. Can be called from a signal handler.
+    /// Declares that all callers are recorded. Can be called from a signal handler.
     pub fn set_located(&self) {
         self.located.store(1, Release);
     }
@@ -298,12 +298,12 @@ impl SharedSchedule {
         self.located.load(Acquire) != 0
     }
 
-    /// The return addresses on record.
+    /// The recorded return addresses.
     pub fn callers(&self) -> Vec<u64> {
         filled(&self.callers, self.caller_count.load(Acquire))
     }
 
-    /// The fatal signal on record.
+    /// The recorded fatal signal.
     pub fn crash(&self) -> Option<Crash> {
         (self.crashed.load(Acquire) != 0).then(|| {
             let thread = self.crash_thread.load(Relaxed);
@@ -321,22 +321,22 @@ impl SharedSchedule {
         self.heartbeat.load(Relaxed)
     }
 
-    /// How many executions have ended: complete, blocked, pruned and cut ones.
+    /// Numbers of executions that have ended: complete, blocked, pruned and cut.
     pub fn ended(&self) -> [u64; 4] {
         [0, 1, 2, 3].map(|i| self.ended[i].load(Relaxed))
     }
 
-    /// Steps on record for the current execution.
+    /// Number of recorded steps of the current execution.
     pub fn len(&self) -> usize {
         self.length.load(Acquire) as usize
     }
 
-    /// Says whether no step is on record.
+    /// Says whether no step is recorded.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Copies what is on record.
+    /// Copies the record.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             threads: filled(&self.threads, self.thread_count.load(Acquire).into())
@@ -357,7 +357,7 @@ impl SharedSchedule {
 }
 
 impl Snapshot {
-    /// The seed of this schedule; none if the schedule is not whole.
+    /// The seed of this schedule; `None` if the schedule is not whole.
     pub fn seed(self, test: &str, strategy: &str, spurious_wakeups: bool, spurious_cas: bool) -> Option<Seed> {
         (!self.lost).then(|| Seed {
             test: test_hash(test),

@@ -7,15 +7,15 @@ use cargo_platform::{Cfg, Platform};
 use serde_json::Value;
 use std::process::Command;
 
-/// Flags that every crate gets besides the facades. The cap keeps `deny(warnings)` from failing a build over what
-/// only the swap makes worth a warning, such as `unused_crate_dependencies`.
+/// Flags that every crate gets besides the facades. The cap keeps `deny(warnings)` from failing a build because of
+/// warnings that only the replacement causes, such as `unused_crate_dependencies`.
 pub fn own() -> Vec<String> {
     ["--cfg", "dpor", "--check-cfg=cfg(dpor)", "--cap-lints=warn"]
         .map(String::from)
         .into()
 }
 
-/// The rustflags that the user has set, looked for in the places and in the order of Cargo.
+/// The rustflags that the user has set, looked up in the same places and order as Cargo does.
 ///
 /// # Errors
 /// If the compiler cannot be asked for the target's `cfg`s.
@@ -38,7 +38,7 @@ pub fn of_user(toolchain: &Toolchain, config: &Value) -> Result<Vec<String>, Err
     Ok(from_config(config, &toolchain.host, &cfgs))
 }
 
-/// Cargo's whole configuration. The command is not stable yet, and what it cannot say is taken for not set.
+/// Cargo's whole configuration. The command is not yet stable, and what it cannot tell counts as not set.
 pub fn config(toolchain: &Toolchain, args: &CargoArgs) -> Option<Value> {
     let mut command = Command::new(&toolchain.cargo);
     command
@@ -78,9 +78,9 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(String::from).collect()
 }
 
-/// Settings of the profile that is used, as environment variables. Without a wish of the user tests are optimised (at
-/// level 0, dead stack slots make equal states look different), with all checks on. The symbol table
-/// is needed in any case, and debug information for what reports say of values.
+/// Settings of the selected profile, as environment variables. Unless the user asks for something else, tests are
+/// optimised (at level 0, dead stack slots make equal states look different), with all checks on. The symbol table is
+/// needed in any case, and debug information for the values in reports.
 pub fn profile(args: &CargoArgs) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut set = |profile: &str, settings: &[(&str, &str)]| {
@@ -112,9 +112,9 @@ pub fn profile(args: &CargoArgs) -> Vec<(String, String)> {
     out
 }
 
-/// More settings of the profile that is used, for which there are no variables: of crates that are not the user's own,
-/// functions and lines are enough. What the user's crates make of generic types of theirs is told with the user's
-/// crates.
+/// More settings of the selected profile, for which there are no variables: functions and lines are enough for crates
+/// that are not the user's own. What the user's crates make of their generic types is in the debug information of the
+/// user's crates.
 pub fn of_dependencies(args: &CargoArgs) -> String {
     let profile = match (&args.profile, args.release) {
         (Some(name), _) => name,

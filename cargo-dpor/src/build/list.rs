@@ -16,16 +16,16 @@ use std::thread;
 /// One test.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// Where it is.
+    /// The binary that contains it.
     pub binary: Arc<Binary>,
-    /// Its name there.
+    /// Its name in the binary.
     pub name: String,
-    /// It has `#[ignore]`.
+    /// Whether it has `#[ignore]`.
     pub ignored: bool,
 }
 
 impl Test {
-    /// The name that seeds know it by.
+    /// Its name in seeds.
     pub fn id(&self) -> String {
         format!("{} {}", self.binary.id, self.name)
     }
@@ -35,7 +35,7 @@ impl Test {
         self.binary.id.split('/').next().unwrap_or_default()
     }
 
-    /// The name for people.
+    /// Its readable name.
     pub fn display_name(&self) -> String {
         format!("{} {}", self.binary.name, self.name)
     }
@@ -44,14 +44,14 @@ impl Test {
 /// The tests of several binaries.
 #[derive(Debug)]
 pub struct Listing {
-    /// All of them.
+    /// All tests.
     pub tests: Vec<Test>,
-    /// Those of a binary are missing that ought to have said which it has.
+    /// Whether the tests of a binary are missing that should have listed them.
     pub broken: bool,
 }
 
-/// Lists the tests of all binaries, ignored ones included. One that cannot be listed, or has none that could be
-/// explored, is named on standard error and left out, if there are others.
+/// Lists the tests of all binaries, including ignored ones. A binary that cannot be listed, or has no test that could
+/// be explored, is named on standard error and left out, if there are others.
 ///
 /// # Errors
 /// [`Error::Listing`] if all are left out.
@@ -85,11 +85,11 @@ pub fn list(binaries: &[Binary]) -> Result<Listing, Error> {
 /// Why the tests of a binary cannot be explored.
 struct LeftOut {
     why: String,
-    /// It is none of those of which that is to be expected.
+    /// Whether this was not to be expected of the binary.
     broken: bool,
 }
 
-/// The tests of each binary, in the order of the binaries. As many binaries are asked at a time as there are
+/// The tests of each binary, in the order of the binaries. As many binaries are listed at a time as there are
 /// processors.
 fn of_binaries(binaries: &[Binary]) -> Vec<Result<Vec<Test>, LeftOut>> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
@@ -117,12 +117,12 @@ fn of_binaries(binaries: &[Binary]) -> Vec<Result<Vec<Test>, LeftOut>> {
 fn of_binary(binary: &Binary) -> Result<Vec<Test>, LeftOut> {
     let all = names(binary, &[])?;
     if binary.is_proc_macro && !all.is_empty() {
-        let number = match all.len() {
-            1 => "its test is".into(),
-            number => format!("its {number} tests are"),
+        let tests = match all.len() {
+            1 => "its test".into(),
+            number => format!("its {number} tests"),
         };
         let why = format!(
-            "{number} the business of `cargo test`, because a procedural macro runs in the compiler, with the real standard library"
+            "only `cargo test` can run {tests}: a procedural macro runs in the compiler, with the real standard library"
         );
         return Err(LeftOut { why, broken: false });
     }
@@ -163,7 +163,7 @@ fn names(binary: &Binary, flags: &[&str]) -> Result<Vec<String>, LeftOut> {
     })
 }
 
-/// The names of the tests in a listing; the first line that is none of a listing otherwise.
+/// The names of the tests in a listing, or the first line that does not belong to a listing.
 fn parse(listing: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for line in listing.lines().filter(|line| !line.is_empty()) {
@@ -176,7 +176,7 @@ fn parse(listing: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The one test of this name, as the test or its target's name with it; or the one whose name contains it.
+/// The one test with this name, or with its target's name before it; or the one whose name contains it.
 ///
 /// # Errors
 /// [`Error::Usage`] if there is none, or more than one.
@@ -227,7 +227,7 @@ pub mod tests {
     use dpor_protocol::test_hash;
     use std::path::Path;
 
-    /// Two tests of one binary, of which the second is ignored, and one of another.
+    /// Two tests of one binary, the second of which is ignored, and one of another binary.
     pub fn tests() -> Vec<Test> {
         let binary = |id: &str| {
             let (id, name) = (id.to_string(), id.to_string());
@@ -260,11 +260,12 @@ pub mod tests {
         assert!(parse("").unwrap().is_empty());
     }
 
-    /// A binary that prints this when it is asked for anything.
+    /// A binary that prints this whatever it is asked.
     fn printing(folder: &Path, name: &str, text: &str) -> Binary {
         let path = folder.join(name);
         let script = format!("#!/bin/sh\ncat <<'END'\n{text}\nEND\n");
-        // Another process writes it: no process that a test starts meanwhile inherits the open file, which could not be run then.
+        // Another process writes it: no process that a test starts meanwhile inherits the open file, which could not be
+        // run then.
         let written = Command::new("sh")
             .args(["-c", "printf %s \"$1\" >\"$0\" && chmod 755 \"$0\""])
             .args([path.as_os_str(), script.as_ref()])
@@ -320,7 +321,7 @@ pub mod tests {
         assert!(!listing.broken);
         let error = list(&[tested]).unwrap_err();
         assert!(
-            error.to_string().contains("its test is the business of `cargo test`"),
+            error.to_string().contains("only `cargo test` can run its test"),
             "{error}"
         );
         assert!(list(&[untested]).unwrap().tests.is_empty());

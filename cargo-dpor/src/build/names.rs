@@ -1,12 +1,12 @@
-//! Names of packages and targets that there are not, told before anything is built.
+//! Names of packages and targets that do not exist, reported before anything is built.
 
 use crate::cli::CargoArgs;
 use crate::error::Error;
 use crate::near;
 use cargo_metadata::{Metadata, Package, Target, TargetKind};
 
-/// Looks for the packages and targets that are asked for. Cargo would look for them as well, but the facades come
-/// before it.
+/// Checks that the requested packages and targets exist. Cargo would check them as well, but the facades are built
+/// before it runs.
 ///
 /// # Errors
 /// [`Error::Usage`] if the workspace has none of such a name.
@@ -37,7 +37,7 @@ pub fn check_names(args: &CargoArgs, metadata: &Metadata) -> Result<(), Error> {
     Ok(())
 }
 
-/// It is a name, and not a pattern, a path or one with a version, which Cargo knows more about.
+/// Says whether it is a name, and not a pattern, a path or one with a version, which Cargo understands better.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
 }

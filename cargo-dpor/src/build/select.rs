@@ -1,22 +1,22 @@
-//! The tests that the user wants, and why there are none.
+//! The tests that the user selects, and why there are none.
 
 use crate::build::Test;
 use crate::cli::Names;
 use crate::near;
 
-/// The tests that were asked for.
+/// The selected tests.
 #[derive(Debug, Default)]
 pub struct Selection {
     pub tests: Vec<Test>,
-    /// How many were not asked for.
+    /// Number of tests that were not selected.
     pub left_out: usize,
-    /// Why there are none, if there are none although some could have been asked for.
+    /// Why none is selected, although there are tests.
     pub none: Option<String>,
-    /// What is wrong with filters that find nothing, while others find something.
+    /// Complaints about filters that match nothing, while others match something.
     pub idle: Vec<String>,
 }
 
-/// Chooses tests.
+/// Selects tests.
 pub fn select(tests: Vec<Test>, names: &Names) -> Selection {
     let count = tests.len();
     let finds = |filter: &&String| tests.iter().any(|test| matches(test, filter, names));
@@ -52,7 +52,7 @@ fn is_named(test: &Test, names: &Names) -> bool {
     (names.filters.is_empty() || any(&names.filters)) && !any(&names.skip)
 }
 
-/// That a filter finds nothing, and what may have been meant by it.
+/// Says that a filter matches nothing, and what may have been meant.
 fn finds_nothing(filter: &str, tests: &[Test], names: &Names) -> String {
     let count = tests.len();
     let all = || tests.iter().map(|test| test.name.as_str());
@@ -67,7 +67,7 @@ fn finds_nothing(filter: &str, tests: &[Test], names: &Names) -> String {
     }
 }
 
-/// Why none of the tests is wanted.
+/// Why no test is selected.
 fn why_none(tests: &[Test], names: &Names, idle: &[String]) -> String {
     let named = tests.iter().filter(|test| is_named(test, names)).count();
     if !idle.is_empty() && idle.len() == names.filters.len() {
@@ -75,16 +75,14 @@ fn why_none(tests: &[Test], names: &Names, idle: &[String]) -> String {
     }
     match (named, names.ignored) {
         (0, _) => format!(
-            "`--skip` leaves out all that were asked for of the {} tests found here",
+            "`--skip` leaves out all selected ones of the {} tests found here",
             tests.len()
         ),
         (_, true) => {
-            format!("none of the {named} tests that were asked for is ignored, and `--ignored` explores no others")
+            format!("none of the {named} selected tests is ignored, and `--ignored` explores no others")
         }
         (_, false) => {
-            format!(
-                "all of the {named} tests that were asked for are ignored: `--ignored` or `--include-ignored` explores them"
-            )
+            format!("all {named} selected tests are ignored: `--ignored` or `--include-ignored` explores them")
         }
     }
 }
@@ -171,7 +169,7 @@ mod tests {
             filters: more(),
             ..Names::default()
         };
-        assert!(none(names.clone()).starts_with("all of the 1 tests that were asked for are ignored: `--ignored`"));
+        assert!(none(names.clone()).starts_with("all 1 selected tests are ignored: `--ignored`"));
         let skip = words(&["one"]);
         assert!(none(Names { skip, ..names }).starts_with("`--skip` leaves out all"));
         let ignored = Names {
@@ -179,6 +177,6 @@ mod tests {
             skip: more(),
             ..Names::default()
         };
-        assert!(none(ignored).starts_with("none of the 2 tests that were asked for is ignored"));
+        assert!(none(ignored).starts_with("none of the 2 selected tests is ignored"));
     }
 }

@@ -1,5 +1,5 @@
-//! What the user asks of the build, by flags, configuration files, the environment and profiles; and what of it
-//! cannot be had under the model.
+//! The user's requests for the build, by flags, configuration files, the environment and profiles; and those that are
+//! impossible under the model.
 
 use crate::build::flags;
 use crate::cli::CargoArgs;
@@ -9,18 +9,18 @@ use cargo_metadata::Metadata;
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
-/// What of the user's wishes the build follows.
+/// The user's requests that the build follows.
 #[derive(Debug)]
 pub struct Wishes {
-    /// The user's flags of the compiler.
+    /// The user's compiler flags.
     pub rustflags: Vec<String>,
-    /// Values of Cargo's configuration that cover what cannot be had.
+    /// Values of Cargo's configuration that override impossible requests.
     pub covered: Vec<String>,
 }
 
 impl Wishes {
-    /// Reads them, says which are not followed, and refuses those without which the build would not be what was asked
-    /// for.
+    /// Reads them, names those that are not followed, and refuses those without which the build would not be the
+    /// requested one.
     ///
     /// # Errors
     /// [`Error::Usage`] for another target than this machine, and for rustflags with which nothing can unwind; others
@@ -40,7 +40,8 @@ impl Wishes {
         if !dropped.is_empty() {
             let dropped = dropped.join(" ");
             warn(&format!(
-                "`{dropped}` of the rustflags is left out: the checker's part of a test cannot be optimised together with the test"
+                "`{dropped}` of the rustflags is ignored: the checker's part of a test cannot be optimised together with \
+                 the test"
             ));
         }
         let profiles = Profiles {
@@ -82,7 +83,7 @@ fn check_target(args: &CargoArgs, config: &Value, host: &str) -> Result<(), Erro
     )))
 }
 
-/// Options of code generation among the flags of rustc: where each begins, how many words it has, and its text.
+/// Code generation options among the flags of rustc: the start, number of words and text of each.
 fn codegen_options(flags: &[String]) -> impl Iterator<Item = (usize, usize, &str)> {
     flags.iter().enumerate().filter_map(|(at, flag)| {
         if flag == "-C" || flag == "--codegen" {
@@ -99,7 +100,7 @@ fn asks_to_abort(flags: &[String]) -> bool {
     strategy.last().is_some_and(|strategy| strategy != "unwind")
 }
 
-/// The flags without those that ask for optimisation at link time, and those.
+/// The flags without those that request optimisation at link time, and those.
 fn without_lto(mut flags: Vec<String>) -> (Vec<String>, Vec<String>) {
     let found: Vec<(usize, usize)> = codegen_options(&flags)
         .filter(|(_, _, option)| {
@@ -115,7 +116,7 @@ fn without_lto(mut flags: Vec<String>) -> (Vec<String>, Vec<String>) {
     (flags, dropped)
 }
 
-/// The workspace's manifest; Cargo has read it before, and said so if that was not possible.
+/// The workspace's manifest; Cargo has read it before, and has reported any error.
 fn manifest(metadata: &Metadata) -> Value {
     let text = std::fs::read_to_string(metadata.workspace_root.join("Cargo.toml"));
     text.ok()
@@ -123,14 +124,14 @@ fn manifest(metadata: &Metadata) -> Value {
         .unwrap_or_default()
 }
 
-/// What is said about profiles.
+/// The configured profiles.
 struct Profiles {
     manifest: Value,
     config: Value,
 }
 
 impl Profiles {
-    /// Covers settings of the profile that is used, and says so.
+    /// Overrides settings of the selected profile, and says so.
     fn cover(&self, args: &CargoArgs) -> Vec<String> {
         let (used, covered): (_, &[&str]) = match (&args.profile, args.release) {
             (Some(name), _) => (name.as_str(), &[name]),
@@ -191,7 +192,7 @@ impl Profiles {
     }
 }
 
-/// Whether this asks for optimisation of several crates together.
+/// Whether this requests optimisation of several crates together.
 fn is_lto(value: &Value) -> bool {
     match value {
         Value::Bool(on) => *on,

@@ -1,4 +1,4 @@
-//! What a test process inherits: the writing end of a pipe, the file of the shared schedule, and one with its orders.
+//! What a test process inherits: the writing end of a pipe, the file of the shared schedule, and a file with its task.
 
 use dpor_protocol::SharedSchedule;
 use memmap2::{MmapOptions, MmapRaw};
@@ -15,14 +15,14 @@ pub struct Channel {
     map: MmapRaw,
 }
 
-/// The pipe, both ends of it; the writing end is only for the child.
+/// Both ends of the pipe; the writing end is only for the child.
 pub struct Pipe {
     reader: PipeReader,
     writer: PipeWriter,
 }
 
 impl Channel {
-    /// Makes a fresh shared schedule and a pipe. No process inherits them by itself.
+    /// Creates a new shared schedule and a pipe. No process inherits them by itself.
     pub fn open() -> io::Result<(Channel, Pipe)> {
         let (reader, writer) = io::pipe()?;
         let file = anonymous_file(c"cargo-dpor schedule")?;
@@ -55,7 +55,7 @@ impl Pipe {
     }
 }
 
-/// A file that holds this text.
+/// A file with this text.
 pub fn file_with(text: &str) -> io::Result<File> {
     let mut file = anonymous_file(c"cargo-dpor orders")?;
     file.write_all(text.as_bytes())?;
@@ -72,8 +72,8 @@ fn anonymous_file(name: &CStr) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(number) })
 }
 
-/// Lets the process that `command` starts have these descriptors, and end with this one. Processes that other threads
-/// start meanwhile do not get them.
+/// Makes the process that `command` starts inherit these descriptors, and end with this process. Processes that other
+/// threads start meanwhile do not inherit them.
 pub fn inherit(command: &mut Command, descriptors: [RawFd; 3]) {
     let parent = std::process::id();
     // SAFETY: between fork and exec only async-signal-safe functions may be called; these are system calls, and

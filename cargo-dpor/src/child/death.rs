@@ -1,4 +1,4 @@
-//! What is to be said about a test process that did not say its last word.
+//! The outcome of a test process that did not send its last message.
 
 use crate::build::Test;
 use crate::callers::lines;
@@ -7,7 +7,7 @@ use dpor_protocol::{CallerReport, Crash, FailureReport, Mode, Phase, SharedSched
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-/// Said of a test that ended without a word.
+/// The message for a test that ended without any message.
 const WITHOUT_MODEL: &str = "it ran without the model, so nothing was explored: it is not made by the `#[test]` of the \
                              standard library, but by a harness or an attribute of its own; call its body from a \
                              function with `#[test]`";
@@ -91,7 +91,8 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
         End::Stalled { limit, .. } if in_step => {
             outcome.verdict = Verdict::Incomplete;
             outcome.reason = Some(format!(
-                "{} ran for {} without reaching a scheduling point: if that is no loop without end, `--stall` gives it more time{}",
+                "{} ran for {} without reaching a scheduling point: unless it is an endless loop, \
+             `--stall` gives it more time{}",
                 named(last_thread),
                 seconds(limit),
                 listed(callers)
@@ -151,7 +152,7 @@ pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &Sha
     outcome
 }
 
-/// Where it was, in lines of their own.
+/// The position of the process, on separate lines.
 fn listed(callers: &[CallerReport]) -> String {
     lines(callers).into_iter().map(|line| format!("\n  {line}")).collect()
 }

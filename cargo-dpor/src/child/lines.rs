@@ -4,16 +4,16 @@ use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// Reads lines, and waits for each no longer than it is told to.
+/// Reads lines, and waits for each only for a given time.
 ///
 /// Whatever a process wrote before its end is in the pipe when the process has been waited for, so that lines without
 /// patience until [`Next::Silence`] are all that it wrote, also while another process holds the pipe open.
 pub struct Lines {
     pipe: PipeReader,
     read: Vec<u8>,
-    /// The length of what was taken of it.
+    /// Length of the part that was returned.
     taken: usize,
-    /// The length of what was taken of it, or is known to hold no end of a line.
+    /// Length of the part that was returned, or is known to contain no end of a line.
     searched: usize,
 }
 
@@ -21,9 +21,9 @@ pub struct Lines {
 pub enum Next {
     /// A line, without its end.
     Line(String),
-    /// None came in time.
+    /// No line came in time.
     Silence,
-    /// Nobody holds the pipe open any more. A line that was not ended is left out: who wrote it has died meanwhile.
+    /// Nobody holds the pipe open any more. An unfinished line is left out: its writer has died.
     Closed,
 }
 
@@ -42,12 +42,12 @@ impl Lines {
         })
     }
 
-    /// Takes the next line. The time is that until the next part of a line, if a process writes it in parts.
+    /// Reads the next line. `patience` is the time until the next part of a line, if a process writes it in parts.
     ///
     /// # Errors
     /// If the pipe cannot be read, or a line is not UTF-8.
     pub fn next(&mut self, patience: Duration) -> io::Result<Next> {
-        /// As much as a pipe holds by default, in bytes.
+        /// Default capacity of a pipe, in bytes.
         const AT_ONCE: usize = 64 << 10;
         loop {
             if let Some(length) = self.read[self.searched..].iter().position(|&byte| byte == b'\n') {
@@ -78,7 +78,7 @@ impl Lines {
         }
     }
 
-    /// Waits until there is something to read, and says whether there is. A signal ends the wait.
+    /// Waits for input, and says whether there is any. A signal ends the wait.
     fn wait(&self, patience: Duration) -> io::Result<bool> {
         let mut descriptor = libc::pollfd {
             fd: self.pipe.as_raw_fd(),

@@ -1,5 +1,4 @@
-//! Following test processes, against a process that plays one: this very binary, asked for one of the ignored tests
-//! below.
+//! Following test processes, tested against a fake one: this very binary, which runs one of the ignored tests below.
 
 use super::*;
 use crate::build::Binary;
@@ -18,7 +17,7 @@ struct Fake {
 }
 
 impl Fake {
-    /// `None` if no parent has ordered anything.
+    /// Connects to the parent; `None` if no parent has given a task.
     fn connect() -> Option<Fake> {
         let config = Config::inherited()?.unwrap();
         // SAFETY: the parent has left these descriptors open for this process, and nothing else uses them.
@@ -33,7 +32,7 @@ impl Fake {
         self.pipe.write_all(message.to_line().as_bytes()).unwrap();
     }
 
-    /// Starts, creates a thread, and is in a step of that thread.
+    /// Starts, creates a thread, and begins a step of that thread.
     fn start(&mut self) {
         self.say(Message::Started {
             test: "fake".into(),
@@ -348,7 +347,8 @@ fn a_step_that_takes_too_long_is_no_failure_and_leaves_a_seed() {
     assert_eq!(
         outcome.reason.as_deref(),
         Some(
-            "thread t1 ran for 0.3 s without reaching a scheduling point: if that is no loop without end, `--stall` gives it more time"
+            "thread t1 ran for 0.3 s without reaching a scheduling point: unless it is an endless loop, \
+             `--stall` gives it more time"
         )
     );
     let seed = Seed::decode(outcome.seed.as_deref().unwrap()).unwrap();

@@ -1,8 +1,8 @@
-//! Flags of Cargo, of nextest and of libtest that cargo-dpor does not have: why, and what there is instead.
+//! Flags of Cargo, of nextest and of libtest that cargo-dpor does not have: the reasons, and the replacements.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Some flags, and what is said to whoever gives one.
+/// Some flags, and the message for those who use one.
 struct Foreign {
     flags: &'static [&'static str],
     why: &'static str,
@@ -22,7 +22,7 @@ const COMMAND: &[Foreign] = &[
     },
     Foreign {
         flags: &["--watch"],
-        why: "bacon and cargo-watch run `cargo dpor test` whenever a file changes: the book tells how, in docs/src/watch.md",
+        why: "bacon and cargo-watch run `cargo dpor test` whenever a file changes: see docs/src/watch.md",
     },
     Foreign {
         flags: &["--doc"],
@@ -43,7 +43,7 @@ const COMMAND: &[Foreign] = &[
     },
     Foreign {
         flags: &["--failure-output"],
-        why: "what the failing schedule printed is part of the report of a failure, which is shown as soon as there is one",
+        why: "the report of a failure has what the failing schedule printed, and is shown at once",
     },
     Foreign {
         flags: &["--success-output"],
@@ -72,7 +72,7 @@ const COMMAND: &[Foreign] = &[
     },
     Foreign {
         flags: &["--cargo-message-format"],
-        why: "Cargo's messages go to standard error as people read them; `--message-format json` has what comes of the tests",
+        why: "Cargo's messages go to standard error as text; `--message-format json` has the results of the tests",
     },
     Foreign {
         flags: &["--cargo-quiet", "--cargo-verbose"],
@@ -91,7 +91,7 @@ const COMMAND: &[Foreign] = &[
             "--target-dir-remap",
             "--build-dir-remap",
         ],
-        why: "tests are run where they were built, since reports show their sources; keep `target/dpor` in a cache to build less",
+        why: "tests run where they were built, as reports show their sources; keep `target/dpor` in a cache to build less",
     },
     Foreign {
         flags: &["--user-config-file", "--tool-config-file", "--override-version-check"],
@@ -137,7 +137,7 @@ const LIBTEST: &[Foreign] = &[
     },
     Foreign {
         flags: &["--logfile"],
-        why: "`--junit FILE` writes what came of each test to a file, and `--message-format json` prints it for programs",
+        why: "`--junit FILE` writes the results of the tests to a file, and `--message-format json` prints them",
     },
     Foreign {
         flags: &["--report-time", "--ensure-time"],
@@ -153,16 +153,16 @@ const LIBTEST: &[Foreign] = &[
     },
 ];
 
-/// Where a flag was given.
+/// The place of a flag.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     /// Before `--`.
     Command,
-    /// Behind it.
+    /// After `--`.
     Libtest,
 }
 
-/// Makes an error about an unknown flag say more, if the flag is one that users of other tools know.
+/// Extends an error about an unknown flag, if users of other tools know the flag.
 pub fn explained(error: clap::Error, place: Place) -> clap::Error {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
         return error;

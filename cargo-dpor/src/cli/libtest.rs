@@ -1,11 +1,11 @@
-//! Arguments behind `--`, which `cargo test` hands to libtest.
+//! Arguments after `--`, which `cargo test` passes to libtest.
 
 use super::foreign::{self, Place};
 use super::{Color, Command, Names, TestArgs};
 use crate::config::Jobs;
 use clap::{Parser, ValueEnum};
 
-/// Arguments of libtest that mean something here.
+/// Arguments of libtest that have a meaning here.
 #[derive(Debug, Parser)]
 #[command(
     about = "Arguments behind `--` have the meaning that they have for libtest",
@@ -16,39 +16,39 @@ use clap::{Parser, ValueEnum};
 struct Libtest {
     #[command(flatten)]
     names: Names,
-    /// List the tests, and explore none
+    /// List the tests without exploring them
     #[arg(long)]
     list: bool,
     /// Show what each test printed in its first execution
     #[arg(long, aliases = ["nocapture", "show-output"])]
     no_capture: bool,
-    /// Tests to explore at the same time
+    /// Number of tests to explore at the same time
     #[arg(long, value_name = "N")]
     test_threads: Option<Jobs>,
-    /// Say nothing but failures and the summary
+    /// Print only failures and the summary
     #[arg(short, long)]
     quiet: bool,
     /// Colours
     #[arg(long, value_enum)]
     color: Option<Color>,
-    /// How much to say
+    /// Amount of output
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Run tests and no benchmarks, as is always done
+    /// Run tests and no benchmarks, which is always so
     #[arg(long)]
     test: bool,
 }
 
-/// libtest's formats that there are here.
+/// libtest's formats that are supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// As usual
+    /// The default
     Pretty,
-    /// As with `--quiet`
+    /// Like `--quiet`
     Terse,
 }
 
-/// Takes what was given behind `--` for what it would be before.
+/// Treats arguments after `--` like the corresponding ones before it.
 ///
 /// # Errors
 /// If it is nothing that libtest takes, or nothing that can be done here.

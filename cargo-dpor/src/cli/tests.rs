@@ -177,7 +177,7 @@ fn leaks_are_looked_for_on_demand() {
     assert!(cli("cargo-dpor replay dpor1-abc --leaks").is_err());
 }
 
-/// For each command, a line with all of its flags, none of them as it would be anyway.
+/// For each command, a line with all of its flags, none of them with its default value.
 const ALL_FLAGS: [&str; 7] = [
     "test f --exact --include-ignored --ignored --run-ignored all --skip s --list --no-run --no-capture --no-tests \
      warn --max-fail 3 --open --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 \
@@ -202,7 +202,7 @@ const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bi
      --release --profile r --target t --target-dir d --locked --offline --frozen --ignore-rust-version --config k=1 \
      --timings --future-incompat-report --jobs 2 --verbose --quiet --color never";
 
-/// What cannot be given together: each line is parsed without the first, and without the second.
+/// Flags that exclude each other: each line is parsed without the first, and without the second.
 const EXCLUSIVE: [(&str, &str); 7] = [
     (" --list", " --no-run"),
     (" --ignored", " --include-ignored"),
@@ -445,7 +445,7 @@ fn arguments_of_libtest_are_those_before() {
     assert!(error.to_string().contains("but not both"), "{error}");
 }
 
-/// The flags that `cargo test --help` (1.95) and `cargo nextest run --help` (0.9.143) show, but for those that only
+/// The flags that `cargo test --help` (1.95) and `cargo nextest run --help` (0.9.143) show, except those that only
 /// print help.
 const OF_OTHERS: &str = "--no-run --no-fail-fast --future-incompat-report --message-format= --quiet --verbose --color= \
      --config= -Z= --package= --workspace --exclude= --all --lib --bins --bin= --examples --example= --tests --test= \

@@ -1,5 +1,5 @@
-//! What can be set: each setting with its name, its default, and how it is read. The command line and configuration
-//! files read values in the same way.
+//! The settings, each with its name, its default, and its parser. The command line and configuration files parse values
+//! in the same way.
 
 use clap::ValueEnum;
 use dpor_explorer::Strategy;
@@ -9,15 +9,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where the value of a setting comes from.
+/// The origin of a setting's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     #[default]
     Default,
-    /// The default, and what there is to be said of that.
+    /// The default, with a note.
     DefaultFor(&'static str),
     CommandLine,
-    /// A line of a file, and the profile or the override to which it belongs there, in words.
+    /// A line of a file, and the profile or the override to which it belongs, in words.
     File {
         name: Arc<str>,
         line: usize,
@@ -41,7 +41,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value, and where it comes from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting<T> {
     pub value: T,
@@ -56,7 +56,7 @@ impl<T> Setting<T> {
         }
     }
 
-    /// Takes what the command line says, if it says anything.
+    /// Sets the value of the command line, if there is one.
     pub fn command_line(&mut self, value: Option<T>) {
         if let Some(value) = value {
             *self = Setting {
@@ -67,28 +67,31 @@ impl<T> Setting<T> {
     }
 }
 
-/// A setting for people: its name, its value, and where that comes from.
+/// A setting in readable form: its name, its value, and its origin.
 pub struct Row<'a> {
     pub key: &'static str,
     pub value: String,
     pub origin: &'a Origin,
 }
 
-/// How long a test may take, unless a limit is configured or it is run alone.
+/// Maximum duration of a test, unless a limit is configured or the test is run alone.
 const DEFAULT_TIME: Duration = Duration::from_secs(60);
 
-/// What a configuration file's author has to know of a setting.
+/// The documentation of a setting, for a configuration file's author.
 pub struct KeyDoc {
     pub key: &'static str,
-    /// What it sets, in a sentence.
+    /// Its meaning, in a sentence.
     pub meaning: &'static str,
-    /// A value that it can have, as a file has it.
+    /// An example value, as it is written in a file.
     pub example: &'static str,
 }
 
 macro_rules! settings {
     ($(#[$doc:meta])* $name:ident {
-        $($(#[$field_doc:meta])* $field:ident, $key:literal: $type:ty = $default:expr, $example:literal, $meaning:literal;)*
+        $(
+            $(#[$field_doc:meta])*
+            $field:ident, $key:literal: $type:ty = $default:expr, $example:literal, $meaning:literal;
+        )*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,10 +109,10 @@ macro_rules! settings {
             /// The names of all settings.
             pub const KEYS: &[&str] = &[$($key),*];
 
-            /// What is to be known of each, in the same order.
+            /// The documentation of each setting, in the same order.
             pub const DOCS: &[KeyDoc] = &[$(KeyDoc { key: $key, meaning: $meaning, example: $example },)*];
 
-            /// Sets what has this name.
+            /// Sets the setting of this name.
             ///
             /// # Errors
             /// What is wrong with the value.
@@ -124,7 +127,7 @@ macro_rules! settings {
                 Ok(())
             }
 
-            /// All settings, for people.
+            /// All settings, in readable form.
             pub fn rows(&self) -> Vec<Row<'_>> {
                 vec![$(Row {
                     key: $key,
@@ -137,46 +140,46 @@ macro_rules! settings {
 }
 
 settings! {
-    /// What is set for each test.
+    /// The settings of each test.
     Settings {
         strategy, "strategy": Strategy = Strategy::default(), "\"source\"",
             "How to search for schedules: context, source, unfolding, exhaustive, random or pct.";
         seed, "seed": u64 = 0, "7",
             "The seed of the strategies random and pct.";
         max_executions, "max-executions": Limit<u64> = Limit(None), "100000",
-            "Give up a test after so many executions, or \"none\".";
+            "Give up a test after this number of executions, or \"none\".";
         max_time, "max-time": Limit<Duration> = Limit(Some(DEFAULT_TIME)), "\"30s\"",
             "Give up a test after this time (a number of seconds, or \"500ms\", \"30s\", \"5m\", \"1h\"), or \"none\".";
         max_steps, "max-steps": Limit<u64> = Limit(None), "1000000",
-            "Give up a test after so many steps of all its executions together, or \"none\".";
+            "Give up a test after this number of steps of all its executions together, or \"none\".";
         preemptions, "preemptions": Limit<u32> = Limit(None), "2",
-            "Explore executions with at most so many preemptions, fewest first, or \"none\" for no bound.";
+            "Explore executions with at most this number of preemptions, fewest first, or \"none\" for no bound.";
         max_depth, "max-depth": u32 = 100_000, "100000",
-            "Cut an execution after so many steps.";
+            "Cut an execution after this number of steps.";
         stall, "stall": Duration = Duration::from_secs(10), "\"10s\"",
-            "Say that there is no progress when a step takes longer than this.";
+            "Give up a test, as incomplete, when a step takes longer than this.";
         spurious_wakeups, "spurious-wakeups": bool = false, "true",
-            "Let waits on condition variables end without a notification.";
+            "Let waits on condition variables, futexes, park and park_timeout end without a wake-up.";
         spurious_cas, "spurious-cas": bool = false, "true",
             "Let compare_exchange_weak fail without a reason.";
         leaks, "leaks": bool = false, "true",
-            "Fail a test that leaves memory behind which was not freed and is not reachable.";
+            "Fail a test that leaves memory behind that is neither freed nor reachable.";
         exact_states, "exact-states": bool = false, "true",
             "Check the checker: keep states whole, and compare them byte by byte. Slow.";
         simplify, "simplify": Duration = Duration::from_secs(2), "\"2s\"",
-            "Look for so long for a simpler schedule that fails in the same way; 0 for not at all.";
+            "Look for a simpler schedule that fails in the same way for at most this time; 0 to skip this.";
         incomplete, "incomplete": Policy = Policy::Fail, "\"ok\"",
-            "Whether the exit code tells of incomplete tests: \"ok\" or \"fail\".";
+            "Whether incomplete tests change the exit code: \"ok\" or \"fail\".";
         vacuous, "vacuous": Policy = Policy::Ok, "\"fail\"",
-            "Whether the exit code tells of tests in which nothing is interleaved: \"ok\" or \"fail\".";
+            "Whether tests in which nothing is interleaved change the exit code: \"ok\" or \"fail\".";
         weak_orderings, "weak-orderings": Policy = Policy::Ok, "\"fail\"",
-            "Whether the exit code tells of racing atomics with orderings weaker than SeqCst: \"ok\" or \"fail\".";
+            "Whether racing atomics with orderings weaker than SeqCst change the exit code: \"ok\" or \"fail\".";
     }
 }
 
 impl Settings {
-    /// Lifts the default limit of time where it is not meant to hold: for a test that somebody wants to see the end of,
-    /// since it is `alone` in its run and was asked for by its name, and where another budget is configured.
+    /// Lifts the default time limit where it is not meant to apply: for a test that is run `alone` because the user
+    /// named it, and where another budget is configured.
     pub fn settle(&mut self, alone: bool) {
         if self.max_time.origin != Origin::Default {
             return;
@@ -193,13 +196,13 @@ impl Settings {
         self.max_time.origin = Origin::DefaultFor(why);
     }
 
-    /// Whether a test may take no longer than the limit that holds where none is configured.
+    /// Whether a test is limited to the time that applies where none is configured.
     pub fn has_default_time(&self) -> bool {
         let by_default = matches!(self.max_time.origin, Origin::Default | Origin::DefaultFor(_));
         by_default && self.max_time.value.0.is_some()
     }
 
-    /// Whether the settings fit together.
+    /// Checks that the settings fit together.
     ///
     /// # Errors
     /// What does not.
@@ -207,7 +210,7 @@ impl Settings {
         let strategy = self.strategy.value;
         match self.preemptions.value {
             Limit(Some(_)) if !strategy.can_be_bounded() => Err(format!(
-                "preemptions cannot be bounded with the strategy `{strategy}`, only with `context`, `source` and `exhaustive`"
+                "the strategy `{strategy}` cannot bound preemptions; `context`, `source` and `exhaustive` can"
             )),
             _ => Ok(()),
         }
@@ -215,18 +218,18 @@ impl Settings {
 }
 
 settings! {
-    /// What is set for a whole run.
+    /// The settings of a whole run.
     RunSettings {
         fail_fast, "fail-fast": bool = false, "true",
             "Stop after the first failing test.";
         test_jobs, "test-jobs": Jobs = Jobs(1), "2",
-            "Tests to explore at the same time.";
+            "Number of tests to explore at the same time.";
         /// Empty: none.
         junit, "junit": PathBuf = PathBuf::new(), "\"target/dpor.xml\"",
-            "Write what came of each test to this file as well, in JUnit's format. Relative to this file.";
+            "Also write the results of the tests to this file, in JUnit's format. Relative to this file.";
         /// Empty: none.
         report, "report": PathBuf = PathBuf::new(), "\"target/dpor-pages\"",
-            "Write a page for each test to this folder, to be looked at in a browser. Relative to this file.";
+            "Write a page for each test to this folder, for a browser. Relative to this file.";
     }
 }
 
@@ -234,20 +237,20 @@ settings! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit<T>(pub Option<T>);
 
-/// How many tests are explored at the same time; not 0.
+/// Number of tests that are explored at the same time; not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jobs(pub u16);
 
-/// What becomes of the exit code if something that is no failure comes up.
+/// The effect on the exit code of something that is no failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Policy {
-    /// Nothing: it is only said
+    /// None: it is only reported
     Ok,
-    /// It tells of it
+    /// The exit code shows it
     Fail,
 }
 
-/// Reading and showing values.
+/// Parses and shows values.
 pub trait Value: Sized {
     /// # Errors
     /// What is wrong with the text.
@@ -278,7 +281,7 @@ macro_rules! whole_numbers {
             fn read(text: &str) -> Result<Self, String> {
                 text.parse().map_err(|_| match text.parse::<u128>() {
                     Ok(_) => format!("`{text}` is too large: {} is the most", <$type>::MAX),
-                    Err(_) => format!("`{text}` is no whole number in digits"),
+                    Err(_) => format!("`{text}` is not a whole number in digits"),
                 })
             }
 
@@ -345,8 +348,9 @@ impl<T: Value> Value for Limit<T> {
 impl Value for Duration {
     /// A number with an optional unit; seconds without one.
     fn read(text: &str) -> Result<Self, String> {
-        let form =
-            || format!("`{text}` is no time: a number of seconds, or one with a unit such as 500ms, 30s, 5m or 1h");
+        let form = || {
+            format!("`{text}` is not a duration: a number of seconds, or one with a unit such as 500ms, 30s, 5m or 1h")
+        };
         let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         // `1e9` and the like are rather a mistake than 31 years.
         let Some(value) = number

@@ -1,4 +1,4 @@
-//! Who uses a build of the facades, and which builds nobody has used for long.
+//! Locks on builds of the facades, and removal of those that were not used for a long time.
 //!
 //! Each build has a folder of its own with a file `lock` in it: who builds or removes holds the lock alone, who uses
 //! shares it. A folder is removed with its lock held, so whoever waits for the lock meanwhile gets that of a file that
@@ -11,10 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// A build that has not been used for so long is removed.
+/// Time after which an unused build is removed.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Made when a build is finished; how old it is tells when the build was last used.
+/// Written when a build is finished; its age tells when the build was last used.
 pub const MARKER: &str = "finished.json";
 const LOCK: &str = "lock";
 
@@ -25,7 +25,7 @@ pub enum Hold {
     Alone,
 }
 
-/// Makes a folder if it is not there, and waits for its lock, which is held until the file is dropped.
+/// Creates a folder if necessary, and waits for its lock, which is held until the file is dropped.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be made or locked.
@@ -45,7 +45,7 @@ pub fn lock(folder: &Path, hold: Hold) -> Result<File, Error> {
     }
 }
 
-/// Whoever only uses a build may do so where nothing can be written.
+/// Opens the lock. Somebody who only uses a build may do so where nothing can be written.
 fn open(path: &Path, hold: Hold) -> io::Result<File> {
     let made = OpenOptions::new().create(true).append(true).open(path);
     match hold {
@@ -54,7 +54,7 @@ fn open(path: &Path, hold: Hold) -> io::Result<File> {
     }
 }
 
-/// Whether the file is still the one that is there.
+/// Whether the file is still the one at the path.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
@@ -62,14 +62,14 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Says that a build is used now.
+/// Records that a build is used now.
 pub fn touch(folder: &Path) {
     // Where that cannot be written, nothing can be removed either.
     let marker = OpenOptions::new().append(true).open(folder.join(MARKER));
     let _ = marker.and_then(|marker| marker.set_modified(SystemTime::now()));
 }
 
-/// Removes builds that have not been used for long and are not used now.
+/// Removes builds that were not used for a long time and are not in use.
 pub fn remove_unused(home: &Path, now: SystemTime) {
     // What cannot be read or removed takes space, and does no other harm.
     let Ok(entries) = fs::read_dir(home) else { return };
@@ -112,7 +112,7 @@ fn remove(folder: &Path, now: SystemTime) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// To close the file is not enough: a process that another test starts has it as well, from its fork to its exec.
+    /// Closing the file is not enough: a process that another test starts has it as well, from its fork to its exec.
     fn release(file: File) {
         file.unlock().unwrap();
     }

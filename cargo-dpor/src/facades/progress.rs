@@ -1,18 +1,18 @@
-//! How far a build of the facades has come, for people: Cargo says it, for terminals, on its standard error.
+//! The progress of a build of the facades: Cargo prints it, for terminals, on its standard error.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// Has Cargo say how far it has come, although its standard error is a pipe.
+/// Makes Cargo print its progress although its standard error is a pipe.
 pub fn ask_for(command: &mut Command) {
     command
         .env("CARGO_TERM_PROGRESS_WHEN", "always")
         .env("CARGO_TERM_PROGRESS_WIDTH", "100");
 }
 
-/// Runs Cargo, shows on the terminal how far it has come, and gives all that it says besides.
+/// Runs Cargo, shows its progress on the terminal, and returns everything else that it prints.
 ///
 /// # Errors
 /// If it cannot be started or followed.
@@ -51,8 +51,8 @@ pub fn output(command: &mut Command, quiet: bool) -> io::Result<Output> {
     })
 }
 
-/// What is said besides the progress. That is in lines that do not end, but go back so that the next one takes their
-/// place.
+/// The output besides the progress. The lines of the progress do not end, but go back so that the next one replaces
+/// them.
 fn besides(stderr: impl BufRead, mut progress: impl FnMut(u64, u64)) -> io::Result<Vec<u8>> {
     let (mut rest, mut line) = (Vec::new(), Vec::new());
     for byte in stderr.bytes() {

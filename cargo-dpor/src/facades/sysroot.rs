@@ -1,4 +1,4 @@
-//! A sysroot in which `std`, `core` and `alloc` are the facades, and everything else is the toolchain's.
+//! A sysroot whose `std`, `core` and `alloc` are the facades, and everything else is the toolchain's.
 //!
 //! rustc takes the crates that every crate has, and those that `extern crate` names, from its sysroot. So nothing in
 //! the user's code can tell that they are others. `--extern alloc=…` could be told: it makes `alloc` a name that is
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The crates that are not taken from the toolchain's sysroot.
 pub const REPLACED: [&str; 3] = ["std", "core", "alloc"];
 
-/// The sysroot of these libraries for a toolchain, in a folder of the build; made now if it is not there.
+/// The sysroot of these libraries for a toolchain, in a folder of the build; it is made now if it does not exist.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be made.
@@ -75,7 +75,7 @@ fn link(from: &Path, to: &Path, wanted: impl Fn(&std::ffi::OsStr) -> bool) -> io
     Ok(())
 }
 
-/// Whether this is the file of a crate that is replaced.
+/// Whether this is a file of a replaced crate.
 fn is_replaced(file: &str) -> bool {
     REPLACED.iter().any(|name| {
         file.strip_prefix("lib")

@@ -1,15 +1,16 @@
-//! Showing a page in a browser.
+//! Opens a page in a browser.
 
 use owo_colors::OwoColorize;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What tells of a screen, in the environment. On Windows' subsystem for Linux there is one without the others.
+/// Environment variables that show that there is a screen. On Windows' subsystem for Linux there is one without the
+/// others.
 const SCREENS: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
 
-/// Opens a page, by the program that `BROWSER` names, or else by the desktop's own. If nothing can be opened, that is
-/// said, and changes no exit code: the page is there.
+/// Opens a page with the program that `BROWSER` names, or else with the desktop's own. If nothing can be opened, this
+/// is reported, and does not change the exit code: the page exists.
 pub fn show(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.into());
     let browser = std::env::var_os("BROWSER").filter(|browser| !browser.is_empty());

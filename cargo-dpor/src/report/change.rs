@@ -1,6 +1,6 @@
-//! A value before and after a step, in as few words as tell the difference.
+//! The change of a value by a step, in as few words as possible.
 
-/// `0 → 1`; of two values with the same fields, those that differ: `{ count: 0 → 1, .. }`.
+/// `0 → 1`; for two values with the same fields, only those that differ: `{ count: 0 → 1, .. }`.
 pub fn change(before: &str, after: &str) -> String {
     let whole = || format!("{before} → {after}");
     let (Some((head, first)), Some((other, second))) = (fields(before), fields(after)) else {
@@ -35,7 +35,7 @@ fn fields(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
     Some((head, parts(inside)?.into_iter().map(field).collect::<Option<_>>()?))
 }
 
-/// What is between commas that are in no brackets and no quotes.
+/// The parts between commas that are in no brackets and no quotes.
 fn parts(text: &str) -> Option<Vec<&str>> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0u32, 0);

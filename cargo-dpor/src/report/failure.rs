@@ -1,4 +1,4 @@
-//! A failure in full: what happened, the schedule, who waits for whom, what was printed, how to see it again.
+//! A whole failure: what happened, the schedule, who waits for whom, what was printed, how to see it again.
 
 use crate::callers;
 use crate::child::{Account, Outcome};
@@ -14,23 +14,23 @@ use owo_colors::OwoColorize;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// What is to be shown.
+/// The failure to show.
 pub struct Failure<'a> {
     /// The test's name.
     pub test: &'a str,
     /// The run that failed.
     pub outcome: &'a Outcome,
-    /// The same schedule run once more; `outcome` itself if it is that run.
+    /// The repeated run of the same schedule; `outcome` itself if it is that run.
     pub replay: Option<&'a Outcome>,
     /// The command that shows this again.
     pub again: Option<&'a str>,
     pub sources: &'a SourceTree,
-    /// How many columns there are to print in.
+    /// The width of the output in columns.
     pub width: usize,
 }
 
 impl Failure<'_> {
-    /// The text, with colours.
+    /// The text with colours.
     pub fn render(&self) -> String {
         let mut out = String::new();
         let replayed = self.replay.filter(|replay| same_failure(self.outcome, replay));
@@ -83,17 +83,17 @@ impl Failure<'_> {
                 .as_ref()
                 .is_some_and(|failure| failure.kind == "never-reached") =>
             {
-                put!(out, "  there is no seed: it is no single schedule that fails");
+                put!(out, "  there is no seed: the failure is not one of a single schedule");
             }
             _ => put!(
                 out,
-                "  there is no seed: the schedule is not known, or too long to be kept"
+                "  there is no seed: the schedule is unknown, or too long to be kept"
             ),
         }
         out
     }
 
-    /// The verdict in a sentence, and where it happened.
+    /// The verdict in a sentence, and the place.
     fn what(
         &self,
         out: &mut String,
@@ -144,7 +144,7 @@ impl Failure<'_> {
         if let Some(value) = freed_bytes(failure) {
             put!(
                 out,
-                "  {value} is made of bytes 0xdd, with which freed memory is filled: something was used after it had been freed"
+                "  {value} consists of bytes 0xdd, which fill freed memory: something was used after it was freed"
             );
         }
         put!(out, "");
@@ -170,7 +170,7 @@ impl Failure<'_> {
         }
     }
 
-    /// What happened to the block that was freed wrongly.
+    /// The history of the block that was freed wrongly.
     fn block(&self, out: &mut String, failure: &FailureReport, names: &Names) {
         if failure.block.is_empty() {
             return;
@@ -197,7 +197,7 @@ impl Failure<'_> {
         put!(out, "");
     }
 
-    /// `file:line`, and the text of the line.
+    /// `file:line`, and the text of that line.
     fn place(&self, location: &SourceLocation) -> String {
         let mut text = short(location);
         if let Some(line) = self.sources.line(location) {
@@ -256,14 +256,14 @@ impl Failure<'_> {
         if let Some(PartingReport::Nowhere) = simplified.and_then(|simplified| simplified.parting.as_ref()) {
             put!(
                 out,
-                "\n    with another choice at any one point, no run that was tried ends well: it may not be the schedule that is to blame"
+                "\n    no run with a different choice at one point passes: the cause may not be the schedule"
             );
         }
         put!(out, "");
     }
 }
 
-/// What would have been better than a step.
+/// A better choice than a step.
 pub fn other_choice(choice: &ChoiceReport, step: &StepReport, steps: &[StepReport], names: &Names) -> String {
     let who = names.of(choice.thread);
     let place = choice.location.as_ref().map(|place| format!(" at {}", short(place)));
@@ -284,7 +284,7 @@ pub fn other_choice(choice: &ChoiceReport, step: &StepReport, steps: &[StepRepor
     format!("{what}: if {condition}, the test can pass")
 }
 
-/// An operation, in words that need no explanation.
+/// An operation in words that need no explanation.
 fn plain(operation: &str) -> &str {
     match operation {
         "read-modify-write" => "update",
@@ -294,14 +294,14 @@ fn plain(operation: &str) -> &str {
     }
 }
 
-/// The panic that the test's own is only the consequence of: it has joined a thread that had panicked.
+/// The panic that caused the test's own: the test has joined a thread that had panicked.
 fn cause(failure: &FailureReport) -> Option<&PanicReport> {
     let (last, earlier) = failure.panics.split_last()?;
     let passed_on = failure.kind == "panic" && last.message.contains("Any { .. }");
     earlier.first().filter(|_| passed_on)
 }
 
-/// A value in the failure's message that is what freed memory is filled with.
+/// A value in the failure's message that consists of the bytes with which freed memory is filled.
 fn freed_bytes(failure: &FailureReport) -> Option<&str> {
     const VALUES: [&str; 5] = [
         "3722304989",
@@ -314,9 +314,9 @@ fn freed_bytes(failure: &FailureReport) -> Option<&str> {
     numbers.into_iter().find(|number| VALUES.contains(number))
 }
 
-/// Maximum number of lines of an output that are shown: its last ones.
+/// Maximum number of lines shown of an output: its last ones.
 const LINES: usize = 100;
-/// Maximum size in bytes of what is shown of an output.
+/// Maximum number of bytes shown of an output.
 const BYTES: usize = 16 << 10;
 
 /// Says whether a report shows all of an output.
@@ -324,7 +324,7 @@ pub fn printed_whole(text: &str) -> bool {
     end(text).len() == text.len()
 }
 
-/// The end of an output that is shown of it: whole lines, unless the last one alone is too long.
+/// The end of an output, which is shown: whole lines, unless the last one alone is too long.
 fn end(text: &str) -> &str {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let from_line = body.rmatch_indices('\n').nth(LINES - 1).map_or(0, |(at, _)| at + 1);
@@ -339,7 +339,7 @@ fn end(text: &str) -> &str {
     }
 }
 
-/// What the failing run printed, by the model's account; then what the process wrote past it.
+/// What the failing run printed, according to the model; then what the process wrote past it.
 fn printed(out: &mut String, failure: &FailureReport, account: &Account) {
     let output = account.output_text(Some(failure));
     for (title, text, file, whole) in [
@@ -367,7 +367,7 @@ fn printed(out: &mut String, failure: &FailureReport, account: &Account) {
     }
 }
 
-/// Says that a replay did not show the failure again, which the reader must know before trusting anything else.
+/// Warns that a replay did not show the failure again, which the reader must know before trusting anything else.
 fn not_the_same(out: &mut String, replay: &Outcome) {
     let what = match (&replay.account.diverged, &replay.failure) {
         (Some((step, expected, met)), _) => {
@@ -390,7 +390,7 @@ fn not_the_same(out: &mut String, replay: &Outcome) {
     );
 }
 
-/// Says whether a replay ended as the run that it repeats.
+/// Says whether a replay ended like the run that it repeats.
 pub fn same_failure(first: &Outcome, replay: &Outcome) -> bool {
     let kinds = (
         first.failure.as_ref().map(|f| &f.kind),
@@ -399,8 +399,7 @@ pub fn same_failure(first: &Outcome, replay: &Outcome) -> bool {
     replay.verdict == Verdict::Failed && replay.account.diverged.is_none() && kinds.0 == kinds.1
 }
 
-/// Names of threads, from wherever they are told.
-/// The names of all threads that come up.
+/// The names of all threads in the report.
 pub fn names(account: &Account, failure: &FailureReport) -> Names {
     let threads = account.threads.iter().map(|thread| (thread.id, &thread.name));
     let steps = account.steps.iter().map(|step| (step.thread, &step.thread_name));

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// By how much the rest of a long line is indented, more than its beginning.
+/// Additional indentation of the rest of a long line.
 const INDENT: usize = 4;
 
-/// The text with each line that is longer than `width` continued on the next one, indented. It is parted between words
-/// only, so that no word gets an end of line in it. Seeds and commands stay on their lines, as they are to be copied.
+/// The text with each line that is longer than `width` continued on the next one, indented. Lines break only between
+/// words, so that no word contains an end of line. Seeds and commands stay on their lines, to be copied.
 pub fn fit(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -28,8 +28,8 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// A line of source in lines of at most `width` columns. All but the first are indented. It is parted where it may be
-/// in Rust, and within what is still too long.
+/// A line of source in lines of at most `width` columns. All but the first are indented. Lines break where Rust allows
+/// it, and within anything that is still too long.
 pub fn wrapped_source(line: &str, width: usize) -> Vec<String> {
     let indent = " ".repeat(INDENT.min(width / 2));
     let options = options(width, &indent).word_separator(WordSeparator::Custom(source_words));
@@ -45,8 +45,8 @@ fn options(width: usize, indent: &str) -> Options<'_> {
         .wrap_algorithm(WrapAlgorithm::FirstFit)
 }
 
-/// What a line of source can be parted into: between words, after an opening parenthesis, before a method of a call's
-/// result.
+/// The pieces of a line of source between which it can break: between words, after an opening parenthesis, before a
+/// method of a call's result.
 fn source_words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let parted = |&at: &usize| {
         let (before, after) = (line.as_bytes()[at - 1], line.as_bytes()[at]);

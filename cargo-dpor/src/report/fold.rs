@@ -1,13 +1,13 @@
-//! Which steps of a schedule need not be looked at.
+//! Leaves out the less interesting steps of a schedule.
 
 use dpor_protocol::StepReport;
 use std::collections::{HashMap, HashSet};
 
-/// So many steps in a row of one thread that concern no other are shown as one line.
+/// Number of consecutive steps of one thread that do not concern others from which they are shown as one line.
 const FEW: usize = 3;
-/// A longer run of steps of one thread is shown by its beginning and its end,
+/// Length from which only the beginning and end of a run of steps of one thread are shown.
 const LONG: usize = 24;
-/// which have so many steps each.
+/// Number of steps in each of these.
 const ENDS: usize = 8;
 
 /// A step, or several of one thread that are not shown.
@@ -18,7 +18,7 @@ pub enum Item<'a> {
 }
 
 impl Item<'_> {
-    /// The thread whose steps they are.
+    /// The thread that makes them.
     pub fn thread(&self) -> u32 {
         match self {
             Item::Step(step) => step.thread,
@@ -27,7 +27,7 @@ impl Item<'_> {
     }
 }
 
-/// Leaves out what is long and concerns one thread only, but not the steps of the numbers in `keep`.
+/// Leaves out long runs of steps that concern only one thread, but not the steps with the numbers in `keep`.
 pub fn fold<'a>(steps: &'a [StepReport], keep: &HashSet<u64>) -> Vec<Item<'a>> {
     let mut users: HashMap<&str, HashSet<u32>> = HashMap::new();
     for step in steps {
@@ -59,7 +59,7 @@ pub fn fold<'a>(steps: &'a [StepReport], keep: &HashSet<u64>) -> Vec<Item<'a>> {
     items
 }
 
-/// The beginning and the end of a run of steps of one thread, and what is to be kept in between.
+/// The beginning and the end of a run of steps of one thread, and the steps to keep in between.
 fn ends<'a>(run: &'a [StepReport], keep: &HashSet<u64>) -> Vec<Item<'a>> {
     let middle = ENDS..run.len() - ENDS;
     let hidden = |at: usize| middle.contains(&at) && !keep.contains(&run[at].index);
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// The numbers of the steps that are shown, and how many are not, negative.
+    /// The numbers of the steps that are shown, and the number of those that are not, negative.
     fn shown(steps: &[StepReport], keep: &[u64]) -> Vec<i64> {
         let items = fold(steps, &keep.iter().copied().collect());
         let number = |item: &Item<'_>| match item {

@@ -16,7 +16,7 @@ pub struct GitHub<W> {
     folders: Vec<PathBuf>,
 }
 
-/// The text, and the command that shows the same again, if there is one of a length that can be shown.
+/// The text, and the command that shows it again, if it is not too long to be shown.
 fn with_command(text: &str, result: &TestResult) -> String {
     match result.again.as_ref().filter(|again| again.len() <= MAX_AGAIN) {
         Some(again) => format!("{text}\nagain: {again}"),
@@ -24,10 +24,10 @@ fn with_command(text: &str, result: &TestResult) -> String {
     }
 }
 
-/// The longest command that is worth to be in an annotation, in bytes. The log has it in any case.
+/// Maximum length in bytes of a command in an annotation. The log has it in any case.
 const MAX_AGAIN: usize = 1000;
 
-/// How an annotation looks.
+/// The appearance of an annotation.
 #[derive(Clone, Copy, Debug)]
 enum Level {
     Error,
@@ -46,7 +46,7 @@ impl Level {
 }
 
 impl<W: Write> GitHub<W> {
-    /// Without the repository's folder, paths are relative to the workspace's.
+    /// Creates the reporter. Without the repository's folder, paths are relative to the workspace's.
     pub fn new(out: W, repository: Option<PathBuf>) -> Self {
         GitHub {
             out,
@@ -55,7 +55,7 @@ impl<W: Write> GitHub<W> {
         }
     }
 
-    /// Takes the output back.
+    /// Returns the output.
     #[cfg(test)]
     pub fn into_output(self) -> W {
         self.out

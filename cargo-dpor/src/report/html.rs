@@ -1,4 +1,4 @@
-//! The reporter for people who would rather look than read: a page for each test, that needs nothing but itself.
+//! The reporter for people who prefer pictures: one self-contained page for each test.
 
 mod tree;
 
@@ -24,12 +24,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tree::Tree;
 
-/// The page, with a place for [`Page`] as JSON, and for what follows.
+/// The page, with a placeholder for [`Page`] as JSON, and for what follows.
 const TEMPLATE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
 /// The colours of all pages, in light and in dark.
 const COLOURS: &str = include_str!("html/colours.css");
-/// What makes the page of the data: the tree of executions, the colours of source, the arrows, and all else.
+/// The script that builds the page from the data: the tree of executions, the colours of source, the arrows, and
+/// everything else.
 const SCRIPT: [&str; 4] = [
     include_str!("html/tree.js"),
     include_str!("html/rust.js"),
@@ -37,10 +38,10 @@ const SCRIPT: [&str; 4] = [
     include_str!("html/page.js"),
 ];
 
-/// The list of the pages, with a place for [`Index`] as JSON.
+/// The list of the pages, with a placeholder for [`Index`] as JSON.
 const INDEX: &str = include_str!("html/index.html");
 
-/// Where the data go.
+/// The placeholder for the data.
 const PLACE: &str = "@DATA@";
 
 /// Writes pages to a folder.
@@ -49,16 +50,16 @@ pub struct Html {
     sources: SourceTree,
     index: Index,
     files: HashSet<String>,
-    /// They are to be shown in a browser in the end.
+    /// Whether a browser shows them at the end.
     open: bool,
     error: Option<Error>,
 }
 
-/// What the list of pages shows.
+/// The contents of the list of pages.
 #[derive(Default, Serialize)]
 struct Index {
     tests: Vec<Entry>,
-    /// None as long as the run goes on, or if it did not come to its end.
+    /// `None` while the run goes on, or if it did not come to its end.
     totals: Option<Totals>,
 }
 
@@ -94,18 +95,18 @@ struct Entry {
     verdict: String,
     shard: Option<String>,
     vacuous: bool,
-    /// What is to be known of the verdict: the failure, or what has limited the exploration, and what is doubtful.
+    /// Notes on the verdict: the failure, or what has limited the exploration, and what is doubtful.
     notes: Vec<String>,
     executions: u64,
     seconds: f64,
 }
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Serialize)]
 struct Page<'a> {
     test: String,
     verdict: String,
-    /// Of which part that is the verdict.
+    /// The part to which the verdict applies.
     shard: Option<String>,
     reason: Option<&'a str>,
     notes: Vec<String>,
@@ -115,20 +116,20 @@ struct Page<'a> {
     threads: &'a [ThreadReport],
     steps: Vec<Step<'a>>,
     simplified: Option<&'a Simplified>,
-    /// The number of the step at which the schedule parts from one that passes, from 0, and what could have been
-    /// instead.
+    /// The number of the step, counted from 0, at which the schedule parts from one that passes, and what could have
+    /// run instead.
     decisive: Option<u64>,
     instead: Option<String>,
     statistics: Vec<(&'static str, String)>,
     tree: Option<Tree<'a>>,
-    /// The lines of the files that steps were made in.
+    /// The lines of the files with steps.
     sources: BTreeMap<&'a str, Vec<String>>,
 }
 
 #[derive(Serialize)]
 struct Failure<'a> {
     kind: &'a str,
-    /// In a sentence.
+    /// The failure, in a sentence.
     message: String,
     location: Option<&'a SourceLocation>,
     blocked: &'a [BlockedThread],
@@ -138,7 +139,7 @@ struct Failure<'a> {
 #[derive(Serialize)]
 struct Step<'a> {
     thread: u32,
-    /// What it does.
+    /// Its effect.
     effect: String,
     location: Option<&'a SourceLocation>,
     preempted: bool,
@@ -154,8 +155,8 @@ struct Value {
 }
 
 impl Html {
-    /// Writes to this folder, which is made now, so that nobody has to wait to learn that it cannot be. In the end the
-    /// pages are opened in a browser, if they are to be.
+    /// Creates the reporter. Makes the folder now, so that nobody has to wait to learn that this is impossible. With
+    /// `open`, a browser shows the pages at the end.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -260,13 +261,13 @@ impl Reporter for Html {
     }
 }
 
-/// Puts data into a template, so that no text in them ends the element that they are in.
+/// Puts data into a template, so that no text in them ends their element.
 fn fill(template: &str, data: &impl Serialize) -> String {
     let json = serde_json::to_string(data).expect("a page has a form in JSON");
     template.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
 }
 
-/// A test's name as that of a file.
+/// The file name for a test's name.
 fn file_name(test: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '-' };
     test.replace("::", ".")
@@ -335,7 +336,7 @@ fn step<'a>(step: &'a StepReport, words: &Words<'_>) -> Step<'a> {
     }
 }
 
-/// What happened.
+/// What happened, in a sentence.
 fn sentence(
     failure: &FailureReport,
     steps: &[StepReport],
@@ -354,7 +355,7 @@ fn sentence(
     waits.sentence().unwrap_or_else(message)
 }
 
-/// The files of the steps, as far as they are at hand.
+/// The files of the steps, as far as they are available.
 fn texts<'a>(steps: &[Step<'a>], sources: &SourceTree) -> BTreeMap<&'a str, Vec<String>> {
     let files = steps.iter().filter_map(|step| Some(step.location?.file.as_str()));
     files.filter_map(|file| Some((file, sources.text(file)?))).collect()
@@ -403,7 +404,7 @@ fn statistics(outcome: &Outcome) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The share of the search tree that was explored before it was given up, as far as that is known.
+/// The explored part of the search tree when exploration was abandoned, as far as known.
 fn explored(outcome: &Outcome) -> Option<String> {
     let share = outcome.counts.explored;
     let known = outcome.verdict == Verdict::Incomplete && share > 0;

@@ -27,26 +27,26 @@ pub struct Human<W> {
     sources: SourceTree,
     bar: ProgressBar,
     name_width: usize,
-    /// How many columns there are to print in now; none if the output is no terminal.
+    /// The present width in columns; `None` if the output is no terminal.
     width: Box<dyn Fn() -> Option<usize>>,
-    /// What is to be told again at the end: tests that have failed, and those that are incomplete where that counts.
+    /// The tests repeated at the end: those that have failed, and those that are incomplete where that counts.
     failed: Vec<String>,
     incomplete: Vec<String>,
 }
 
-/// How much to say.
+/// The amount of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// Failures, what is incomplete, and the summary.
     Quiet,
-    /// A line a test.
+    /// One line for each test.
     Usual,
-    /// A line a test, with more counts.
+    /// One line for each test, with more counts.
     Verbose,
 }
 
 impl Amount {
-    /// What the flags ask for.
+    /// The amount that the flags request.
     pub fn of(args: &CargoArgs) -> Self {
         match (args.quiet, args.verbose) {
             (true, _) => Amount::Quiet,
@@ -56,15 +56,15 @@ impl Amount {
     }
 }
 
-/// So many places of weak orderings are named, unless more is to be said.
+/// Maximum number of places of weak orderings that are named without `--verbose`.
 const WEAK_SHOWN: usize = 3;
-/// What is left free before the name of a test, under its verdict.
+/// The margin before the name of a test, under its verdict.
 const MARGIN: &str = "             ";
-/// The widest column of names.
+/// Maximum width of the column of names.
 const MAX_NAME: usize = 60;
 
 impl<W: Write> Human<W> {
-    /// The bar is hidden if standard error is no terminal, or if little is to be said.
+    /// Creates the reporter. The bar is hidden if standard error is no terminal, or if little output is requested.
     pub fn new(out: W, amount: Amount) -> Self {
         let bar = if amount == Amount::Quiet || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
@@ -84,17 +84,18 @@ impl<W: Write> Human<W> {
         }
     }
 
-    /// Says how to find out how wide the output is, which can change; if it is no terminal, it has no width of its own.
+    /// Sets how to find out the width of the output, which can change; an output that is no terminal has no width of
+    /// its own.
     pub fn set_width(&mut self, width: impl Fn() -> Option<usize> + 'static) {
         self.width = Box::new(width);
     }
 
-    /// How many columns a report can have.
+    /// The width of a report in columns.
     fn columns(&self) -> usize {
         (self.width)().unwrap_or(WIDTH)
     }
 
-    /// Takes the output back.
+    /// Returns the output.
     #[cfg(test)]
     pub fn into_output(self) -> W {
         self.out
@@ -228,8 +229,7 @@ impl<W: Write> Human<W> {
         line
     }
 
-    /// A test's name and counts where there is no room for columns of them: what is not zero, on a line of its own if
-    /// need be.
+    /// A test's name and counts where there is no room for columns: what is not zero, on a separate line if necessary.
     fn narrow(&self, name: &str, outcome: &Outcome, width: usize) -> String {
         let counts = &outcome.counts;
         let mut told = vec![plural(counts.complete as usize, "execution")];
@@ -264,7 +264,7 @@ impl<W: Write> Human<W> {
         }
     }
 
-    /// In how many executions a label was reached.
+    /// The number of executions that reached a label.
     fn label(&self, label: &LabelReport, width: usize, executions: u64) -> String {
         let name = &label.label;
         let mut text = match label.all {
@@ -465,7 +465,7 @@ impl<W: Write> Reporter for Human<W> {
     }
 }
 
-/// How many tests are not explored from the start.
+/// The numbers of tests that are not explored from the start.
 fn of_which(resumed: Resumed) -> String {
     let Resumed { finished, interrupted } = resumed;
     match (finished, interrupted) {
@@ -478,7 +478,8 @@ fn of_which(resumed: Resumed) -> String {
     }
 }
 
-/// What the first execution of a test has printed, if that is to be shown. What the failing one has is in the report.
+/// What the first execution of a test has printed, if it is to be shown. The report has what the failing one has
+/// printed.
 fn printed(outcome: &Outcome) -> String {
     let text: String = outcome.account.printed.iter().map(|(_, text)| text.as_str()).collect();
     if text.is_empty() || outcome.verdict == Verdict::Failed {
@@ -502,15 +503,16 @@ fn progress(test: &Test, counts: &Counts) -> String {
     )
 }
 
-/// That exploration has started again.
+/// The note that exploration has started again.
 fn refined(times: u64) -> String {
     let times = plural(times as usize, "time");
     format!(
-        "exploration started again {times}: something looks at releases or drops that were no steps of their own, or a loop waits"
+        "exploration started again {times} with more scheduling points: at observed releases or drops, \
+         or in a loop that waits"
     )
 }
 
-/// About how much has been explored, if there is something to say.
+/// The approximate explored part, if there is something to say.
 fn share(counts: &Counts) -> Option<String> {
     let percent = f64::from(counts.explored) / 10_000.0;
     match counts.explored {
@@ -521,7 +523,7 @@ fn share(counts: &Counts) -> Option<String> {
     }
 }
 
-/// The verdict, coloured, right-aligned.
+/// The verdict, coloured and right-aligned.
 fn verdict(outcome: &Outcome) -> String {
     let text = match (outcome.verdict, outcome.shard) {
         // Of the part, and not of the test.

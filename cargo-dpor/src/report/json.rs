@@ -30,7 +30,7 @@ impl<W: Write> Json<W> {
         Json { out }
     }
 
-    /// Takes the output back.
+    /// Returns the output.
     #[cfg(test)]
     pub fn into_output(self) -> W {
         self.out
@@ -117,7 +117,7 @@ enum Body<'a> {
     },
 }
 
-/// What a target with tests is called.
+/// The names of a target with tests.
 #[derive(Serialize)]
 struct Target<'a> {
     package: &'a str,
@@ -137,7 +137,7 @@ impl<'a> From<&'a Binary> for Target<'a> {
     }
 }
 
-/// What a test is called.
+/// The names of a test.
 #[derive(Serialize)]
 struct Name<'a> {
     #[serde(flatten)]
@@ -176,17 +176,17 @@ fn names(tests: &[Test]) -> Vec<Name<'_>> {
     tests.iter().map(Name::from).collect()
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Serialize)]
 struct Finished<'a> {
     verdict: String,
-    /// Of which part that is the verdict.
+    /// The part to which the verdict applies.
     shard: Option<String>,
     fingerprint: Option<String>,
     reason: Option<&'a str>,
     note: Option<&'a str>,
     location: Option<&'a SourceLocation>,
-    /// Where it was, if it was ended in a step that takes too long.
+    /// Its position, if it was ended in a step that takes too long.
     callers: &'a [CallerReport],
     seconds: f64,
     counts: &'a Counts,
@@ -199,15 +199,15 @@ struct Finished<'a> {
     /// The command that shows the failure again.
     again: Option<&'a str>,
     schedule: Option<Schedule<'a>>,
-    /// What the first execution has printed, if that is to be shown.
+    /// What the first execution has printed, if it is to be shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     printed: Vec<Piece<'a>>,
 }
 
-/// How the failure comes about.
+/// The schedule of the failure.
 #[derive(Serialize)]
 struct Schedule<'a> {
-    /// Whether it is known, because the schedule was run once more and has ended in the same way.
+    /// Whether it is known, because the repeated run of the schedule has ended in the same way.
     reproduced: bool,
     threads: &'a [ThreadReport],
     steps: &'a [StepReport],
@@ -238,7 +238,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Finished<'a> {
-    /// `shown` tells most of the failure.
+    /// Creates the schedule; `shown` has the most details of the failure.
     fn new(
         outcome: &'a Outcome,
         shown: &'a Outcome,
@@ -410,7 +410,7 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
 /// Settings by name.
 type Settings = BTreeMap<&'static str, Set>;
 
-/// The value of a setting, as configuration files have it, and where it comes from.
+/// The value of a setting, as it is written in configuration files, and its origin.
 #[derive(Serialize)]
 struct Set {
     value: String,

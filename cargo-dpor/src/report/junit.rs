@@ -13,19 +13,19 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Collects what came of tests, and writes it to an output at the end.
+/// Collects the results of tests, and writes them to an output at the end.
 pub struct Junit<W> {
     out: W,
     /// For errors.
     path: PathBuf,
     sources: SourceTree,
-    /// What came of each test, by target and name.
+    /// The result of each test, by target and name.
     cases: BTreeMap<(String, String), TestCase>,
     time: Option<std::time::Duration>,
 }
 
 impl Junit<File> {
-    /// Writes to a file, which is made now, so that nobody has to wait to learn that it cannot be.
+    /// Creates the reporter. Creates the file now, so that nobody has to wait to learn that this is impossible.
     ///
     /// # Errors
     /// If it cannot be made.

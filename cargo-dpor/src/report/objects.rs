@@ -1,4 +1,4 @@
-//! What people call an object: the path of a static, or else the field or variable that the source has before the
+//! Readable names of objects: the path of a static, or else the field or variable that the source has before the
 //! operation.
 
 use crate::child::Outcome;
@@ -48,13 +48,13 @@ pub fn name(outcome: &mut Outcome, sources: &SourceTree) {
     }
 }
 
-/// How an object was used.
+/// The uses of an object.
 struct Uses {
-    /// The step in which it was used first.
+    /// The step of its first use.
     first: u64,
-    /// Its path, of a static.
+    /// Its path, if it is a static.
     path: Option<String>,
-    /// What the source says before the operations on it.
+    /// The words before the operations on it in the source.
     words: Vec<Words>,
 }
 
@@ -86,7 +86,7 @@ impl Uses {
     }
 }
 
-/// Names of all objects that have one; if several have the same, they get numbers.
+/// The names of all objects that have one; if several have the same name, they get numbers.
 fn unambiguous(uses: BTreeMap<String, Uses>) -> HashMap<String, String> {
     let mut users: HashMap<&str, HashSet<&str>> = HashMap::new();
     for (object, uses) in &uses {
@@ -117,23 +117,23 @@ fn unambiguous(uses: BTreeMap<String, Uses>) -> HashMap<String, String> {
     names
 }
 
-/// What stands for an object in the source.
+/// The words for an object in the source.
 #[derive(Debug, PartialEq, Eq)]
 struct Words {
     text: String,
-    /// It is a field of something.
+    /// Whether it is a field of something.
     field: bool,
 }
 
-/// The longest name.
+/// Maximum length of a name.
 const LONGEST: usize = 24;
 
-/// What the source calls the object of the operation at a place.
+/// The source's name of the object of the operation at a place.
 pub fn word(place: &SourceLocation, sources: &SourceTree) -> Option<String> {
     Some(receiver(place, sources)?.text)
 }
 
-/// What stands before the dot of the method that is called at a place.
+/// The words before the dot of the method that is called at a place.
 fn receiver(place: &SourceLocation, sources: &SourceTree) -> Option<Words> {
     let column = (place.column as usize).checked_sub(1)?;
     let mut line = place.line;
@@ -189,7 +189,7 @@ fn words(text: &str) -> Option<Words> {
     fits.then_some(Words { text, field })
 }
 
-/// An identifier with its arguments or indices, at the end of the text, and where it starts.
+/// An identifier with its arguments or indices, at the end of the text, and its start.
 fn last_part(text: &str) -> Option<(usize, String)> {
     let mut end = text.len();
     let mut arguments = String::new();

@@ -1,4 +1,4 @@
-//! Two orders of the same steps that lead to different states, and where these differ.
+//! Two orders of the same steps that lead to different states, and the differences.
 
 use crate::report::SourceTree;
 use crate::report::steps::{self, Names, plural};
@@ -6,21 +6,21 @@ use dpor_protocol::{DifferenceReport, PairReport};
 use owo_colors::OwoColorize;
 use std::fmt::Write;
 
-/// So many bytes are shown on a line.
+/// Number of bytes shown on a line.
 const BYTES_A_LINE: usize = 16;
 
-/// What is to be shown.
+/// The pair to show.
 pub struct Pair<'a> {
     /// The test's name.
     pub test: &'a str,
-    /// The number of the pair, among those that differ.
+    /// The number of the pair among those that differ.
     pub number: u64,
     pub pair: &'a PairReport,
     pub sources: &'a SourceTree,
 }
 
 impl Pair<'_> {
-    /// The text, with colours.
+    /// The text with colours.
     pub fn render(&self) -> String {
         let mut out = String::new();
         let PairReport {
@@ -76,7 +76,7 @@ impl Pair<'_> {
     }
 }
 
-/// The bytes of both states, those that differ marked.
+/// The bytes of both states, with the differing ones marked.
 fn bytes(out: &mut String, difference: &DifferenceReport) {
     let DifferenceReport {
         length, first, second, ..

@@ -1,4 +1,4 @@
-//! What happens in a run, made up, for the tests of reporters.
+//! A made-up run, for the tests of reporters.
 
 use crate::build::{Binary, Test};
 use crate::child::{Account, Outcome};
@@ -96,7 +96,7 @@ pub fn incomplete() -> Outcome {
     }
 }
 
-/// A place in a file that is there.
+/// A place in a file that exists.
 fn place(line: u32) -> SourceLocation {
     SourceLocation {
         file: "src/main.rs".into(),
@@ -105,7 +105,7 @@ fn place(line: u32) -> SourceLocation {
     }
 }
 
-/// A failure of which everything is known.
+/// A failure with all details.
 pub fn failed_in_full() -> Outcome {
     let mut outcome = failed();
     let failure = outcome.failure.as_mut().expect("it has failed");
@@ -165,7 +165,7 @@ pub fn failed_in_full() -> Outcome {
     outcome
 }
 
-/// A result, judged as usual.
+/// A result with the usual judgement.
 pub fn result(outcome: Outcome, replay: Option<Outcome>, again: Option<String>) -> TestResult {
     TestResult {
         fault: fault(&outcome, &Settings::default()),
@@ -175,7 +175,7 @@ pub fn result(outcome: Outcome, replay: Option<Outcome>, again: Option<String>) 
     }
 }
 
-/// A test that is complete and of which there is something to be said.
+/// A complete test about which there is something to say.
 pub fn doubtful() -> Outcome {
     let weak = |line, operation: &str, orderings: &str| WeakReport {
         operation: operation.into(),
@@ -196,7 +196,7 @@ pub fn doubtful() -> Outcome {
     outcome
 }
 
-/// Tells of the end of a test; a failure is found again.
+/// Reports the end of a test; a failure is reproduced.
 pub fn finish(reporter: &mut dyn Reporter, test: &Test, outcome: Outcome) {
     let again = outcome.seed.as_ref().map(|seed| format!("cargo dpor replay {seed}"));
     let replay = outcome.failure.is_some().then(|| outcome.clone());
@@ -245,7 +245,7 @@ pub fn run(reporter: &mut dyn Reporter, failed: Outcome) {
     });
 }
 
-/// What keeps a command from its work.
+/// An error that keeps a command from its work.
 pub fn error() -> Error {
     Error::NoTests("none: 100 %\nof them".into())
 }

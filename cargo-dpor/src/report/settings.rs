@@ -1,11 +1,11 @@
-//! What is configured, for people.
+//! The configuration in readable form.
 
 use crate::config::{Entry, Row, Told};
 use crate::report::Configuration;
 use owo_colors::OwoColorize;
 use std::fmt::Write;
 
-/// The settings in force, the overrides, and where each value comes from.
+/// The settings in force, the overrides, and the origin of each value.
 pub fn render(configuration: &Configuration<'_>) -> String {
     let mut out = String::new();
     let files = configuration.config.files();

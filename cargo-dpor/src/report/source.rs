@@ -1,4 +1,4 @@
-//! Lines of source, to be shown beside the steps that they made.
+//! Lines of source, shown beside their steps.
 
 use dpor_protocol::SourceLocation;
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ pub struct SourceTree {
 }
 
 impl SourceTree {
-    /// Relative paths are looked for in these folders, in this order.
+    /// Creates the finder. It looks for relative paths in these folders, in this order.
     pub fn new(roots: Vec<PathBuf>) -> Self {
         SourceTree {
             roots,
@@ -28,7 +28,7 @@ impl SourceTree {
         Some(line.trim().to_owned()).filter(|line| !line.is_empty())
     }
 
-    /// A line as it is.
+    /// A line without changes.
     pub fn raw(&self, file: &str, line: u32) -> Option<String> {
         self.lines(file, |lines| lines.get(line.checked_sub(1)? as usize).cloned())?
     }
@@ -51,7 +51,7 @@ impl SourceTree {
     }
 }
 
-/// `file:line`, with what is the same in all paths of Cargo's registry or of the standard library left out.
+/// `file:line`, without the part that is the same in all paths of Cargo's registry or of the standard library.
 pub fn short(location: &SourceLocation) -> String {
     let file = Path::new(&location.file);
     let parts: Vec<_> = file

@@ -1,4 +1,4 @@
-//! Steps, listed under the threads that make them.
+//! Lists of steps, each under its thread.
 
 use crate::report::SourceTree;
 use crate::report::fold::{Item, fold};
@@ -9,7 +9,7 @@ use owo_colors::OwoColorize;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// The longest schedule that is shown whole; of a longer one, the end is.
+/// Maximum length of a schedule that is shown whole; of a longer one, the end is shown.
 pub const STEPS_SHOWN: usize = 400;
 
 /// Lists steps, each run of steps of one thread under its name.
@@ -18,7 +18,7 @@ pub fn list(out: &mut String, steps: &[StepReport], names: &Names, sources: &Sou
     listed(out, &fold(steps, &HashSet::new()), names, &words, sources, &|_| None);
 }
 
-/// As [`list`], of some of the steps; `before` is what is to be said before a step.
+/// Like [`list`], for some of the steps; `before` returns the text before a step.
 pub fn listed(
     out: &mut String,
     items: &[Item<'_>],

@@ -10,11 +10,11 @@ use owo_colors::OwoColorize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The widest column, unless all columns fit as they are, or there is room enough.
+/// Maximum width of a column, unless all columns fit as they are, or there is enough room.
 const WIDEST: usize = 34;
-/// The least room for source lines beside the steps. With less, they have lines of their own.
+/// Minimum room for source lines beside the steps. With less, they have their own lines.
 const SOURCE: usize = 32;
-/// With more threads than that, columns are not easier to read than a list.
+/// Maximum number of threads: with more, columns are not easier to read than a list.
 const THREADS: usize = 6;
 
 /// A table that fits the terminal.
@@ -25,7 +25,7 @@ pub struct Table<'a> {
     columns: Vec<(u32, String, usize)>,
     number: usize,
     place: usize,
-    /// How wide source lines beside the steps can be; none if they are below them.
+    /// Width of source lines beside the steps; `None` if they are below them.
     source: Option<usize>,
     width: usize,
 }
@@ -73,7 +73,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Prints the table; `before` is what is to be said before a step, `marked` are steps to be seen at once.
+    /// Prints the table; `before` returns the text before a step, `marked` are steps to highlight.
     pub fn print(
         &self,
         out: &mut String,
@@ -140,7 +140,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A source line, in lines beside its step or below it.
+    /// A source line, broken into lines beside its step or below it.
     fn parted(&self, source: &str) -> (Vec<String>, Vec<String>) {
         match self.source {
             _ if source.is_empty() => (Vec::new(), Vec::new()),
@@ -153,7 +153,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Leaves the folders out of the places, unless the files' names alone do not tell them apart.
+/// Removes the folders from the places, unless the files' names alone are ambiguous.
 fn shorten_places(rows: &mut [[String; 3]]) {
     let file = |place: &str| place.rsplit_once(':').map_or(place, |(file, _)| file).to_owned();
     let name = |place: &str| place.rsplit('/').next().unwrap_or(place).to_owned();

@@ -1,4 +1,4 @@
-//! Who waits for whom, told in sentences.
+//! Explains in sentences who waits for whom.
 
 use crate::report::SourceTree;
 use crate::report::source::short;
@@ -17,7 +17,7 @@ pub struct Waits<'a> {
     pub sources: &'a SourceTree,
 }
 
-/// What is to be said of a thread, on a line.
+/// A sentence about a thread, on one line.
 struct Line {
     text: String,
     place: Option<SourceLocation>,
@@ -35,8 +35,8 @@ impl Waits<'_> {
             let who = self.all(&spinning);
             return Some(match spinning.len() {
                 0 => return None,
-                1 => format!("{who} goes round in a loop, and what it looks at changes no more"),
-                _ => format!("{who} go round in loops, and what they look at changes no more"),
+                1 => format!("{who} spins on a value that no thread will change"),
+                _ => format!("{who} spin on values that no thread will change"),
             });
         }
         let cycle = self.cycle();
@@ -91,7 +91,7 @@ impl Waits<'_> {
         self.names.of(thread.thread)
     }
 
-    /// Threads each of which waits for the next, and the last for the first.
+    /// Threads each of which waits for the next one, and the last for the first.
     fn cycle(&self) -> Vec<&BlockedThread> {
         let blocked = &self.failure.blocked;
         let waits_for = |thread: &BlockedThread| {
@@ -115,7 +115,7 @@ impl Waits<'_> {
         Vec::new()
     }
 
-    /// A thread after the other: what it holds, and what it waits for.
+    /// Prints for one thread after the other what it holds, and what it waits for.
     pub fn print(&self, out: &mut String) {
         let blocked = &self.failure.blocked;
         if blocked.is_empty() {
@@ -205,7 +205,7 @@ impl Waits<'_> {
         lines
     }
 
-    /// What the thread holds that others wait for.
+    /// The objects that the thread holds and others wait for.
     fn holds(&self, thread: u32) -> Vec<Line> {
         let mut lines: Vec<Line> = Vec::new();
         for waiting in &self.failure.blocked {
@@ -243,7 +243,7 @@ impl Waits<'_> {
             .map_or_else(String::new, |wait| format!(" since step {}", wait.index + 1))
     }
 
-    /// What became of the notification that the thread waits for.
+    /// What happened to the notification for which the thread waits.
     fn missed(&self, thread: &BlockedThread) -> Option<Line> {
         let notify: &[&str] = match thread.operation.as_str() {
             "condvar-wake" => &["notify-one", "notify-all"],
@@ -281,7 +281,7 @@ impl Waits<'_> {
         })
     }
 
-    /// What a thread that goes round in a loop has seen last.
+    /// The last observation of a thread in a loop.
     fn last_look(&self, thread: &BlockedThread) -> String {
         let mut steps = self.steps.iter().rev();
         let last = steps.find(|step| step.thread == thread.thread && step.object == thread.object);
@@ -292,7 +292,7 @@ impl Waits<'_> {
     }
 }
 
-/// Says whether it waits for the end of other threads.
+/// Says whether it waits for other threads to end.
 fn waits_for_end(thread: &BlockedThread) -> bool {
     matches!(thread.operation.as_str(), "join" | "scope-wait")
 }

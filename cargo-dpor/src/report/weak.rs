@@ -1,9 +1,9 @@
-//! What is said of weak orderings: that what they allow was not explored, and where they are.
+//! The note on weak orderings: what they allow was not explored; and their places.
 
 use crate::report::source::short;
 use dpor_protocol::WeakReport;
 
-/// A line, with the first of the places. Each is named once, with all that is weak there.
+/// A line with the first places. Each is named once, with all weak operations there.
 pub fn sequential(weak: &[WeakReport], shown: usize) -> String {
     let mut places: Vec<(String, Vec<String>)> = Vec::new();
     for report in weak {

@@ -1,4 +1,4 @@
-//! What a step does, in a few words.
+//! The effect of a step, in a few words.
 
 use crate::report::change::change;
 use crate::report::steps::Names;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub struct Words<'a> {
     steps: &'a [StepReport],
     names: &'a Names,
-    /// What objects are called.
+    /// The names of objects.
     objects: HashMap<&'a str, &'a str>,
     blocks: Blocks,
 }
@@ -31,7 +31,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What an object is called.
+    /// The name of an object.
     pub fn object(&self, object: &str) -> String {
         match self.objects.get(object) {
             Some(name) => (*name).to_owned(),
@@ -39,12 +39,12 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A text in which addresses of memory have become numbers.
+    /// The text with numbers instead of addresses of memory.
     pub fn with_blocks(&self, text: &str) -> String {
         self.blocks.replaced(text)
     }
 
-    /// What the step does, and where what it reads is from.
+    /// The effect of the step, and the origin of what it reads.
     pub fn effect(&self, step: &StepReport) -> String {
         let mut text = self.action(step);
         let writer = step
@@ -173,13 +173,13 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Addresses of memory, as numbers in the order in which they are met.
+/// Numbers for addresses of memory, in the order in which they are met.
 #[derive(Default)]
 struct Blocks {
     known: Vec<String>,
 }
 
-/// An address has at least so many digits; other numbers in hexadecimal notation have fewer, mostly.
+/// Minimum number of digits of an address; other hexadecimal numbers mostly have fewer.
 const DIGITS: usize = 9;
 
 impl Blocks {
@@ -191,7 +191,7 @@ impl Blocks {
         }
     }
 
-    /// The number of a block, if its address was met.
+    /// The number of a block whose address was met.
     fn number(&self, address: &str) -> Option<String> {
         let known = self.known.iter().position(|known| known == address);
         known.map(|number| format!("&{}", number + 1))
@@ -224,7 +224,7 @@ impl Blocks {
     }
 }
 
-/// The addresses in a text, and where they are.
+/// The addresses in a text, and their positions.
 fn addresses(text: &str) -> impl Iterator<Item = (&str, usize)> {
     text.match_indices("0x").filter_map(|(at, _)| {
         let digits = text[at + 2..].chars().take_while(char::is_ascii_hexdigit).count();

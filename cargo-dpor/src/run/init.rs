@@ -10,14 +10,14 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 
-/// The workflow, with places for what differs.
+/// The workflow, with placeholders.
 const WORKFLOW: &str = include_str!("init/github.yml");
-/// Where it belongs in a repository.
+/// Its place in a repository.
 const WORKFLOW_FILE: &str = ".github/workflows/dpor.yml";
-/// Where the workflow expects cargo-dpor's repository in this one.
+/// The expected place of cargo-dpor's repository in this one.
 const SUBMODULE: &str = "tools/cargo-dpor";
 
-/// Writes the files that are asked for, and says so.
+/// Writes the requested files, and says so.
 pub fn init(args: &InitArgs) -> Result<Exit, Error> {
     let project = Project::find(&CargoArgs {
         manifest_path: args.manifest_path.clone(),
@@ -28,7 +28,7 @@ pub fn init(args: &InitArgs) -> Result<Exit, Error> {
     let own = root.join(FILE);
     if args.ci.is_some() && !args.force && own.exists() {
         // Who has one may still want a workflow.
-        said += &format!("{} is there already, and stays as it is\n", own.display());
+        said += &format!("{} already exists, and is kept\n", own.display());
     } else {
         write(&own, &configuration(), args.force)?;
         said += &format!("wrote {}: every key with its default, as a comment\n", own.display());
@@ -55,7 +55,7 @@ pub fn init(args: &InitArgs) -> Result<Exit, Error> {
     print(said.as_bytes())
 }
 
-/// Writes a file with its folder, over an old one only if that is asked for.
+/// Writes a file and its folder; overwrites an old one only with `force`.
 fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
     let what = || format!("cannot write {}", path.display());
     if let Some(folder) = path.parent() {
@@ -65,14 +65,14 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
     options.write(true).create(true).truncate(true).create_new(!force);
     let mut file = options.open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Error::Usage(format!("{} is there already; --force writes it anew", path.display()))
+            Error::Usage(format!("{} already exists; --force overwrites it", path.display()))
         }
         _ => Error::io(what())(error),
     })?;
     file.write_all(text.as_bytes()).map_err(Error::io(what()))
 }
 
-/// The folder of the repository that this one is in; this one, if it is in none.
+/// The repository that contains this folder; the folder itself if there is none.
 fn repository(folder: &Path) -> &Path {
     let mut all = folder.ancestors();
     all.find(|folder| folder.join(".git").exists()).unwrap_or(folder)
@@ -96,9 +96,9 @@ fn workflow(folder: &Path) -> String {
 /// A configuration file that changes nothing, and shows what can be changed.
 fn configuration() -> String {
     let mut out = String::from(
-        "# How `cargo dpor` explores the tests of this workspace. Every key stands here with its default: take away the\n\
-         # `#` before it, and change it. `cargo dpor show-config` prints what holds, and where that is said;\n\
-         # `cargo dpor help test` tells more of each.\n",
+        "# How `cargo dpor` explores the tests of this workspace. This file has every key with its default: remove\n\
+         # the `#` before a key to change it. `cargo dpor show-config` prints the settings and where they come from;\n\
+         # `cargo dpor help test` explains them.\n",
     );
     keys(&mut out, Settings::DOCS, &Settings::default().rows());
     out += "\n# The rest is for a run as a whole.\n";
@@ -107,15 +107,17 @@ fn configuration() -> String {
     out
 }
 
-/// Tables that have no defaults, with what could stand there.
+/// Tables without defaults, with examples.
 const OTHERS: &str = "
-# For some tests only: those whose name contains the filter, is it (\"=name\"), or matches it (\"/regex/\"), of a package or of all.
+# For some tests only: those whose name contains the filter, is it (\"=name\"), or matches it (\"/regex/\"), of one
+# package or of all.
 #[[overrides]]
 #filter = \"stress::\"
 #package = \"queue\"
 #max-time = \"5m\"
 
-# For runs with `--config-profile ci`, or with CARGO_DPOR_PROFILE=ci in the environment. A profile can have overrides, too.
+# For runs with `--config-profile ci`, or with CARGO_DPOR_PROFILE=ci in the environment. A profile can have
+# overrides, too.
 #[profile.ci]
 #max-time = \"10m\"
 #[[profile.ci.overrides]]
@@ -134,7 +136,7 @@ fn keys(out: &mut String, docs: &[KeyDoc], rows: &[Row<'_>]) {
     }
 }
 
-/// A value as a file has it.
+/// A value as it is written in a file.
 fn literal(value: &str) -> String {
     let bare = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok();
     if bare { value.into() } else { format!("{value:?}") }
@@ -146,7 +148,7 @@ mod tests {
     use crate::config::{Config, Origin};
     use cargo_metadata::MetadataCommand;
 
-    /// What a workspace with this file is configured to do.
+    /// The configuration of a workspace with this file.
     fn load(text: &str) -> Config {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| write(&folder.path().join(path), text, false).unwrap();
@@ -216,7 +218,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .ends_with("b.yml is there already; --force writes it anew"),
+                .ends_with("b.yml already exists; --force overwrites it"),
             "{error}"
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "long text");

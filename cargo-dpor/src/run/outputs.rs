@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The folder of outputs, within that of the build.
 const FOLDER: &str = "output";
 
-/// Puts what a test's process has printed into files where a report shows only the end of it, and says which files
-/// these are. Those of the run before are replaced.
+/// Writes the output of a test's process to files where a report shows only the end of it, and returns their names in
+/// the outcome. They replace those of the previous run.
 ///
 /// # Errors
 /// If a file cannot be written.

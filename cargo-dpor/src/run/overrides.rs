@@ -1,4 +1,4 @@
-//! Overrides that choose no test: mostly the name of a test that has changed.
+//! Overrides that select no test: mostly because the name of a test has changed.
 
 use crate::build::{Build, Test};
 use crate::cli::CargoArgs;
@@ -9,7 +9,7 @@ use cargo_metadata::Metadata;
 /// The packages of the workspace.
 pub struct Packages {
     all: Vec<String>,
-    /// Those that have targets with tests.
+    /// Packages with targets that have tests.
     tested: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl Packages {
         }
     }
 
-    /// Says which overrides choose none of the tests that there are, as far as those that were built can tell.
+    /// Warns of overrides that select no test, as far as the built ones can tell.
     pub fn warn(&self, config: &Config, args: &CargoArgs, build: &Build, tests: &[Test], listeners: &mut Listeners) {
         let built = |package: &str| {
             let mut own = build.binaries.iter().map(|binary| binary.id.split('/').next());
@@ -34,7 +34,7 @@ impl Packages {
         self.tell(config, &tests, &whole, listeners);
     }
 
-    /// Says which overrides are for packages that there are not.
+    /// Warns of overrides for packages that do not exist.
     pub fn warn_of_names(&self, config: &Config, listeners: &mut Listeners) {
         self.tell(config, &[], &|_| false, listeners);
     }

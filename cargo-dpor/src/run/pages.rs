@@ -1,4 +1,4 @@
-//! What is made of the definition of the command line: completions and manual pages.
+//! Completions and manual pages, generated from the definition of the command line.
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::error::{Error, Exit};
@@ -6,14 +6,14 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use std::io::Write;
 
-/// The name of the program, under which shells know it.
+/// The program's name in shells.
 const NAME: &str = "cargo-dpor";
 
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Error> {
     print(script(args.shell).as_bytes())
 }
 
-/// The script for a shell: clap's, which completes `cargo-dpor`, and what makes `cargo dpor` the same.
+/// The script for a shell: clap's, which completes `cargo-dpor`, and a part that makes `cargo dpor` the same.
 fn script(shell: Shell) -> String {
     let generated = |name: &str| {
         let mut script = Vec::new();
@@ -31,7 +31,7 @@ fn script(shell: Shell) -> String {
     own + as_subcommand(shell)
 }
 
-/// Hands words behind `cargo dpor` to clap's script, and all others to what completed `cargo` before.
+/// Passes words after `cargo dpor` to clap's script, and all others to the previous completion of `cargo`.
 fn as_subcommand(shell: Shell) -> &'static str {
     match shell {
         Shell::Bash => include_str!("completions/cargo.bash"),
@@ -113,8 +113,7 @@ mod tests {
         }
     }
 
-    /// What bash offers for words of which the last is to be completed, with a script of Cargo's that knows `build`
-    /// only.
+    /// What bash offers to complete the last of these words, with a script of Cargo's that knows only `build`.
     fn offered_by_bash(words: &[&str]) -> String {
         const TRY: &str = r#"
             _cargo() { COMPREPLY=(build); }

@@ -1,4 +1,4 @@
-//! Going on with a run that was interrupted.
+//! Resumes an interrupted run.
 //!
 //! Each exploration has a file in which the test process keeps it while it goes on. When a test is complete, what its
 //! process has said takes the place of that. Both begin with a line that says what was explored, and how: whatever is
@@ -15,39 +15,39 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// The folder of explorations that can be gone on with, within that of the build.
+/// The folder of explorations that can be resumed, within that of the build.
 const FOLDER: &str = "resume";
 
-/// What is left of earlier runs.
+/// The remains of earlier runs.
 pub struct Earlier {
     folder: PathBuf,
     /// Digests of the test binaries.
     digests: HashMap<PathBuf, u128>,
 }
 
-/// What is left of the exploration of one test.
+/// The remains of the exploration of one test.
 pub struct Slot {
     /// What is explored, and how, in a line.
     identity: String,
-    /// Where the test process keeps it.
+    /// The file in which the test process saves it.
     file: PathBuf,
-    /// What it has said when it was complete.
+    /// Its record when it was complete.
     finished: PathBuf,
 }
 
-/// How much of a test's exploration is left of an earlier run.
+/// How much of a test's exploration an earlier run has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
     /// All of it.
     Finished,
     /// A part.
     Interrupted,
-    /// A part that is of no use any more.
+    /// A part that is no longer of use.
     Void(Change),
     Nothing,
 }
 
-/// What is not as it was.
+/// What has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     Code,
@@ -55,7 +55,7 @@ pub enum Change {
 }
 
 impl Earlier {
-    /// What is left of runs of these tests in this folder of builds.
+    /// The remains of runs of these tests in this folder of builds.
     ///
     /// # Errors
     /// If a test binary cannot be read.
@@ -73,7 +73,7 @@ impl Earlier {
         })
     }
 
-    /// What is left of the exploration of a test under this order.
+    /// The remains of the exploration of a test with this task.
     pub fn slot(&self, test: &Test, order: &Order) -> Slot {
         let id = test.id();
         // Each shard has its own, so that several can be explored in one folder.
@@ -92,7 +92,7 @@ impl Earlier {
     }
 }
 
-/// What must be the same for an exploration to go on: all but the limits.
+/// Everything that must be the same for an exploration to resume: all but the limits.
 fn settings(order: &Order) -> String {
     let Order {
         strategy,
@@ -145,7 +145,7 @@ impl Slot {
         }
     }
 
-    /// What came of the test, if it is finished.
+    /// The outcome of the test, if it is finished.
     pub fn outcome(&self) -> Option<Outcome> {
         let text = fs::read_to_string(&self.finished).ok()?;
         let (identity, said) = text.split_once('\n')?;
@@ -153,7 +153,7 @@ impl Slot {
         Some(outcome.with_note("explored before the interruption".to_owned()))
     }
 
-    /// What the test process is to keep of the exploration.
+    /// How the test process is to save the exploration.
     pub fn save(&self, resume: bool) -> Save {
         Save {
             file: self.file.clone(),
@@ -162,7 +162,7 @@ impl Slot {
         }
     }
 
-    /// Keeps what came of the test, if nothing is left to explore.
+    /// Saves the outcome of the test, if nothing is left to explore.
     pub fn keep(&self, outcome: &Outcome) {
         if outcome.verdict != Verdict::Complete {
             return;

@@ -6,10 +6,10 @@ use dpor_protocol::test_hash;
 use std::fs;
 use std::path::Path;
 
-/// The longest seed that is printed, in bytes. The system's limit for an argument is 128 KiB.
+/// Maximum length in bytes of a printed seed. The system's limit for an argument is 128 KiB.
 const PRINTED: usize = 100 << 10;
 
-/// Puts the outcome's seed into a file if it is too long to be printed: the seed is then the file's path.
+/// Writes the outcome's seed to a file if it is too long to be printed: the seed is then the file's path.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -26,7 +26,7 @@ pub fn keep(outcome: &mut Outcome, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The seed that an argument is, or that is in the file of this name.
+/// The seed in an argument, or in the file of this name.
 pub fn read(argument: &str) -> String {
     fs::read_to_string(argument.trim()).unwrap_or_else(|_| argument.into())
 }

@@ -1,4 +1,4 @@
-//! From the schedule that an exploration has found to fail, to the one that is shown.
+//! Finds the schedule to show, from the failing schedule that an exploration has found.
 
 use crate::build::Test;
 use crate::child::{self, Order, Outcome};
@@ -7,11 +7,11 @@ use crate::report::same_failure;
 use dpor_protocol::{Mode, Verdict};
 use std::time::Duration;
 
-/// How long a replay that the user asks for looks for where the schedule parts from one that passes.
+/// Time for which a replay on the user's request looks for where the schedule parts from one that passes.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// Looks for a simpler schedule that fails as the outcome's does, and runs it step by step. If it does not fail then,
-/// the schedule stays as it is. Returns the outcome with the schedule that is to be shown, and that run of it.
+/// Looks for a simpler schedule that fails like the outcome's, and runs it step by step. If it does not fail then, the
+/// schedule stays as it is. Returns the outcome with the schedule to show, and that run of it.
 ///
 /// # Errors
 /// If a test process cannot be started or followed.
@@ -38,7 +38,7 @@ pub fn replayed(test: &Test, order: &Order, time: Duration, mut outcome: Outcome
     Ok((outcome, run))
 }
 
-/// Finds out where the schedule of a replay that has failed parts from one that passes.
+/// Finds out where the failing schedule of a replay parts from one that passes.
 ///
 /// # Errors
 /// If a test process cannot be started or followed.
@@ -50,7 +50,7 @@ pub fn find_parting(test: &Test, order: &Order, replay: &mut Outcome) -> Result<
     Ok(())
 }
 
-/// The order to look for a simpler schedule, if the failure is one of a schedule and there is time.
+/// The task of looking for a simpler schedule, if the failure is one of a schedule and there is time.
 fn mode(outcome: &Outcome, time: Duration, shorten: bool) -> Option<Mode> {
     let failure = outcome
         .failure

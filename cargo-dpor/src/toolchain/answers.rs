@@ -1,5 +1,5 @@
-//! What rustc and Cargo have answered to questions of which the answers seldom change, kept from one run to the next:
-//! to ask takes longer than to see that nothing has changed that an answer could depend on.
+//! Answers of rustc and Cargo that seldom change, kept from one run to the next: asking takes longer than checking that
+//! nothing has changed on which an answer could depend.
 //!
 //! There is a file of answers for all circumstances alike: the current folder, the environment, the files that say
 //! which toolchain is used there, and Cargo's configuration. Each question has the program's size and time of
@@ -17,19 +17,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Answers that are so old are removed; they are asked for again when they are needed.
+/// Age at which answers are removed; they are asked for again when they are needed.
 const OLD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Answers in the present circumstances.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// Where they are kept; `None` if nothing is to be kept.
+    /// The file in which they are kept; `None` if nothing is to be kept.
     file: Option<PathBuf>,
     known: Mutex<BTreeMap<String, String>>,
 }
 
 impl Answers {
-    /// The answers that are kept in a folder for the present circumstances.
+    /// Loads the answers for the present circumstances from a folder.
     pub fn load(home: &Path) -> Answers {
         let variables: Vec<_> = std::env::vars_os().collect();
         let here = std::env::current_dir().ok();
@@ -46,7 +46,7 @@ impl Answers {
         }
     }
 
-    /// What the command prints: what it printed last, or what `ask` says. Errors are not kept.
+    /// The output of a command: what it printed last, or what `ask` returns. Errors are not kept.
     ///
     /// # Errors
     /// Those of `ask`.
@@ -97,8 +97,8 @@ fn remove_old(folder: &Path, now: SystemTime) {
     }
 }
 
-/// The command in words, and the state of its program; `None` if its answer may depend on what nobody sees here, as
-/// that of a script.
+/// The command in words, and the state of its program; `None` if its answer may depend on something that is not seen
+/// here, such as that of a script.
 fn question(command: &Command) -> Option<String> {
     let program = found(command.get_program())?;
     let mut start = [0; 4];
@@ -139,8 +139,8 @@ fn found(program: &OsStr) -> Option<PathBuf> {
     std::path::absolute(files.find(|path| path.is_file())?).ok()
 }
 
-/// All that decides which toolchain is used here, and what it answers, but for the programs. `None` if that cannot be
-/// seen: a configuration file that includes others, or no home folder.
+/// Everything that decides which toolchain is used here, and what it answers, except for the programs. `None` if that
+/// cannot be seen: a configuration file that includes others, or no home folder.
 fn circumstances(here: &Path, variables: &[(OsString, OsString)]) -> Option<String> {
     let mut text = format!("{} {here:?}\n", env!("CARGO_PKG_VERSION"));
     let counts = |name: &str| {
@@ -190,7 +190,7 @@ fn circumstances(here: &Path, variables: &[(OsString, OsString)]) -> Option<Stri
     Some(text)
 }
 
-/// Notes what is in a file. One that is not there has no line, so that it counts when there is one.
+/// Adds the contents of a file. A missing file has no line, so that it counts once it exists.
 fn note(text: &mut String, file: &Path) -> Option<Vec<u8>> {
     let content = fs::read(file).ok()?;
     let _ = writeln!(text, "{file:?} {:032x}", xxh3_128(&content));

@@ -1,4 +1,4 @@
-//! The types of a test binary, as its debug information tells of them.
+//! The types of a test binary in its debug information.
 //!
 //! A type is looked for by the function that the test process has for it (see
 //! [`ValueBytes`](dpor_protocol::ValueBytes)): the unit of debug information that tells of this address has the type as
@@ -17,7 +17,7 @@ use std::sync::Arc;
 type Slice = EndianSlice<'static, LittleEndian>;
 type Entry = DebuggingInformationEntry<Slice>;
 
-/// A type, by the number of its unit and its place there.
+/// A type, by the number of its unit and its offset there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TypeId(usize, UnitOffset);
 
@@ -28,15 +28,15 @@ pub struct Type {
     pub path: String,
     /// Its name, with arguments.
     pub name: String,
-    /// How many bytes its values have.
+    /// Size of its values in bytes.
     pub size: usize,
-    /// What is in them.
+    /// The contents of its values.
     pub shape: Shape,
-    /// The types that it is made for.
+    /// Its type arguments.
     pub arguments: Vec<TypeId>,
 }
 
-/// What is in the bytes of a value.
+/// The contents of a value.
 #[derive(Debug)]
 pub enum Shape {
     Bool,
@@ -47,7 +47,7 @@ pub enum Shape {
     /// `()`.
     Unit,
     Struct(Vec<Field>),
-    /// Variants, told apart by a tag unless there is but one.
+    /// Variants, with a tag unless there is only one.
     Enum {
         tag: Option<Tag>,
         variants: Vec<Variant>,
@@ -69,7 +69,7 @@ pub struct Field {
     pub id: TypeId,
 }
 
-/// Where the number is that tells variants apart.
+/// The place of the number that distinguishes variants.
 #[derive(Debug)]
 pub struct Tag {
     pub offset: usize,
@@ -78,7 +78,7 @@ pub struct Tag {
 
 #[derive(Debug)]
 pub struct Variant {
-    /// The tag's value; none for the variant of all other values.
+    /// The tag's value; `None` for the variant of all other values.
     pub value: Option<u64>,
     pub name: String,
     /// The type that holds the fields. It has the whole enum's bytes from `offset` on.
@@ -89,28 +89,29 @@ pub struct Variant {
 /// The debug information of an executable.
 pub struct DebugInfo {
     dwarf: Dwarf<Slice>,
-    /// Where units start, in order; those that were needed, read.
+    /// The starts of units, in order, with those that were read.
     units: Vec<(DebugInfoOffset, Option<ReadUnit>)>,
     known: HashMap<TypeId, Option<Arc<Type>>>,
 }
 
 struct ReadUnit {
     unit: Unit<Slice>,
-    /// Of functions, by their addresses, their first type parameter.
+    /// The first type parameter of functions, by their addresses.
     functions: HashMap<u64, AttributeValue<Slice>>,
-    /// Of statics, where they are, and their types.
+    /// The addresses and types of statics.
     statics: Vec<(u64, AttributeValue<Slice>)>,
-    /// Modules: the one that each is in, and its name.
+    /// Modules: the parent of each, and its name.
     modules: Vec<(usize, Slice)>,
     /// The modules and names of types.
     types: HashMap<UnitOffset, (usize, Slice)>,
 }
 
-/// The module that all others are in.
+/// The root of all modules.
 const ROOT: usize = 0;
 
 impl DebugInfo {
-    /// That of an executable, if it has any that can be read. What is read of the file stays in memory.
+    /// Opens the debug information of an executable, if it has any that can be read. What is read of the file stays in
+    /// memory.
     pub fn open(path: &Path) -> Option<DebugInfo> {
         let cache: &'static ReadCache<File> = Box::leak(Box::new(ReadCache::new(File::open(path).ok()?)));
         let file = object::File::parse(cache).ok()?;
@@ -133,8 +134,7 @@ impl DebugInfo {
         })
     }
 
-    /// The type that the generic function at an address was made for. None if the debug information tells of it more
-    /// than once.
+    /// The type argument of the generic function at an address. `None` if the debug information has it more than once.
     pub fn parameter(&mut self, function: u64) -> Option<TypeId> {
         let index = self.unit_of_address(function)?;
         let unit = self.unit(index)?;
@@ -147,7 +147,7 @@ impl DebugInfo {
         (alike <= 1).then_some(id)
     }
 
-    /// The type of the static that an address is in, and how far into it.
+    /// The type of the static that contains an address, and the offset in it.
     pub fn static_at(&mut self, address: u64) -> Option<(TypeId, usize)> {
         let index = self.unit_of_address(address)?;
         let before = self.unit(index)?.statics.iter().filter(|(start, _)| *start <= address);
@@ -156,7 +156,7 @@ impl DebugInfo {
         (offset < self.get(id)?.size).then_some((id, offset))
     }
 
-    /// A type, read when it is asked for first.
+    /// A type, which is read at the first request.
     pub fn get(&mut self, id: TypeId) -> Option<Arc<Type>> {
         if let Some(known) = self.known.get(&id) {
             return known.clone();
@@ -188,7 +188,7 @@ impl DebugInfo {
         })
     }
 
-    /// The unit that holds the offset.
+    /// The unit that contains the offset.
     fn unit_at(&self, offset: DebugInfoOffset) -> Option<usize> {
         self.units.partition_point(|(start, _)| *start <= offset).checked_sub(1)
     }
@@ -336,7 +336,7 @@ impl DebugInfo {
     }
 }
 
-/// Where a static is; none of what is in a register, on the stack, or different for each thread.
+/// The address of a static; `None` for what is in a register, on the stack, or different for each thread.
 fn address_of(entry: &Entry, encoding: gimli::Encoding) -> Option<u64> {
     let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
         return None;
@@ -468,14 +468,14 @@ fn number(entry: &Entry, attribute: gimli::DwAt) -> Option<u64> {
     entry.attr_value(attribute)?.udata_value()
 }
 
-/// An integer, negative ones as they are in memory.
+/// An integer, with negative ones as they are in memory.
 fn integer(value: &AttributeValue<Slice>) -> Option<u64> {
     value
         .udata_value()
         .or_else(|| value.sdata_value().map(i64::cast_unsigned))
 }
 
-/// A name without what is in angle brackets.
+/// A name without its parts in angle brackets.
 pub fn without_arguments(name: &str) -> &str {
     name.split('<').next().unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! From the bytes of a value to what it is made of.
+//! Decodes the bytes of a value into its parts.
 
 use super::debug_info::{DebugInfo, Field, Shape, Tag, Type, TypeId, Variant, without_arguments};
 use super::library;
@@ -6,18 +6,18 @@ use super::words::{Brackets, Words};
 use dpor_protocol::{MemoryBytes, ValueBytes};
 use std::sync::Arc;
 
-/// Parts of parts, and so on, are followed so deep.
+/// Maximum depth of nested parts.
 const DEPTH: usize = 12;
-/// So many elements of an array or a collection.
+/// Maximum number of elements of an array or a collection.
 pub const ELEMENTS: usize = 64;
-/// So many parts of a value in all.
+/// Maximum number of parts of a value in all.
 const PARTS: usize = 2000;
 
 /// Decodes one value.
 pub struct Decoder<'a> {
     pub types: &'a mut DebugInfo,
     bytes: &'a ValueBytes,
-    /// How many more parts may be looked at.
+    /// Number of parts that may still be looked at.
     left: usize,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The value, if its type is known and there is something to say of it.
+    /// The value, if its type is known and there is something to say about it.
     pub fn value(&mut self) -> Option<Words> {
         let id = self.types.parameter(self.bytes.function)?;
         let ty = self.types.get(id)?;
@@ -39,7 +39,7 @@ impl<'a> Decoder<'a> {
         Some(self.words(id, &self.bytes.value.bytes, 0)).filter(|words| *words != Words::unknown())
     }
 
-    /// What a value of the type is made of, whose bytes these are.
+    /// The parts of a value of the type, with these bytes.
     pub fn words(&mut self, id: TypeId, bytes: &[u8], depth: usize) -> Words {
         self.known(id, bytes, depth).unwrap_or_else(Words::unknown)
     }
@@ -99,7 +99,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Counts a part; none if there were too many.
+    /// Counts a part; `None` if there were too many.
     pub fn goes_on(&mut self) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         Some(())
@@ -188,7 +188,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// So many elements that follow each other in the bytes, or as many as there are.
+    /// `count` elements that follow each other in the bytes, or as many as there are.
     pub fn elements(&mut self, id: TypeId, size: usize, bytes: &[u8], count: usize, more: bool, depth: usize) -> Words {
         let there = bytes.len().checked_div(size).unwrap_or(count);
         let shown = count.min(there);
@@ -201,12 +201,12 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The bytes at an address, if they are known.
+    /// The bytes at an address, if known.
     pub fn memory(&self, address: u64, size: usize) -> Option<&'a [u8]> {
         self.memory_up_to(address, size).filter(|bytes| bytes.len() == size)
     }
 
-    /// At most so many of the bytes from an address on.
+    /// At most `size` bytes from an address on.
     pub fn memory_up_to(&self, address: u64, size: usize) -> Option<&'a [u8]> {
         if size == 0 {
             return Some(&[]);

@@ -1,11 +1,11 @@
-//! Types of the standard library, and those that stand in for them under the checker: they are shown as their `Debug`
-//! would, and not by their private fields.
+//! Types of the standard library, and those that replace them under the checker: they are shown like their `Debug`,
+//! without private fields.
 
 use super::debug_info::{Field, Shape, Type, TypeId};
 use super::decode::{Decoder, ELEMENTS, word};
 use super::words::{Brackets, Words};
 
-/// What holds one value and adds nothing to be shown, and the field that it is in.
+/// Types that hold one value and add nothing to show, and the field that contains it.
 const AROUND: &[(&str, &str)] = &[
     ("core::cell::UnsafeCell", "value"),
     ("core::cell::Cell", "value"),
@@ -21,21 +21,21 @@ const AROUND: &[(&str, &str)] = &[
     ("shim_std::sync::once_lock::OnceLock", "value"),
 ];
 
-/// Modules of types that are a number, or an address, somewhere within.
+/// Modules of types that contain one number, or one address.
 const NUMBERS: &[&str] = &[
     "core::num::nonzero::",
     "core::sync::atomic::",
     "shim_std::sync::atomic::",
 ];
 
-/// Shares of a value on the heap, and the field of what they point to that holds it.
+/// Types that share a value on the heap, and the field of their target that holds it.
 const SHARES: &[(&str, &str)] = &[
     ("alloc::rc::Rc", "value"),
     ("alloc::sync::Arc", "data"),
     ("shim_std::sync::arc::Arc", "data"),
 ];
 
-/// What a value of the type is made of, if the type is one of the library's; or that this is not known.
+/// The parts of a value, if the type is one of the library's; or that they are unknown.
 pub fn words(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<Option<Words>> {
     let path = ty.path.as_str();
     if let Some(fat) = Fat::of(ty) {
@@ -100,7 +100,7 @@ fn within<'b>(
     }
 }
 
-/// The one address in a value, and the type of its target.
+/// The only address in a value, and the type of its target.
 fn address(decoder: &mut Decoder<'_>, id: TypeId, bytes: &[u8]) -> Option<(u64, Option<TypeId>)> {
     decoder.goes_on()?;
     let ty = decoder.types.get(id)?;
@@ -119,7 +119,7 @@ fn address_in(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8]) -> Opti
     first.filter(|_| found.next().is_none())
 }
 
-/// The one field of the one field, and so on.
+/// The only field of the only field, and so on.
 fn innermost(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize) -> Option<Words> {
     decoder.goes_on()?;
     let mut held = None;
@@ -219,7 +219,7 @@ fn vec_deque(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -
     })
 }
 
-/// A hash table: values lie before its control bytes, of which those of full places begin with a zero.
+/// A hash table: values lie before its control bytes; those of full places begin with a zero bit.
 fn table(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize, map: bool) -> Option<Words> {
     let path: &[&str] = if map {
         &["base", "table"]

@@ -1,11 +1,11 @@
-//! What an object is called that is a part of a static: `POOL.queue`, `FORKS[2]`.
+//! The name of an object that is part of a static: `POOL.queue`, `FORKS[2]`.
 
 use super::debug_info::{DebugInfo, Shape};
 
-/// Parts of parts, and so on, are followed so deep.
+/// Maximum depth of nested parts.
 const DEPTH: usize = 12;
 
-/// The way from the static that an address is in to the object there, which is of a type of the standard library:
+/// The way from the static that contains an address to the object there, which is of a type of the standard library:
 /// nothing, fields, or indices.
 pub fn within_static(types: &mut DebugInfo, address: u64) -> Option<String> {
     let (mut id, mut offset) = types.static_at(address)?;

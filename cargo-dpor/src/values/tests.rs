@@ -1,4 +1,4 @@
-//! Types of this test binary, decoded by its own debug information.
+//! Decodes types of this test binary with its own debug information.
 
 use super::*;
 use dpor_protocol::MemoryBytes;
@@ -10,17 +10,17 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// As in `shim-std`: debug information tells the type by this function's address.
+/// As in `shim-std`: debug information has the type at this function's address.
 #[inline(never)]
 fn named<T>() -> &'static str {
     std::any::type_name::<T>()
 }
 
-/// So much of what is before and behind an address is passed on, whatever it is.
+/// Number of bytes before and after an address that are passed on, whatever they are.
 const FOLLOWED: usize = 128;
 
-/// Memory of this process, which the kernel reads: nothing is wrong with what other threads write meanwhile, or have
-/// given back.
+/// Memory of this process, read through the kernel: it does not matter if other threads write it meanwhile, or have
+/// freed it.
 fn piece(address: u64, size: usize) -> Option<MemoryBytes> {
     let mut bytes = vec![0; size];
     let memory = std::fs::File::open("/proc/self/mem").unwrap();
@@ -33,7 +33,7 @@ fn around(address: u64) -> Option<MemoryBytes> {
     piece(start, 2 * FOLLOWED).or_else(|| piece(address, FOLLOWED))
 }
 
-/// What the loader has added to addresses in the file.
+/// The offset that the loader has added to addresses in the file.
 fn bias() -> u64 {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let executable = std::env::current_exe().unwrap();

@@ -1,14 +1,14 @@
 //! A value in words that fit.
 
-/// At most so many characters are shown.
+/// Maximum number of characters shown.
 pub const SHOWN: usize = 60;
-/// Of a text within something longer.
+/// Maximum number of characters of a text within something longer.
 const TEXT: usize = 16;
 
-/// What a value is made of.
+/// The parts of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// A number, a name, or what is not known: `…`.
+    /// A number, a name, or an unknown value: `…`.
     Plain(String),
     /// A text, with quotes.
     Text(String),
@@ -18,7 +18,7 @@ pub enum Words {
         head: String,
         brackets: Brackets,
         parts: Vec<(Option<String>, Words)>,
-        /// These are not all.
+        /// Whether there are more parts.
         more: bool,
     },
 }
@@ -30,15 +30,15 @@ pub enum Brackets {
     Curly,
 }
 
-/// How much is written.
+/// How much of a value is written.
 struct Limits {
-    /// Parts of parts, and so on.
+    /// Maximum depth of nested parts.
     depth: usize,
-    /// Of a list, so many.
+    /// Maximum number of items of a list.
     items: usize,
-    /// Of anything else, so many.
+    /// Maximum number of fields of anything else.
     fields: usize,
-    /// Of a text, so many characters.
+    /// Maximum number of characters of a text.
     text: usize,
 }
 
@@ -52,7 +52,7 @@ impl Limits {
 }
 
 impl Words {
-    /// What is not known.
+    /// An unknown value.
     pub fn unknown() -> Words {
         Words::Plain("…".into())
     }
@@ -61,14 +61,14 @@ impl Words {
         Words::Plain(text.to_string())
     }
 
-    /// The whole of it.
+    /// The whole value.
     pub fn whole(&self) -> String {
         let mut out = String::new();
         self.write(&mut out, &Limits::NONE);
         out
     }
 
-    /// As much of it as can be shown.
+    /// As much of the value as can be shown.
     pub fn short(&self) -> String {
         let whole = self.whole();
         if fits(&whole) {
@@ -106,7 +106,7 @@ impl Words {
         }
     }
 
-    /// A value before and after a step, so that it can be seen whether and where they differ.
+    /// A value before and after a step, so that the difference can be seen.
     pub fn short_pair(before: &Words, after: &Words) -> (String, String) {
         let (before_whole, after_whole) = (before.whole(), after.whole());
         if before_whole == after_whole {
@@ -189,7 +189,7 @@ fn fits(text: &str) -> bool {
     text.chars().count() <= SHOWN
 }
 
-/// Both without the fields in which they agree.
+/// Both values without the fields in which they agree.
 fn changed(before: &Words, after: &Words) -> (Words, Words) {
     let (
         Words::Parts {

@@ -101,8 +101,8 @@ impl<S: System> Explorer<S> {
             return Ok(End::Cut);
         }
         let reason = format!(
-            "an execution did not end within {len} steps, although every thread that could run did run: the test is a \
-             long one (--max-depth), or it does not end"
+            "an execution did not end within {len} steps, although every thread that could run did run: the test is \
+             long (--max-depth), or does not end"
         );
         self.statistics.cut += 1;
         Err(Next::Done(self.incomplete(reason)))
@@ -135,8 +135,7 @@ impl<S: System> Explorer<S> {
         };
         let [one, other] = independent.each_ref().map(name);
         Some(format!(
-            "`{}` is for programs in which dependency is transitive: {one} and {other} are independent, but each is in \
-             a race with {}",
+            "`{}` requires a transitive dependency: {one} and {other} are independent, but both race with {}",
             self.strategy,
             name(shared)
         ))

@@ -239,7 +239,7 @@ impl<S: System> Explorer<S> {
             .position(|status| matches!(status, Status::Enabled(_)));
         if let Some(thread) = enabled {
             let reason =
-                format!("the steps' footprints do not say all: t{thread} can go on where no step of it was expected");
+                format!("the steps' footprints are incomplete: t{thread} can go on where no step of it was expected");
             return Err(Next::Done(self.incomplete(reason)));
         }
         let verdict = self.system.finish();
@@ -273,7 +273,7 @@ impl<S: System> Explorer<S> {
                 let signature = known.step.signature;
                 let did = if enabled { "did something else" } else { "could not run" };
                 let reason = format!(
-                    "the steps' footprints do not say all: `{}` of {} {did} after another order of steps that seemed \
+                    "the steps' footprints are incomplete: `{}` of {} {did} after another order of steps that seemed \
                      to be independent",
                     self.system.describe(signature),
                     transition.thread

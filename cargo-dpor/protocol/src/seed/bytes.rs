@@ -1,6 +1,6 @@
 //! Numbers and runs as bytes: varints (LEB128), and run-length encoding.
 
-/// No schedule has a longer run: a number above is damage, and must not be taken for a size to allocate.
+/// Maximum length of a run: a larger number is damage, and must not be taken for a size to allocate.
 const MAX_RUN: u64 = 1 << 24;
 
 #[derive(Default)]
@@ -25,8 +25,8 @@ impl Writer {
         self.bytes.push(number as u8);
     }
 
-    /// Writes the number of runs, then for each run what `first` writes of its first element, and its
-    /// length less one.
+    /// Writes the number of runs, then for each run what `first` writes for its first element, and its length minus
+    /// one.
     pub fn runs<T>(&mut self, items: &[T], same: impl FnMut(&T, &T) -> bool, mut first: impl FnMut(&mut Writer, &T)) {
         let runs: Vec<&[T]> = items.chunk_by(same).collect();
         self.number(runs.len() as u64);
@@ -73,8 +73,8 @@ impl<'a> Reader<'a> {
         self.number()?.try_into().ok()
     }
 
-    /// Reads what [`Writer::runs`] wrote: `first` reads the part of a run's first element, `expand` is given
-    /// what it read and the run's length.
+    /// Reads what [`Writer::runs`] wrote: `first` reads the part of a run's first element, `expand` receives what it
+    /// read and the run's length.
     pub fn runs<T>(
         &mut self,
         mut first: impl FnMut(&mut Reader<'a>) -> Option<T>,

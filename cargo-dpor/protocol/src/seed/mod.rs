@@ -18,7 +18,7 @@ const FORMAT: u32 = 1;
 const STRATEGIES: [&str; 3] = ["exhaustive", "source", "random"];
 const OTHER_STRATEGY: u64 = 255;
 
-/// A schedule, and what else is needed to run it again.
+/// A schedule, and everything else needed to run it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// [`test_hash`] of the test's name.
@@ -29,7 +29,7 @@ pub struct Seed {
     pub spurious_wakeups: bool,
     /// The option of [`crate::Config`].
     pub spurious_cas: bool,
-    /// It is leaked memory with which the schedule ends as a failure.
+    /// Whether the schedule's failure is leaked memory.
     pub leaks: bool,
     /// The creation paths of threads 1, 2, 3, …
     pub threads: Vec<Creation>,
@@ -39,35 +39,34 @@ pub struct Seed {
     pub steps: Vec<SeedStep>,
 }
 
-/// How a thread came to be, which is what identifies it across executions.
+/// How a thread was created, which identifies it across executions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Creation {
-    /// Who created it.
+    /// Its creator.
     pub parent: ThreadId,
-    /// How many threads the parent had created before.
+    /// Number of threads that the parent had created before.
     pub nth: u32,
 }
 
 /// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SeedStep {
-    /// Who moves, and how.
+    /// The thread that moves, and its alternative.
     pub transition: Transition,
-    /// The scheduler's code of the kind of operation, to notice that the code has changed; 0 if
-    /// unknown.
+    /// The scheduler's code of the kind of operation, to notice that the code has changed; 0 if unknown.
     pub operation: u8,
 }
 
-/// Why a text is no seed.
+/// Why a text is not a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeedError {
-    /// It does not begin like one.
+    /// It does not begin like a seed.
     NotASeed,
-    /// It is one of another format.
+    /// It is a seed of another format.
     UnknownVersion(u32),
     /// Its end is missing.
     Truncated,
-    /// Something in it was changed.
+    /// Part of it was changed.
     Damaged,
 }
 
@@ -89,10 +88,10 @@ impl fmt::Display for SeedError {
 
 impl std::error::Error for SeedError {}
 
-/// A seed belongs to another test.
+/// The error for a seed of another test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherTest {
-    /// The test that it was to be used for.
+    /// The test for which it was to be used.
     pub test: String,
 }
 

@@ -26,7 +26,7 @@ fn with_sources(body: impl FnOnce(&SourceTree)) {
     body(&SourceTree::new(vec![folder.path().into()]));
 }
 
-/// The call of a method on the line, if there is one.
+/// The place of a method call on the line, if there is one.
 fn at(line: u32) -> Option<SourceLocation> {
     let text = SOURCE.lines().nth(line as usize - 1).unwrap();
     Some(SourceLocation {
@@ -229,7 +229,7 @@ fn of_a_long_schedule_the_end_is_shown() {
     assert_eq!(text.matches("… 484 more steps").count(), 2, "{text}");
 }
 
-/// A run that is its own replay, with names as the source has them.
+/// A run that is its own replay, with the names in the source.
 fn named(mut outcome: Outcome) -> Outcome {
     with_sources(|sources| crate::report::objects::name(&mut outcome, sources));
     outcome
@@ -270,7 +270,7 @@ fn the_decisive_switch_is_marked() {
         simplified: simplified(Some(PartingReport::Nowhere)),
         ..deadlock()
     };
-    assert!(render(&nowhere, Some(&nowhere)).contains("with another choice at any one point"));
+    assert!(render(&nowhere, Some(&nowhere)).contains("no run with a different choice at one point passes"));
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn loops_that_go_on_for_ever_say_what_they_look_at() {
         ..Account::default()
     };
     let text = render(&outcome(Some(report), account), None);
-    assert!(text.contains("livelock: t1 (worker) goes round in a loop"), "{text}");
+    assert!(text.contains("livelock: t1 (worker) spins on a value"), "{text}");
     assert!(text.contains("goes round: atomic#1 = true (step 1)"), "{text}");
 }
 
@@ -409,7 +409,7 @@ fn what_freed_memory_is_filled_with_is_recognised() {
         Some(failure("panic", "left: Some(3722304989)\n right: Some(7)")),
         Account::default(),
     );
-    assert!(render(&run, None).contains("3722304989 is made of bytes 0xdd"));
+    assert!(render(&run, None).contains("3722304989 consists of bytes 0xdd"));
     let run = outcome(Some(failure("panic", "left: 37223049891")), Account::default());
     assert!(!render(&run, None).contains("0xdd"));
 }
@@ -434,7 +434,7 @@ fn a_label_that_is_never_reached_has_no_seed() {
         "{text}"
     );
     assert!(
-        text.ends_with("  there is no seed: it is no single schedule that fails\n"),
+        text.ends_with("  there is no seed: the failure is not one of a single schedule\n"),
         "{text}"
     );
 }

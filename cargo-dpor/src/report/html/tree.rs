@@ -1,4 +1,4 @@
-//! The tree of the executions that were told: the steps that they share, up to the points where they part.
+//! The tree of the reported executions: the steps that they share, up to the points where they part.
 
 use crate::child::Outcome;
 use crate::report::SourceTree;
@@ -7,19 +7,19 @@ use crate::report::source::short;
 use dpor_protocol::{EndReport, ExecutionReport, Seed, SiteReport, Taken, ThreadReport};
 use serde::Serialize;
 
-/// What a page shows of the exploration.
+/// The exploration as a page shows it.
 #[derive(Serialize)]
 pub struct Tree<'a> {
-    /// So many executions are in it, and there were so many in all.
+    /// Number of executions in it, and number of all executions.
     told: usize,
     all: u64,
-    /// The number of the first of them: earlier ones are not on record if the exploration was interrupted.
+    /// The number of the first of them: earlier ones are not recorded if the exploration was interrupted.
     from: u64,
     threads: Vec<&'a ThreadReport>,
     sites: Vec<Site<'a>>,
-    /// The root first, and each branch after what it branches off, in the order in which they were explored.
+    /// The root first, and each branch after the node from which it branches off, in the order of exploration.
     nodes: Vec<Node<'a>>,
-    /// Whether the schedule that the page shows is that of the failing execution; none if that is not known.
+    /// Whether the page shows the schedule of the failing execution; `None` if unknown.
     shown: Option<bool>,
 }
 
@@ -27,20 +27,20 @@ pub struct Tree<'a> {
 #[derive(Serialize)]
 struct Site<'a> {
     operation: &'a str,
-    /// The object, as the source calls it.
+    /// The object as the source calls it.
     object: Option<String>,
     place: Option<String>,
     /// The line of source.
     line: Option<String>,
 }
 
-/// Steps that are taken one after the other without a choice, or with one of which nothing else was explored.
+/// Steps taken one after the other without a choice, or with a choice of which nothing else was explored.
 #[derive(Serialize)]
 struct Node<'a> {
     parent: Option<usize>,
-    /// Thread, alternative, and place in the list of operations.
+    /// Thread, alternative, and index in the list of operations.
     steps: Vec<[u32; 3]>,
-    /// The executions that end here; several only if the same schedule was run more than once.
+    /// The executions that end here; several only if the same schedule ran more than once.
     ends: Vec<End<'a>>,
 }
 
@@ -51,11 +51,11 @@ struct End<'a> {
     kind: &'static str,
     /// The kind of failure.
     failure: Option<&'a str>,
-    /// What was asleep.
+    /// The transitions that were asleep.
     asleep: Vec<[u32; 3]>,
 }
 
-/// A state that steps lead to.
+/// A state that steps reach.
 #[derive(Default)]
 struct State {
     step: [u32; 3],
@@ -65,7 +65,7 @@ struct State {
 }
 
 impl<'a> Tree<'a> {
-    /// The tree of what was told of an outcome's executions, if anything was.
+    /// The tree of an outcome's reported executions, if there are any.
     pub fn of(outcome: &'a Outcome, sources: &SourceTree) -> Option<Self> {
         let executions = &outcome.executions;
         let sites = executions.iter().flat_map(|report| &report.sites);
@@ -85,7 +85,7 @@ impl<'a> Tree<'a> {
         Some(Tree { shown, ..tree })
     }
 
-    /// Whether the schedule of the seed is that of the failing execution, if there is one.
+    /// Whether the seed's schedule is that of the failing execution, if there is one.
     fn is_failing(&self, seed: &Seed) -> Option<bool> {
         let failing = |node: &Node<'_>| node.ends.iter().any(|end| end.failure.is_some());
         let mut at = Some(self.nodes.iter().position(failing)?);
@@ -117,7 +117,7 @@ fn numbers(taken: &Taken) -> [u32; 3] {
     [taken.thread, taken.alternative, taken.site]
 }
 
-/// The states that the executions come through, the initial one first. Each lists what was explored from it, in order.
+/// The states of the executions, the initial one first. Each lists what was explored from it, in order.
 fn states(executions: &[ExecutionReport]) -> Vec<State> {
     let mut states = vec![State::default()];
     let mut path = vec![0];
@@ -142,7 +142,7 @@ fn states(executions: &[ExecutionReport]) -> Vec<State> {
     states
 }
 
-/// The tree without the states from which there is one way only.
+/// The tree without the states from which only one way leads on.
 fn nodes<'a>(states: &[State], executions: &'a [ExecutionReport]) -> Vec<Node<'a>> {
     let mut nodes = Vec::new();
     let mut left = vec![(None, 0)];

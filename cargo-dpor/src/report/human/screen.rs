@@ -1,24 +1,24 @@
-//! The terminal that progress is shown on.
+//! The terminal that shows progress.
 
 use indicatif::TermLike;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// A line on a terminal that may get narrower while the line is there. Most terminals then wrap it, so that it takes
-/// several rows, all of which have to go when the line is drawn again: a progress bar of its own accord clears as many
-/// rows as it has written.
+/// several rows, all of which have to go when the line is drawn again: a progress bar itself clears only as many rows
+/// as it has written.
 pub struct Screen<T> {
     terminal: T,
-    /// What has been written since the last row was cleared, without the spaces at its end.
+    /// The text written since the last row was cleared, without the spaces at its end.
     drawn: Mutex<String>,
 }
 
-/// What a screen draws on.
+/// The terminal on which a screen draws.
 pub trait Terminal: Send + Sync {
-    /// How many columns it has now.
+    /// Its present width in columns.
     fn width(&self) -> usize;
 
-    /// Whether it wraps what is already there when it gets narrower; otherwise it cuts it off.
+    /// Whether it wraps existing lines when it gets narrower; otherwise it cuts them off.
     fn wraps(&self) -> bool;
 
     /// Prints text and control sequences.
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// What is printed for a line of 20 columns, drawn on 30 of them, when the terminal has become so wide.
+    /// What is printed for a line of 20 columns, drawn on 30, when the terminal has got this width.
     fn redrawn(wraps: bool, width: usize) -> String {
         let fake = Arc::new(Fake {
             width: AtomicUsize::new(30),

@@ -42,7 +42,7 @@ fn a_verbose_run() {
     insta::assert_snapshot!(run(Amount::Verbose));
 }
 
-/// A run on a terminal of so many columns.
+/// A run on a terminal of this width.
 fn run_on(width: usize, amount: Amount) -> String {
     let mut reporter = Human::new(Vec::new(), amount);
     reporter.set_width(move || Some(width));
@@ -236,7 +236,10 @@ fn who_wants_to_know_hears_that_exploration_started_again() {
         text(reporter).lines().nth(1).map(|line| line.trim().to_owned())
     };
     let said = line(Amount::Verbose, 2).unwrap();
-    assert!(said.starts_with("exploration started again 2 times: "), "{said}");
+    assert!(
+        said.starts_with("exploration started again 2 times with more scheduling points: "),
+        "{said}"
+    );
     assert_eq!(line(Amount::Verbose, 0), None);
     assert_eq!(line(Amount::Usual, 2), None);
 }

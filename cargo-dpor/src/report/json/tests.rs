@@ -15,7 +15,7 @@ fn lines(tell: impl FnOnce(&mut dyn Reporter)) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The lines with their fields below each other, as they stand in a line.
+/// The lines with each field on its own line.
 fn pretty(tell: impl FnOnce(&mut dyn Reporter)) -> String {
     let lines = lines(tell);
     let pretty: Vec<_> = lines
