@@ -1,11 +1,11 @@
-//! Values that the test leaves open: every one of them is explored.
+//! Values that the test leaves open: all of them are explored.
 
 use dpor_scheduler::{MOST_CHOICES, Operation, note, on_model_thread, perform};
 use std::cmp::Ordering;
 use std::ops::{Bound, RangeBounds};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Any value of the range: each is explored.
+/// Returns any value of the range: each is explored.
 ///
 /// This is a step of its own that touches nothing, so it adds as many executions as there are values, and no
 /// interleavings.
@@ -33,7 +33,7 @@ pub fn choose(range: impl RangeBounds<usize>) -> usize {
     start + pick(end - start, |chosen| (start + chosen).to_string())
 }
 
-/// Any element of the slice: each is explored.
+/// Returns any element of the slice: each is explored.
 ///
 /// # Panics
 /// As [`choose`].
@@ -48,7 +48,7 @@ pub fn choose_from<T>(elements: &[T]) -> &T {
     &elements[pick(count, |chosen| format!("element {chosen} of {count}"))]
 }
 
-/// Any value of the type: each is explored.
+/// Returns any value of the type: each is explored.
 ///
 /// # Panics
 /// Off model threads, as [`choose`].
@@ -58,7 +58,7 @@ pub fn nondet<T: Nondet>() -> T {
     T::nondet()
 }
 
-/// A type with few values, which can all be explored.
+/// A type with so few values that all can be explored.
 ///
 /// An enum of one's own takes one line:
 ///
@@ -78,10 +78,10 @@ pub trait Nondet {
     fn nondet() -> Self;
 }
 
-/// While this is set, the first value is taken off model threads.
+/// While this is set, the first value is chosen off model threads.
 static FIRST: AtomicBool = AtomicBool::new(false);
 
-/// Runs `f` off model threads, as one example of what has been explored: the first value is always taken.
+/// Runs `f` off model threads, as one example of what has been explored: always chooses the first value.
 pub(crate) fn with_first_values<R>(f: impl FnOnce() -> R) -> R {
     struct Until;
     impl Drop for Until {
@@ -94,7 +94,7 @@ pub(crate) fn with_first_values<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A number below `count`, which is not 0.
+/// Chooses a number below `count`, which is not 0.
 #[track_caller]
 fn pick(count: usize, show: impl Fn(usize) -> String) -> usize {
     assert!(

@@ -1,11 +1,11 @@
-//! What the macros for labels stand for.
+//! The functions behind the macros for labels.
 
-/// Notes that a label is reached.
+/// Records that a label is reached.
 pub fn reached(label: &str) {
     dpor_scheduler::label::reach(label);
 }
 
-/// Demands that labels are reached.
+/// Requires that labels are reached.
 #[track_caller]
 pub fn require(labels: &[&str]) {
     for label in labels {
@@ -13,7 +13,7 @@ pub fn require(labels: &[&str]) {
     }
 }
 
-/// Marks a place of the test with a label, and counts in how many executions it is reached.
+/// Marks a place of the test with a label, and counts the executions that reach it.
 ///
 /// `cargo dpor test` prints the counts with the line of the test; of a [`Model`](crate::Model),
 /// [`Outcome::reached`](crate::Outcome::reached) has them. Is not a step, and not part of the state. Off model threads
@@ -25,7 +25,7 @@ macro_rules! reach {
     };
 }
 
-/// Demands that each of these labels is [reached](crate::reach!) in at least one execution.
+/// Requires that each of these labels is [reached](crate::reach!) in at least one execution.
 ///
 /// When the exploration is complete and one was never reached, the test has failed, with the kind `never-reached`. As
 /// no schedule brings that about, there is no seed. An exploration that is incomplete does not fail because of it.

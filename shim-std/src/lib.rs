@@ -90,7 +90,7 @@ pub use dpor_scheduler::outside;
 pub use runner::{Model, Outcome, Reached, WeakOrdering, model};
 
 #[cfg(not(dpor))]
-/// What the attributes of the facades expand to.
+/// Items to which the facades' attributes expand.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::runner::run_test;

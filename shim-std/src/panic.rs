@@ -1,3 +1,3 @@
-//! The panic hook, as the explored program sees it: the checker's own stays in place.
+//! The panic hook as the explored program sees it: the checker's own hook stays in place.
 
 pub use dpor_scheduler::panic::{set_hook, take_hook};

@@ -1,4 +1,4 @@
-//! `print!` and its kin, and `dbg!`: held back while a test is explored.
+//! `print!` and related macros, and `dbg!`: their output is held back while a test is explored.
 
 use dpor_scheduler::output::{self, Stream};
 use std::fmt::Arguments;

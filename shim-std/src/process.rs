@@ -19,7 +19,7 @@ pub fn abort() -> ! {
     std::process::abort()
 }
 
-/// Ends the process where std would, with what std would say.
+/// Ends the process where std would, with std's message.
 #[cold]
 pub(crate) fn fatal(message: &str) -> ! {
     if on_model_thread() {

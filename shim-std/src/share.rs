@@ -1,4 +1,4 @@
-//! Shared ownership of what this crate offers beyond std, with the destructor of the value under the scheduler's eyes.
+//! Shared ownership of the items that this crate offers beyond std; the scheduler sees the value's destructor.
 //!
 //! As with `Arc` under the facades, drops are no scheduling points, unless the value's destructor does something by
 //! which it can be told which thread has dropped the last share (see [`dpor_scheduler::ownership`]).
@@ -8,9 +8,9 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A value with code of the user's to run when it is destroyed, or not.
+/// A value that may or may not have user code to run when it is destroyed.
 pub(crate) trait Shareable {
-    /// Whether there may be such code.
+    /// Whether there may be user code.
     const NEEDS_DROP: bool;
 }
 

@@ -9,15 +9,15 @@ use dpor_scheduler::{Glimpse, Location, glimpse, value_if};
 use std::any::type_name;
 use std::collections::VecDeque;
 
-/// At most so many characters are shown.
+/// Maximum number of characters shown.
 const SHOWN: usize = 60;
 
-/// Tells of the value of an object, if it can be shown and the execution is being traced.
+/// Records the value of an object, if it can be shown and the execution is traced.
 pub(crate) fn tell_value<T: ?Sized>(object: Location, data: &T) {
     value_if(object, || show(data));
 }
 
-/// The value in words, or its bytes for who can make words of them. Only in a traced execution.
+/// The value in words, or its bytes, for the parent to find words. Only in a traced execution.
 pub(crate) fn show<T: ?Sized>(value: &T) -> Option<String> {
     let start = std::ptr::from_ref(value).cast::<()>();
     let sized = size_of::<&T>() == size_of::<usize>();
@@ -25,14 +25,14 @@ pub(crate) fn show<T: ?Sized>(value: &T) -> Option<String> {
     unsafe { show_any(named::<T>, size_of_val(value), sized, start) }
 }
 
-/// The name of a type. Of each type for which this function is made, debug information tells everything, at the
-/// function's address.
+/// The name of a type. Debug information describes each type for which this function is instantiated at the function's
+/// address.
 #[inline(never)]
 fn named<T: ?Sized>() -> &'static str {
     type_name::<T>()
 }
 
-/// Not generic, so that there is little of it for each type.
+/// Not generic, so that there is little code for each type.
 ///
 /// # Safety
 /// At `start` is a value of this size, of the type that `named` is made for.

@@ -1,4 +1,4 @@
-//! Actors: which orders there are, how many executions they take, and what comes of programs that go wrong.
+//! Actors: their possible orders, the number of executions, and the results of incorrect programs.
 
 mod outcomes;
 
@@ -9,7 +9,7 @@ use shim_std::sync::Mutex;
 use shim_std::{Model, thread};
 use std::sync::Arc;
 
-/// Notes what it gets, as the digits of a number.
+/// Records the digits that it receives, as a number.
 #[derive(Default)]
 struct Digits(usize);
 
@@ -57,7 +57,7 @@ fn messages_to_different_actors_are_independent() {
     assert_eq!(traces(test), 1);
 }
 
-/// What was sent because of a message comes after it; nothing else does.
+/// A message that another one caused comes after it; there is no other order.
 #[test]
 fn causes_come_first() {
     struct Echo(Address<Digits>);
@@ -103,7 +103,7 @@ fn the_registry_has_six_traces() {
     assert_eq!(traces(test), 6);
 }
 
-/// Takes digits in ascending order only, by a constraint.
+/// Takes digits only in ascending order, by a constraint.
 #[derive(Default)]
 struct Ascending(Digits);
 
@@ -133,7 +133,7 @@ fn a_constraint_orders_messages() {
     );
 }
 
-/// A message that is acceptable only at first: whether it is processed depends on the order, and both are found.
+/// A message that is acceptable only at first: the order decides whether it is processed, and both outcomes are found.
 #[test]
 fn a_constraint_may_become_false() {
     #[derive(Default)]
@@ -224,7 +224,7 @@ fn a_message_that_is_never_accepted_is_a_deadlock_for_who_waits() {
     assert_eq!(outcome.report.verdict, Verdict::Complete);
 }
 
-/// The producer and the consumer of CAV 2017, figure 3: their buffer's methods are called, and awaited.
+/// The producer and the consumer of CAV 2017, figure 3, which call their buffer's methods and await the results.
 #[test]
 fn awaiting_producer_and_consumer() {
     for (n, expected) in [(1, 2), (2, 6), (3, 20)] {
@@ -285,7 +285,7 @@ fn a_condition_that_never_holds() {
     assert!(message.contains("await"), "{message}");
 }
 
-/// ABS's `get` in place of `await`: the actor waits for an answer that only itself could give.
+/// ABS's `get` instead of `await`: the actor waits for an answer that only it could give.
 #[test]
 fn to_block_in_a_turn_is_a_deadlock() {
     let test = |release: bool| {
@@ -375,7 +375,7 @@ fn a_panic_of_an_actor_is_a_failure() {
     assert!(message.contains("not asked"), "{message}");
 }
 
-/// A turn with operations of its own is more than one step, and still excludes others.
+/// A turn with its own operations is more than one step, and still excludes others.
 #[test]
 fn a_turn_of_several_steps_is_exclusive() {
     let test = || {
@@ -417,7 +417,7 @@ fn constraints_look_at_the_state_only() {
     assert!(reason.contains("Curious") && reason.contains("own state"), "{reason}");
 }
 
-/// Who drops the last address destroys the state, which here others can see.
+/// The thread that drops the last address destroys the state, which others can see here.
 #[test]
 fn the_state_is_dropped_with_the_last_address() {
     struct Noted(Arc<Mutex<usize>>, usize);

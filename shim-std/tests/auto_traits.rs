@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
-/// Which of these traits a type has.
+/// The traits among these that a type has.
 macro_rules! traits {
     ($t:ty) => {
         [
@@ -115,8 +115,8 @@ fn plain() {
     same!(time::SystemTime);
 }
 
-/// What compiles with std's types because of their variance, and because they do not look at what they drop, compiles
-/// with ours.
+/// Code that compiles with std's types because of their variance, and because they do not look at what they drop,
+/// compiles with ours.
 macro_rules! variance {
     ($module:ident, $library:ident) => {
         #[expect(dead_code, reason = "it compiles")]
@@ -149,7 +149,7 @@ macro_rules! variance {
                 all
             }
 
-            /// The values are dropped before what refers to them.
+            /// The values are dropped before the objects that refer to them.
             fn of_drops() {
                 let (cell, value);
                 value = String::new();

@@ -1,4 +1,4 @@
-//! `choose` and `nondet`: all values are explored, by every strategy, whatever else happens.
+//! `choose` and `nondet`: every strategy explores all values, whatever else happens.
 
 use dpor_explorer::{Context, Strategy, Verdict};
 use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -25,7 +25,7 @@ fn strategies() -> Vec<Strategy> {
     all
 }
 
-/// What the test returns in the executions of a strategy.
+/// The results of the test in the executions of a strategy.
 fn outcomes(model: &Model, verdict: Option<&Verdict>, test: fn() -> usize) -> BTreeSet<usize> {
     let seen = Seen::default();
     let inner = Arc::clone(&seen);
@@ -53,7 +53,7 @@ fn all_find(test: fn() -> usize, expected: impl IntoIterator<Item = usize>) {
     assert_eq!(outcomes(&random, None, test), expected, "random");
 }
 
-/// Joins both threads; their results as the digits of a number.
+/// Joins both threads; returns their results as the digits of a number.
 fn two(a: fn(&AtomicUsize) -> usize, b: fn(&AtomicUsize) -> usize) -> usize {
     let shared = Arc::new(AtomicUsize::new(0));
     let other = Arc::clone(&shared);

@@ -1,4 +1,4 @@
-//! Mailboxes and asynchronous mutexes: what comes of them, which steps are independent, and what deadlocks.
+//! Mailboxes and asynchronous mutexes: their outcomes, the independent steps, and the deadlocks.
 
 mod outcomes;
 
@@ -8,7 +8,7 @@ use shim_std::Model;
 use shim_std::comm::{AsyncMutex, Mailbox, test_any, wait_all, wait_any};
 use shim_std::thread::scope;
 
-/// Runs two threads, and gives the digits that they return.
+/// Runs two threads, and returns their results as digits.
 fn two(a: impl FnOnce() -> usize + Send, b: impl FnOnce() -> usize + Send) -> usize {
     scope(|s| {
         let a = s.spawn(a);
@@ -79,7 +79,7 @@ fn independent_communications_have_one_trace() {
     assert_eq!(traces(matching), 1);
 }
 
-/// Theorem 6: a test depends on what it tests, and on nothing else in its mailbox.
+/// Theorem 6: a test depends on the tested communication, and on nothing else in its mailbox.
 #[test]
 fn a_test_sees_its_own_communication_only() {
     let own = || {
@@ -210,7 +210,7 @@ fn a_message_is_received_once() {
     all_find(test, [100, 10]);
 }
 
-/// A receive that is given up keeps its place, so that the message is lost.
+/// A receive that is abandoned keeps its place, so that the message is lost.
 #[test]
 fn what_a_dropped_receive_gets_is_lost() {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! A timeout that no run is long enough for does not fire.
+//! A timeout for which no run is long enough does not fire.
 
 mod outcomes;
 
@@ -78,7 +78,7 @@ fn notifications_and_tokens_come_before_the_end_of_time() {
     all_find(parked, [0]);
 }
 
-/// Where nothing else is left, that is a deadlock, and the report says why it does not end.
+/// If nothing else is left, this is a deadlock, and the report says why the wait does not end.
 #[test]
 fn waiting_for_the_end_of_time_is_a_deadlock() {
     let message = fails("deadlock", || {
@@ -117,7 +117,7 @@ fn others_go_on_while_a_thread_sleeps_for_ever() {
     all_find(sleeps, [0]);
 }
 
-/// A year may pass, and what std makes of sums that are too large is as ever.
+/// A year may pass, and std handles sums that are too large as usual.
 #[test]
 fn a_year_is_no_eternity() {
     let year = || {

@@ -1,4 +1,4 @@
-//! The explicit use, `shim_std::model` under plain `cargo test`: how many executions, which failures, replay.
+//! The explicit use, `shim_std::model` under plain `cargo test`: number of executions, failures, replay.
 
 use dpor_explorer::{Context, Strategy, Verdict};
 use dpor_scheduler::OperationKind;
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The number of complete executions under `source`: of Mazurkiewicz traces.
+/// Number of complete executions under `source`: of Mazurkiewicz traces.
 fn complete(test: impl Fn() + 'static) -> u64 {
     let outcome = Model::new().strategy(Strategy::Source).explore(test);
     assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
@@ -222,7 +222,7 @@ fn strategies_agree_on_a_lost_update() {
     }
 }
 
-/// Fails if the first thread comes second, which an eager check finds out before the exploration comes to it.
+/// Fails if the first thread comes second, which an eager check discovers before the exploration reaches it.
 fn late_reader() {
     let x = Arc::new(AtomicUsize::new(0));
     let inner = Arc::clone(&x);
@@ -322,7 +322,7 @@ fn what_is_out_of_sight_is_told() {
     assert_eq!(outcome.note, None, "nobody wanted to compare states");
 }
 
-/// Two increments of which one gets lost if the first thread is held up between its load and its store.
+/// Two increments, one of which is lost if the first thread is delayed between its load and its store.
 fn loses_an_update(hesitate: fn()) {
     let x = Arc::new(AtomicUsize::new(0));
     let increment = move |x: &AtomicUsize| {
@@ -419,8 +419,8 @@ fn with_lock<R>(lock: &AtomicBool, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A loop is held back where it stands, here with the lock that another thread waits for; that is no livelock. (There
-/// are executions without end, in which the other thread looks at the lock at the wrong time only.)
+/// A loop is held back where it is, here with the lock for which another thread waits; that is no livelock. (There are
+/// executions without end, in which the other thread looks at the lock only at the wrong time.)
 #[test]
 fn a_loop_that_takes_a_lock_does_not_keep_it() {
     let test = |never: bool| {
@@ -441,7 +441,7 @@ fn a_loop_that_takes_a_lock_does_not_keep_it() {
     }
 }
 
-/// Whoever waits for the lock of such a loop may have much to do then, before anything ends.
+/// A thread that waits for the lock of such a loop may then have much to do before anything ends.
 #[test]
 fn a_loop_that_takes_a_lock_waits_long() {
     const STEPS: usize = 3000;

@@ -1,4 +1,4 @@
-//! Generated programs over actors, mailboxes and asynchronous mutexes: under each strategy the same outcomes, or a
+//! Generated programs with actors, mailboxes and asynchronous mutexes: under each strategy the same outcomes, or a
 //! deadlock, as by brute force.
 
 use dpor_explorer::Verdict;
@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// How many programs of each kind.
+/// Number of programs of each kind.
 const PROGRAMS: u64 = 300;
-/// Programs with more executions by brute force are left out.
+/// Maximum number of executions by brute force; programs with more are left out.
 const MOST: u64 = 2000;
 
 /// Steele, Lea, Flood 2014: SplitMix64.
@@ -65,7 +65,7 @@ fn explore(strategy: &str, test: impl Fn() -> u64 + 'static) -> Came {
     }
 }
 
-/// Compares the strategies on the programs that a generator makes of seeds.
+/// Compares the strategies on the programs that a generator makes from seeds.
 fn compare(test: impl Fn(u64) -> u64 + Copy + 'static) {
     let (mut compared, mut deadlocks, mut several) = (0, 0, 0u64);
     for seed in 0..PROGRAMS {
@@ -91,7 +91,7 @@ fn compare(test: impl Fn(u64) -> u64 + Copy + 'static) {
     );
 }
 
-/// What a state must be like.
+/// The requirement of a state.
 #[derive(Clone, Copy, Debug)]
 enum Needs {
     Nothing,
@@ -120,7 +120,7 @@ impl Needs {
     }
 }
 
-/// An actor that keeps a history of what it has processed.
+/// An actor that keeps a history of the messages that it has processed.
 #[derive(Default)]
 struct State {
     count: usize,
@@ -128,7 +128,7 @@ struct State {
     peers: Vec<Address<State>>,
 }
 
-/// What a message makes its actor do, in this order.
+/// The actions of an actor because of a message, in this order.
 #[derive(Clone, Debug)]
 struct Script {
     name: u64,
@@ -231,7 +231,7 @@ fn actors() {
     });
 }
 
-/// A process that sends, receives, requests, tests and waits, by chance, and notes what it sees.
+/// A process that sends, receives, requests, tests and waits at random, and records its observations.
 fn process(mut random: Random, name: u64, mailboxes: &[Mailbox<u64>; 2], mutexes: &[AsyncMutex<u64>; 2]) -> u64 {
     let mut history = 0u64;
     let mut note = |what: u64| history = history.wrapping_mul(31).wrapping_add(what + 1);

@@ -1,4 +1,4 @@
-//! `reach!` and `must_reach!`: which labels executions come to, in how many, and what is said if none does.
+//! `reach!` and `must_reach!`: the labels that executions reach, their counts, and the message if none does.
 
 use dpor_explorer::{Strategy, Verdict};
 use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -20,7 +20,7 @@ fn model(strategy: &str) -> Model {
     Model::new().strategy(strategy.parse().unwrap())
 }
 
-/// Two threads, of which the second one sees 0, 1 or 2 and forgets it.
+/// Two threads; the second one sees 0, 1 or 2 and forgets it.
 fn observer() {
     let x = Arc::new(AtomicUsize::new(0));
     let other = Arc::clone(&x);

@@ -1,4 +1,4 @@
-//! `Model::leaks`: what is a leak, and what is said of it. What is none: `leaks.rs` of the conformance tests.
+//! `Model::leaks`: what is a leak, and its report. What is no leak: `leaks.rs` of the conformance tests.
 
 use dpor_explorer::Verdict;
 use shim_std::sync::{Arc, Mutex};

@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
 
-/// Explores `test` and gives the set of numbers (below 64) that it returned, in ascending order.
+/// Explores `test` and returns the set of numbers (below 64) that it returned, in ascending order.
 fn outcomes_of(model: &Model, test: impl Fn() -> usize + 'static) -> Vec<usize> {
     // Memory of the test's, not of the model's: it outlives the executions.
     let seen: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));

@@ -1,5 +1,5 @@
-//! Atomics of different sizes in one place depend on each other where they overlap. (Such accesses are outside of
-//! Rust's rules if they race; nothing stops a program from making them.)
+//! Atomics of different sizes at one place depend on each other where they overlap. (Such accesses violate Rust's rules
+//! if they race; nothing stops a program from making them.)
 
 mod outcomes;
 
@@ -8,7 +8,7 @@ use shim_std::sync::Arc;
 use shim_std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 use shim_std::thread;
 
-/// Eight bytes that are looked at as atomics of any size.
+/// Eight bytes that are accessed as atomics of any size.
 #[derive(Clone)]
 struct Bytes(Arc<AtomicU64>);
 
@@ -66,7 +66,7 @@ fn a_part_and_the_whole_are_dependent() {
     );
 }
 
-/// The two halves are each other's neighbours, until somebody looks at both at once.
+/// The two halves are independent neighbours, until a thread accesses both at once.
 #[test]
 fn neighbours_are_independent() {
     let halves = races(

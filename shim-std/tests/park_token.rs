@@ -69,7 +69,7 @@ fn the_end_of_a_scope_leaves_a_token() {
     });
 }
 
-/// Who joins a scoped thread is the last to hold on to its result, and unparks itself.
+/// The thread that joins a scoped thread is the last to hold its result, and unparks itself.
 #[test]
 fn joining_in_a_scope_leaves_a_token_for_certain() {
     let joined = || {
@@ -119,7 +119,7 @@ fn a_scope_waits_for_leaked_handles() {
     }
 }
 
-/// A receiver that waits has its token from the sender, and may look before that comes.
+/// A waiting receiver gets its token from the sender, and may look before that comes.
 #[test]
 fn a_wait_in_a_channel_may_leave_a_token() {
     let unbounded = || {
@@ -162,7 +162,7 @@ fn a_wait_in_a_channel_may_leave_a_token() {
     all_find(full, [0, 1]);
 }
 
-/// What need not wait leaves the token alone.
+/// An operation that need not wait leaves the token alone.
 #[test]
 fn no_wait_takes_no_token() {
     let there = || {
@@ -226,7 +226,7 @@ fn who_does_not_park_costs_nothing() {
     assert!(outcome.report.statistics.complete > 1, "{outcome}");
 }
 
-/// std says that `park` may return for no reason. That is explored on demand.
+/// std says that `park` may return for no reason. That is explored on request.
 #[test]
 fn park_returns_for_no_reason_on_demand() {
     let explore = |spurious: bool, timeout: bool| {

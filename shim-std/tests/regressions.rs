@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Explores `test` to the end and gives the set of numbers that it returned, as bits.
+/// Explores `test` to the end and returns the set of numbers that it returned, as bits.
 fn outcomes(test: impl Fn() -> u32 + 'static) -> u64 {
     // Memory that is there before the model is, and does not grow.
     let seen = Arc::new(std::sync::atomic::AtomicU64::new(0));
@@ -140,7 +140,7 @@ fn a_loop_that_undoes_what_it_did_on_another_stack_is_a_wait() {
     assert_eq!(ended, 1);
 }
 
-/// Leaves a waiter's word behind on the stack.
+/// Leaves a waiter's word on the stack.
 #[inline(never)]
 fn wait_once() {
     let pair = Arc::new((Mutex::new(false), Condvar::new()));
@@ -154,7 +154,7 @@ fn wait_once() {
     child.join().unwrap();
 }
 
-/// A mutex somewhere in a large frame, so that it comes to lie where the word was.
+/// A mutex somewhere in a large frame, so that it lies where the word was.
 #[inline(never)]
 fn race_at(index: usize) -> u32 {
     let frame: [Mutex<u32>; 64] = std::array::from_fn(|_| Mutex::new(0));

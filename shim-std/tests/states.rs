@@ -1,5 +1,5 @@
 //! The same steps lead to the same state, down to the last byte, whatever the program uses; and orders that commute
-//! meet.
+//! reach the same state.
 
 use dpor_explorer::{Statistics, Verdict};
 use shim_std::Model;

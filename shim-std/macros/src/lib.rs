@@ -1,4 +1,4 @@
-//! The `test` and `global_allocator` attributes that the facades put in place of the standard ones.
+//! The `test` and `global_allocator` attributes with which the facades replace the standard ones.
 //!
 //! Written without a parser: both are part of every compilation under `cargo dpor`, and need to know
 //! little of what they stand on.
@@ -42,8 +42,8 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     test::expand(arguments, item)
 }
 
-/// Keeps the static that it stands on and registers no allocator: a test under the model allocates from
-/// the scheduler's arena.
+/// Keeps the static to which it is attached and registers no allocator: a test under the model allocates from the
+/// scheduler's arena.
 #[proc_macro_attribute]
 pub fn global_allocator(_arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut out = attribute([path(&["allow"]), group(Delimiter::Parenthesis, path(&["dead_code"]))]);
@@ -51,8 +51,8 @@ pub fn global_allocator(_arguments: TokenStream, item: TokenStream) -> TokenStre
     out
 }
 
-/// Where emitted names are looked up: like those of `macro_rules!`, and in this crate's edition, in which a path
-/// that begins with `::` begins with a crate.
+/// Where emitted names are resolved: like those of `macro_rules!`, and in this crate's edition, in which a path that
+/// begins with `::` begins with a crate.
 fn site() -> Span {
     Span::mixed_site()
 }

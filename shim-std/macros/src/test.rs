@@ -3,8 +3,8 @@
 use crate::{attribute, group, path, punct, site};
 use proc_macro::{Delimiter, Group, Ident, Literal, Spacing, TokenStream, TokenTree};
 
-/// Attributes that say something about the test or about all of the function, and stay outside. Others may be
-/// macros, whose code is part of what the test does.
+/// Attributes that concern the test or the whole function, and stay outside. Others may be macros, whose code is part
+/// of what the test does.
 const OUTSIDE: [&str; 14] = [
     "should_panic",
     "ignore",
@@ -35,12 +35,12 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
     out
 }
 
-/// The parts of a function that takes nothing.
+/// The parts of a function without parameters.
 struct Function {
     outside: Vec<TokenTree>,
     inside: Vec<TokenTree>,
     visibility: Vec<TokenTree>,
-    /// `unsafe` and `extern "C"`. What is `const` need not be so as a test.
+    /// `unsafe` and `extern "C"`. A `const` function need not be `const` as a test.
     qualifiers: Vec<TokenTree>,
     /// From `fn` to just before the body.
     signature: Vec<TokenTree>,
@@ -135,7 +135,7 @@ impl Function {
     }
 }
 
-/// The tokens without the invisible groups in which `macro_rules!` puts what it was given.
+/// The tokens without the invisible groups in which `macro_rules!` puts its arguments.
 fn flat(tokens: TokenStream) -> Vec<TokenTree> {
     let mut out = Vec::new();
     for token in tokens {
@@ -165,7 +165,7 @@ fn mentions(group: &Group, word: &str) -> bool {
     flat(group.stream()).iter().any(|token| is_ident(token, word))
 }
 
-/// What `should_panic` is to be to the model, if this is that attribute.
+/// The expectation that `should_panic` expresses to the model, if this is that attribute.
 fn expectation(attribute: &[TokenTree]) -> Option<TokenStream> {
     match attribute.split_first()? {
         (name, rest) if is_ident(name, "should_panic") => Some(match rest {

@@ -1,4 +1,4 @@
-//! Actors: states that change by messages only, one message at a time, in any order.
+//! Actors: states that change only by messages, one message at a time, in any order.
 //!
 //! The model is that of the actor programs of Tasharofi et al., *TransDPOR: A Novel Dynamic Partial-Order Reduction
 //! Technique for Testing Actor Programs* (FASE 2012), with the `await` of the concurrent objects of ABS, which Albert
@@ -82,10 +82,10 @@ use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 
 /// A state that messages change.
 pub trait Actor: Send + Sized + 'static {
-    /// What can be sent to it. Reports show it.
+    /// The type of its messages, which reports show.
     type Message: fmt::Debug + Send + 'static;
 
-    /// Whether a message can be processed in the present state. By default all can, always.
+    /// Says whether a message can be processed in the present state. By default all can, always.
     ///
     /// It is asked as often as it takes, so it depends on the state and the message only; one that uses what
     /// threads share ends the exploration as incomplete, and off model threads may block.
@@ -94,17 +94,17 @@ pub trait Actor: Send + Sized + 'static {
         true
     }
 
-    /// Processes a message, which it accepts.
+    /// Processes a message that it accepts.
     fn handle(turn: &mut Turn<'_, Self>, message: Self::Message);
 }
 
-/// Where to send messages to an actor. Clones are addresses of the same one.
+/// The address of an actor, to which messages are sent. Clones are addresses of the same actor.
 pub struct Address<A: 'static> {
     object: Share<Object<A>>,
 }
 
 impl<A: Actor> Address<A> {
-    /// Sends a message: it is processed some time later.
+    /// Sends a message, which is processed some time later.
     #[track_caller]
     pub fn send(&self, message: A::Message) {
         let caller = Caller::caller();
@@ -118,7 +118,7 @@ impl<A: Actor> Address<A> {
         });
     }
 
-    /// Sends a message with a place for an answer in it.
+    /// Sends a message that contains a place for an answer.
     #[track_caller]
     pub fn ask<R>(&self, message: impl FnOnce(ReplyTo<R>) -> A::Message) -> Reply<R> {
         let (to, reply) = reply();
@@ -128,8 +128,8 @@ impl<A: Actor> Address<A> {
 }
 
 impl<A: Send + 'static> Address<A> {
-    /// Sends a piece of code, which has a turn as messages do, and whose result is the answer. So a type's own methods
-    /// can be called without an [`Actor`] around it, as those of a concurrent object in ABS:
+    /// Sends a closure, which has a turn like a message, and whose result is the answer. So a type's own methods can be
+    /// called without an [`Actor`] around it, like those of a concurrent object in ABS:
     ///
     /// ```
     /// # shim_std::model(|| {
@@ -159,7 +159,7 @@ impl<A: Send + 'static> Address<A> {
         reply
     }
 
-    /// Looks at the state, as soon as no message has its turn. Not for use within a turn of the same actor, which would
+    /// Looks at the state as soon as no message has its turn. Not for use within a turn of the same actor, which would
     /// wait for its own end.
     ///
     /// # Panics
@@ -195,7 +195,7 @@ impl<A: Send + 'static> Address<A> {
     }
 }
 
-/// Runs a turn from where it waits to begin to its end.
+/// Runs a turn, from the wait for its beginning to its end.
 fn take_turn<A: 'static>(object: &Share<Object<A>>, run: impl FnOnce(&mut Turn<'_, A>)) {
     let result = catch_unwind(AssertUnwindSafe(|| {
         run(&mut Turn::of(object));
@@ -218,7 +218,7 @@ impl<A: 'static> Clone for Address<A> {
     }
 }
 
-/// Addresses are equal if they are of the same actor.
+/// Addresses are equal if they belong to the same actor.
 impl<A: 'static> PartialEq for Address<A> {
     fn eq(&self, other: &Self) -> bool {
         self.object.same(&other.object)

@@ -1,5 +1,5 @@
-//! What the addresses of an actor share: its state, which one turn at a time has for itself, and those who wait for the
-//! state to change.
+//! The state of an actor that its addresses share, which one turn at a time has for itself, and the waiters for its
+//! changes.
 //!
 //! # Steps
 //!
@@ -42,19 +42,19 @@ pub(super) type Judge<'a, A> = dyn Fn(&A) -> bool + 'a;
 
 /// A message or a turn that waits for the state to change: a node on the stack of its thread.
 struct Parked<'a, A> {
-    /// 1 if the condition holds of the present state.
+    /// 1 if the condition holds in the present state.
     ready: Word,
     judge: &'a Judge<'a, A>,
     next: Cell<*const Parked<'a, A>>,
 }
 
-/// An actor's state, and who waits for it.
+/// An actor's state, and the waiters for it.
 pub(super) struct Object<A: 'static> {
-    /// 1 while a turn is under way.
+    /// 1 while a turn is in progress.
     busy: Word,
-    /// Off model threads: a turn has panicked.
+    /// Off model threads: whether a turn has panicked.
     dead: Cell<bool>,
-    /// Those who wait for another state; ordered by address, so that the order of arrival is no state.
+    /// The waiters for another state; ordered by address, so that the order of arrival is no state.
     parked: Cell<*const Parked<'static, A>>,
     state: UnsafeCell<A>,
     pub(super) system: System,
@@ -70,12 +70,12 @@ impl<A: 'static> Shareable for Object<A> {
     const NEEDS_DROP: bool = mem::needs_drop::<A>();
 }
 
-/// What came of a message.
+/// How a message fares.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turned {
-    /// The turn is the caller's.
+    /// The caller has the turn.
     Ours,
-    /// The actor is gone, by a panic.
+    /// The actor is gone because of a panic.
     Dead,
 }
 
@@ -99,7 +99,7 @@ impl<A: 'static> Object<A> {
         Condition::Equals(self.busy.variable(), 0)
     }
 
-    /// The state, for who has the turn.
+    /// The state, for the thread that has the turn.
     pub(super) fn state(&self) -> *mut A {
         self.state.get()
     }
@@ -108,7 +108,7 @@ impl<A: 'static> Object<A> {
         if self.dead.get() { Turned::Dead } else { Turned::Ours }
     }
 
-    /// Takes the turn of a message that the actor accepts; waits until it does.
+    /// Takes the turn of a message that the actor accepts, after waiting until it does.
     pub(super) fn begin(
         &self,
         caller: &'static Caller<'static>,
@@ -143,13 +143,13 @@ impl<A: 'static> Object<A> {
         self.turned()
     }
 
-    /// Gives up the turn until the condition holds; it does not now.
+    /// Yields the turn until the condition holds, which it does not now.
     pub(super) fn interrupt(&self, caller: &'static Caller<'static>, judge: &Judge<'_, A>) -> Turned {
         self.wait_for(caller, OperationKind::AwaitTurn, judge, || self.end());
         self.turned()
     }
 
-    /// Enters those who wait, makes way for others, and comes back when the condition holds and the turn is free.
+    /// Enters the waiters, lets others have their turns, and returns when the condition holds and the turn is free.
     fn wait_for(
         &self,
         caller: &'static Caller<'static>,
@@ -178,7 +178,7 @@ impl<A: 'static> Object<A> {
         access(self.location(), AccessKind::Write);
     }
 
-    /// Waits for its turn beside all messages.
+    /// Waits for its turn independently of all messages.
     #[track_caller]
     pub(super) fn look(&self) -> Turned {
         let accesses = [access_of(self.location(), AccessKind::Write)];
@@ -188,7 +188,7 @@ impl<A: 'static> Object<A> {
         self.turned()
     }
 
-    /// Gives up the turn until a location is as needed, and the turn is free again.
+    /// Yields the turn until a location is as needed, and the turn is free again.
     pub(super) fn yield_until(&self, caller: &'static Caller<'static>, place: Location, needed: Condition) -> Turned {
         self.end();
         let accesses = [
@@ -204,13 +204,13 @@ impl<A: 'static> Object<A> {
         self.turned()
     }
 
-    /// Judges those who wait by the present state, and ends the turn.
+    /// Evaluates the waiters' conditions in the present state, and ends the turn.
     pub(super) fn end(&self) {
         self.judge_all();
         self.unlock();
     }
 
-    /// Ends the last turn of an actor that has panicked, off model threads: whoever waits goes on and finds it dead.
+    /// Ends the last turn of an actor that has panicked, off model threads: the waiters go on and find it dead.
     pub(super) fn die(&self) {
         self.dead.set(true);
         self.each(|parked| parked.ready.set(1));
@@ -231,7 +231,7 @@ impl<A: 'static> Object<A> {
         self.each(|parked| parked.ready.set(i64::from(self.judged(parked.judge))));
     }
 
-    /// What the condition says of the present state. It must not make an operation: there is no step for that.
+    /// Evaluates the condition in the present state. It must not perform an operation: there is no step for that.
     #[inline(never)]
     pub(super) fn judged(&self, judge: &Judge<'_, A>) -> bool {
         let before = steps_begun();
@@ -257,7 +257,7 @@ impl<A: 'static> Object<A> {
         }
     }
 
-    /// Puts a node where its address belongs.
+    /// Inserts a node in the order of addresses.
     fn park(&self, node: &Parked<'_, A>) {
         let node = ptr::from_ref(node).cast::<Parked<'static, A>>();
         let mut link = &self.parked;

@@ -14,8 +14,7 @@ use std::error::Error;
 use std::fmt;
 use std::mem;
 
-/// The error of who waits for an answer that will not come: the message, or the [`ReplyTo`] that was in it, was
-/// dropped.
+/// The error for an answer that will not come: the message, or the [`ReplyTo`] in it, was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost;
 
@@ -56,8 +55,8 @@ impl<R> Place<R> {
     }
 }
 
-/// A place for an answer: who gives it, and who waits for it. [`Address::ask`](super::Address::ask) makes one and sends
-/// it along.
+/// A place for an answer: the end that gives it, and the end that waits for it. [`Address::ask`](super::Address::ask)
+/// makes one and sends it along.
 ///
 /// ```
 /// # shim_std::model(|| {
@@ -81,7 +80,7 @@ pub fn reply<R>() -> (ReplyTo<R>, Reply<R>) {
     )
 }
 
-/// Where to send an answer. To drop it is to say that there will be none.
+/// The end that sends an answer. Dropping it means that there will be none.
 pub struct ReplyTo<R> {
     place: Option<Share<Place<R>>>,
 }
@@ -109,7 +108,7 @@ impl<R> fmt::Debug for ReplyTo<R> {
     }
 }
 
-/// An answer that is to come.
+/// The end that waits for an answer.
 #[must_use = "an answer that nobody waits for need not have been asked for"]
 pub struct Reply<R> {
     place: Share<Place<R>>,
@@ -124,13 +123,13 @@ impl<R> Reply<R> {
         Condition::Equals(self.place.settled.variable(), 1)
     }
 
-    /// What is in the place, once it is settled.
+    /// Takes the result once it is settled.
     fn take(self) -> Result<R, Lost> {
         // SAFETY: see `Place`.
         unsafe { (*self.place.answer.get()).take() }.ok_or(Lost)
     }
 
-    /// Waits for the answer. In a turn, the actor processes nothing else meanwhile; [`Turn::wait_for`] lets it.
+    /// Waits for the answer. In a turn, the actor processes nothing else meanwhile; with [`Turn::wait_for`] it does.
     ///
     /// # Errors
     /// If none will come.
@@ -153,7 +152,7 @@ impl<R> Reply<R> {
         self.take()
     }
 
-    /// Takes the answer if it is there.
+    /// Takes the answer if it has come.
     ///
     /// # Errors
     /// The reply itself, if it is not there yet.

@@ -1,4 +1,4 @@
-//! The messages under way.
+//! Systems of actors, and their messages in progress.
 
 use super::{Address, object::Object};
 use crate::share::Share;
@@ -12,33 +12,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 std::thread_local! {
-    /// The system whose message the thread is; 0 for other threads. It has no destructor, so that each model thread has
-    /// its own.
+    /// The system to which the thread's message belongs; 0 for other threads. It has no destructor, so that each model
+    /// thread has its own.
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
 #[derive(Default)]
 struct Shared {
-    /// How many messages were sent and are not done with.
+    /// Number of messages that were sent and are not yet finished.
     under_way: Word,
-    /// Off model threads: a turn has panicked.
+    /// Off model threads: whether a turn has panicked.
     panicked: AtomicBool,
 }
 
-/// Actors that one can wait for together. A handle: clones are of the same system.
+/// Actors for which one can wait together. A handle: clones are of the same system.
 #[derive(Clone, Default)]
 pub struct System {
     shared: Arc<Shared>,
 }
 
 impl System {
-    /// A system without actors.
+    /// Creates a system without actors.
     #[must_use]
     pub fn new() -> System {
         System::default()
     }
 
-    /// Makes an actor of a state. In reports it has the name of its type.
+    /// Makes a state an actor. In reports it has the name of its type.
     ///
     /// Under way are messages, not actors: one that gets none does nothing. It is dropped with its last address.
     pub fn spawn<A: Send + 'static>(&self, state: A) -> Address<A> {
@@ -49,7 +49,7 @@ impl System {
         self.spawn_named(name, state)
     }
 
-    /// Makes an actor of a state, with a name for reports.
+    /// Makes a state an actor, with a name for reports.
     ///
     /// # Panics
     /// At the first message, if there is a nul byte in the name.
@@ -59,7 +59,7 @@ impl System {
         }
     }
 
-    /// Waits until no message is under way: all have been processed, and those that they have led to.
+    /// Waits until no message is in progress: all have been processed, and all messages to which they have led.
     ///
     /// A message that its actor never accepts is under way for ever; then this is a deadlock, and reported as one. A
     /// test that does not wait for its messages ends without them; what they do is explored nevertheless.
@@ -79,9 +79,9 @@ impl System {
         location(&self.shared.under_way)
     }
 
-    /// Counts a message that is about to be sent. Within a turn of the system it belongs to the step that it is sent
-    /// in: until the turn ends, nobody settles. Elsewhere it is a step of its own, since somebody might, before or
-    /// after.
+    /// Counts a message that is about to be sent. Within a turn of the system this belongs to the step that sends it:
+    /// until the turn ends, the system does not settle. Elsewhere it is a step of its own, since the system might
+    /// settle before or after.
     #[track_caller]
     pub(super) fn begin(&self) {
         let count = || {
@@ -97,12 +97,12 @@ impl System {
         }
     }
 
-    /// Says that the thread is a message of this system.
+    /// Marks the thread as a message of this system.
     pub(super) fn enter(&self) {
         OWN.set(Arc::as_ptr(&self.shared).addr());
     }
 
-    /// The thread's message is done with.
+    /// Ends the thread's message.
     pub(super) fn leave(self) {
         release(OperationKind::EndTurn, self.location(), || {
             self.shared.under_way.set(self.shared.under_way.get() - 1);

@@ -17,7 +17,7 @@ pub struct Turn<'a, A: 'static> {
 }
 
 impl<'a, A: 'static> Turn<'a, A> {
-    /// The caller has the turn.
+    /// Creates the turn that the caller has taken.
     pub(super) fn of(object: &'a Share<Object<A>>) -> Self {
         Turn { object }
     }
@@ -30,14 +30,14 @@ impl<'a, A: 'static> Turn<'a, A> {
         }
     }
 
-    /// The system that the actor belongs to.
+    /// The system to which the actor belongs.
     #[must_use]
     pub fn system(&self) -> &System {
         &self.object.system
     }
 
-    /// Waits until the condition holds of the actor's state; until then, other messages have their turns (`await` in
-    /// ABS). If it holds already, the turn goes on as if nothing had been said.
+    /// Waits until the condition holds in the actor's state; until then, other messages have their turns (`await` in
+    /// ABS). If it already holds, the turn just goes on.
     ///
     /// The condition is asked whenever a turn of the actor ends, by whoever ends it, so it must depend on the state
     /// only.
@@ -49,7 +49,7 @@ impl<'a, A: 'static> Turn<'a, A> {
         }
     }
 
-    /// Waits for an answer; until it is there, other messages have their turns (`await` in ABS).
+    /// Waits for an answer; until it comes, other messages have their turns (`await` in ABS).
     ///
     /// # Errors
     /// If none will come.

@@ -1,9 +1,9 @@
-//! First-in-first-out lists of nodes that their owners have allocated: how much memory a thread takes does not depend
-//! on whose node finds the list empty.
+//! First-in-first-out lists of nodes that their owners have allocated: the memory that a thread uses does not depend on
+//! whose node finds the list empty.
 
 use std::ptr;
 
-/// A node of a list, or on its own.
+/// A node of a list, or a separate one.
 pub(super) struct Node<V> {
     pub(super) value: V,
     next: *mut Node<V>,
@@ -17,7 +17,7 @@ impl<V> Node<V> {
         }))
     }
 
-    /// Frees a node and gives its value.
+    /// Frees a node and returns its value.
     ///
     /// # Safety
     /// `node` comes from `alloc` and nobody else has it.
@@ -41,7 +41,7 @@ impl<V> List<V> {
         }
     }
 
-    /// Adds a node, which becomes the list's.
+    /// Adds a node, which the list then owns.
     pub(super) fn push(&mut self, node: *mut Node<V>) {
         if self.tail.is_null() {
             self.head = node;
@@ -52,12 +52,12 @@ impl<V> List<V> {
         self.tail = node;
     }
 
-    /// Takes out the oldest node, which is then the caller's.
+    /// Removes the oldest node, which the caller then owns.
     pub(super) fn pop(&mut self) -> Option<*mut Node<V>> {
         self.take(|_| true)
     }
 
-    /// Takes out the first node for which `select` says so; it is then the caller's.
+    /// Removes the first node that `select` accepts; the caller then owns it.
     pub(super) fn take(&mut self, select: impl Fn(&Node<V>) -> bool) -> Option<*mut Node<V>> {
         let (before, at) = self.find(select);
         // SAFETY: nodes in the list are alive.
@@ -70,7 +70,7 @@ impl<V> List<V> {
         Some(at)
     }
 
-    /// Puts a node, which becomes the list's, before the first for which `select` says so.
+    /// Inserts a node, which the list then owns, before the first one that `select` accepts.
     pub(super) fn insert(&mut self, node: *mut Node<V>, select: impl Fn(&Node<V>) -> bool) {
         let (before, at) = self.find(select);
         if at.is_null() {
@@ -81,7 +81,7 @@ impl<V> List<V> {
         *self.link(before) = node;
     }
 
-    /// The first node for which `select` says so, and the one before it; null where there is none.
+    /// The first node that `select` accepts, and the one before it; null where there is none.
     fn find(&self, select: impl Fn(&Node<V>) -> bool) -> (*mut Node<V>, *mut Node<V>) {
         let (mut before, mut at) = (ptr::null_mut(), self.head);
         // SAFETY: nodes in the list are alive.
@@ -91,7 +91,7 @@ impl<V> List<V> {
         (before, at)
     }
 
-    /// What points to the node after this one.
+    /// The pointer to the node after this one.
     fn link(&mut self, before: *mut Node<V>) -> &mut *mut Node<V> {
         // SAFETY: a node of the list, if it is one at all.
         match unsafe { before.as_mut() } {

@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr;
 
-/// A receive: where its message is put.
+/// A receive, with the place for its message.
 struct Slot<T> {
     message: *mut Node<T>,
 }
@@ -34,7 +34,7 @@ impl<T> Drop for Slot<T> {
     }
 }
 
-/// What has not met, or has met and was not taken.
+/// The sends and receives that have not met, or have met and were not taken.
 struct Queues<T> {
     sends: List<T>,
     receives: List<Slot<T>>,
@@ -69,7 +69,7 @@ impl<T> Queues<T> {
         true
     }
 
-    /// Takes out a receive that has met its send, with its message.
+    /// Removes a receive that has met its send, with its message.
     fn take(&mut self, slot: *mut Node<Slot<T>>) -> *mut Node<T> {
         let found = self.met.take(|node| ptr::eq(node, slot));
         debug_assert!(found.is_some(), "a receive that is done has met its send");
@@ -78,7 +78,7 @@ impl<T> Queues<T> {
     }
 }
 
-/// A mailbox: sends and receives meet in it, each in the order in which they come (first in, first out).
+/// A mailbox: sends and receives meet in it, each in the order of their arrival (first in, first out).
 ///
 /// Neither waits: both give a handle of the communication, which is *done* when it has met its counterpart. To wait for
 /// that is another step. So `mailbox.send(x).wait()` goes on once the message is being received, and
@@ -104,9 +104,9 @@ impl<T> Queues<T> {
 /// A handle that is dropped withdraws nothing: its communication takes part as before, and a message that nobody can
 /// take any more is dropped with the mailbox.
 pub struct Mailbox<T> {
-    /// How many sends there were.
+    /// Number of sends so far.
     sent: Word,
-    /// How many receives there were.
+    /// Number of receives so far.
     received: Word,
     queues: UnsafeCell<Queues<T>>,
 }
@@ -120,7 +120,7 @@ impl<T> UnwindSafe for Mailbox<T> {}
 impl<T> RefUnwindSafe for Mailbox<T> {}
 
 impl<T> Mailbox<T> {
-    /// An empty mailbox.
+    /// Creates an empty mailbox.
     #[must_use]
     pub const fn new() -> Mailbox<T> {
         Mailbox {
@@ -134,7 +134,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Sends a message, and does not wait.
+    /// Sends a message without waiting.
     #[track_caller]
     pub fn send(&self, message: T) -> Sending<'_> {
         let node = Node::alloc(message);
@@ -145,7 +145,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Asks for a message, and does not wait.
+    /// Requests a message without waiting.
     #[track_caller]
     pub fn receive(&self) -> Receiving<'_, T> {
         let slot = Node::alloc(Slot {
@@ -164,8 +164,8 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// Counts a communication of one side and lets it meet its counterpart; gives its number. `meet` says whether it
-    /// has met it, and which message it is about, if there is one.
+    /// Counts a communication of one side and lets it meet its counterpart; returns its number. `meet` says whether it
+    /// has met it, and which message it concerns, if any.
     #[track_caller]
     fn add(&self, kind: OperationKind, count: &Word, meet: impl FnOnce(&mut Queues<T>) -> (bool, *mut Node<T>)) -> i64 {
         let end = location(count);
@@ -198,7 +198,7 @@ impl<T> Mailbox<T> {
         location(&self.sent)
     }
 
-    /// Where the communications with this number meet.
+    /// The location at which the communications with this number meet.
     fn place(&self, index: i64) -> Location {
         sub_location(location(&self.sent), index.unsigned_abs())
     }
@@ -208,7 +208,7 @@ impl<T> Mailbox<T> {
         location(&self.queues)
     }
 
-    /// The communication with this number, which is done when the other side has got to it.
+    /// The communication with this number, which is done when the other side has reached it.
     fn part(&self, index: i64, other: &Word) -> Part {
         Part {
             object: self.object(),
@@ -233,7 +233,7 @@ impl<T> fmt::Debug for Mailbox<T> {
     }
 }
 
-/// A send. It is done when a receive has got its message.
+/// A send. It is done when a receive has received its message.
 pub struct Sending<'a> {
     part: Part,
     lifetime: PhantomData<&'a ()>,
@@ -246,7 +246,7 @@ impl Sending<'_> {
         self.part.wait(|| ());
     }
 
-    /// Says whether the message is received.
+    /// Says whether the message was received.
     #[must_use]
     #[track_caller]
     pub fn test(&self) -> bool {
@@ -266,13 +266,13 @@ impl fmt::Debug for Sending<'_> {
     }
 }
 
-/// A receive. It is done when it has got a message.
+/// A receive. It is done when it has received a message.
 #[must_use = "the message that a dropped receive gets is lost"]
 pub struct Receiving<'a, T> {
     part: Part,
     mailbox: &'a Mailbox<T>,
     slot: *mut Node<Slot<T>>,
-    /// A receive belongs to the thread that has made it.
+    /// A receive belongs to the thread that made it.
     not_send: PhantomData<*const ()>,
 }
 
@@ -291,7 +291,7 @@ impl<T> Receiving<'_, T> {
         self.part.test()
     }
 
-    /// Takes the message if it is there.
+    /// Takes the message if it has come.
     ///
     /// # Errors
     /// The receive itself, if it is not done.
@@ -300,7 +300,7 @@ impl<T> Receiving<'_, T> {
         if self.test() { Ok(self.wait()) } else { Err(self) }
     }
 
-    /// Inside of an operation.
+    /// Takes the message, within an operation.
     fn take_out(&self) -> *mut Node<T> {
         // SAFETY: inside of an operation.
         unsafe { &mut *self.mailbox.queues.get() }.take(self.slot)

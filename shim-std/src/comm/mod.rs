@@ -1,4 +1,4 @@
-//! Mailboxes and mutexes that are asked for first and waited for later.
+//! Mailboxes and mutexes that a thread requests first and waits for later.
 //!
 //! The model is that of Pham, Jéron and Quinson, *Unfolding-Based Dynamic Partial Order Reduction of Asynchronous
 //! Distributed Programs* (FORTE 2019), section 3, into which MPI programs can be translated. What its actions are here:
@@ -41,29 +41,30 @@ use dpor_scheduler::{
 };
 use std::cell::Cell;
 
-/// A handle of something that is done some time, and stays so: [`Sending`], [`Receiving`], [`Request`].
+/// A handle of something that is done at some time, and then stays done: [`Sending`], [`Receiving`], [`Request`].
 #[expect(private_bounds, reason = "sealed")]
 pub trait Completion: Sealed {}
 
-/// What waiting needs to know of a handle.
+/// The parts of a handle that waiting needs.
 trait Sealed {
     fn part(&self) -> &Part;
 }
 
 impl<C: Sealed + ?Sized> Completion for C {}
 
-/// What a handle waits for.
+/// The condition for which a handle waits.
 struct Part {
     /// The mailbox or mutex, for reports.
     object: Location,
-    /// What is written when it is done; and what stands for that in the look-ahead of pending operations.
+    /// The location that is written when it is done, and the one that stands for it in the look-ahead of pending
+    /// operations.
     places: [Location; 2],
-    /// It is done when the variable is at least this.
+    /// It is done when the variable has at least this value.
     variable: Variable,
     least: i64,
-    /// What makes it done belongs to the step before, as long as nobody tests.
+    /// Whether some thread tests it; otherwise what completes it belongs to the previous step.
     observed: bool,
-    /// Its owner has been told that it is done.
+    /// Whether its owner has learnt that it is done.
     known: Cell<bool>,
 }
 
@@ -89,7 +90,7 @@ impl Part {
         self.places.iter().for_each(|&place| access(place, AccessKind::Read));
     }
 
-    /// Waits until it is done; then takes effect by `take`.
+    /// Waits until it is done, then takes effect by `take`.
     #[track_caller]
     fn wait<R>(&self, take: impl FnOnce() -> R) -> R {
         if self.known.get() {
@@ -109,7 +110,7 @@ impl Part {
     }
 }
 
-/// Waits until one of the handles is done, and says which. If several are, each of them is explored.
+/// Waits until one of the handles is done; returns its index. If several are done, each of them is explored.
 ///
 /// To wait for that handle afterwards is no further step.
 ///
@@ -149,7 +150,7 @@ pub fn wait_any(handles: &[&dyn Completion]) -> usize {
     done
 }
 
-/// Says which of the handles is done, if any is. If several are, each of them is explored.
+/// Returns the index of a handle that is done, if any. If several are done, each of them is explored.
 ///
 /// To wait for that handle afterwards is no further step.
 #[must_use]
@@ -205,7 +206,7 @@ fn parts<'a>(handles: &[&'a dyn Completion]) -> Vec<&'a Part> {
     handles.iter().map(|handle| handle.part()).collect()
 }
 
-/// What reports are to name: nothing, if there are several.
+/// The object for reports; none if there are several.
 fn object(parts: &[&Part]) -> Location {
     match parts {
         [part] => part.object,
@@ -217,7 +218,7 @@ fn accesses(parts: &[&Part]) -> Vec<Access> {
     parts.iter().flat_map(|part| part.accesses()).collect()
 }
 
-/// All of the conditions.
+/// The conjunction of the conditions.
 fn all(conditions: impl Iterator<Item = Condition>) -> Enabled {
     conditions.fold(Enabled::always(), |all, condition| all.and([condition]))
 }

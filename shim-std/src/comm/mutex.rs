@@ -17,7 +17,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-/// A mutex that is asked for without waiting.
+/// A mutex that is requested without waiting.
 ///
 /// Requests are served in the order in which they come. To own the mutex is to be first; the owner gets at the data by
 /// a [`Guard`], and the next is served when that is dropped. A request that is dropped is withdrawn.
@@ -39,11 +39,11 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 ///
 /// There is no poisoning: a guard that is dropped in a panic gives the mutex to the next.
 pub struct AsyncMutex<T: ?Sized> {
-    /// How many requests there were.
+    /// Number of requests so far.
     requests: Word,
     /// The number of the request that owns the mutex, or of the next one to come.
     front: Word,
-    /// The numbers of requests that were withdrawn and have not come to the front.
+    /// The numbers of requests that were withdrawn and have not reached the front.
     withdrawn: UnsafeCell<List<i64>>,
     data: UnsafeCell<T>,
 }
@@ -57,7 +57,7 @@ impl<T: ?Sized> UnwindSafe for AsyncMutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for AsyncMutex<T> {}
 
 impl<T> AsyncMutex<T> {
-    /// A mutex that nobody has asked for.
+    /// Creates a mutex without requests.
     #[must_use]
     pub const fn new(data: T) -> AsyncMutex<T> {
         AsyncMutex {
@@ -68,14 +68,14 @@ impl<T> AsyncMutex<T> {
         }
     }
 
-    /// The data.
+    /// Returns the data.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
 }
 
 impl<T: ?Sized> AsyncMutex<T> {
-    /// Asks for the mutex, and does not wait.
+    /// Requests the mutex without waiting.
     #[track_caller]
     pub fn request(&self) -> Request<'_, T> {
         let tail = location(&self.requests);
@@ -103,7 +103,7 @@ impl<T: ?Sized> AsyncMutex<T> {
         }
     }
 
-    /// The data, mutably.
+    /// Mutable access to the data.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
@@ -116,7 +116,7 @@ impl<T: ?Sized> AsyncMutex<T> {
         location(&self.withdrawn)
     }
 
-    /// The owner leaves: the next that was not withdrawn comes to the front. In the current step.
+    /// Ends the owner's request: the next one that was not withdrawn comes to the front. In the current step.
     fn advance(&self) {
         // SAFETY: inside of an operation.
         let withdrawn = unsafe { &mut *self.withdrawn.get() };
@@ -131,7 +131,7 @@ impl<T: ?Sized> AsyncMutex<T> {
         access(self.withdrawals(), AccessKind::Read);
     }
 
-    /// Takes back a request, whether it owns the mutex or not.
+    /// Withdraws a request, whether it owns the mutex or not.
     fn withdraw(&self, number: i64) {
         observe(self.front());
         let node = Node::alloc(number);
@@ -167,18 +167,18 @@ impl<T: ?Sized> fmt::Debug for AsyncMutex<T> {
     }
 }
 
-/// A request for a mutex. It is done when it is the first, so that it owns the mutex.
+/// A request for a mutex. It is done when it comes first, and so owns the mutex.
 #[must_use = "a request that is dropped is withdrawn"]
 pub struct Request<'a, T: ?Sized> {
     part: Part,
     mutex: &'a AsyncMutex<T>,
     number: i64,
-    /// A request belongs to the thread that has made it.
+    /// A request belongs to the thread that made it.
     not_send: PhantomData<*const ()>,
 }
 
 impl<'a, T: ?Sized> Request<'a, T> {
-    /// Waits until the mutex is the caller's.
+    /// Waits until the caller owns the mutex.
     #[track_caller]
     pub fn wait(self) -> Guard<'a, T> {
         self.part.wait(|| ());
@@ -188,14 +188,14 @@ impl<'a, T: ?Sized> Request<'a, T> {
         }
     }
 
-    /// Says whether the mutex is the caller's.
+    /// Says whether the caller owns the mutex.
     #[must_use]
     #[track_caller]
     pub fn test(&self) -> bool {
         self.part.test()
     }
 
-    /// Takes the mutex if it is the caller's.
+    /// Takes the mutex if the caller owns it.
     ///
     /// # Errors
     /// The request itself, if it is not done.
@@ -223,7 +223,7 @@ impl<T: ?Sized> fmt::Debug for Request<'_, T> {
     }
 }
 
-/// The ownership of an [`AsyncMutex`], and the way to its data. Dropping it is the unlock.
+/// The ownership of an [`AsyncMutex`], with access to its data. Dropping it unlocks the mutex.
 #[must_use = "if unused the mutex goes to the next at once"]
 pub struct Guard<'a, T: ?Sized> {
     mutex: &'a AsyncMutex<T>,

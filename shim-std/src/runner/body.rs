@@ -1,14 +1,14 @@
-//! What the main thread of a model runs.
+//! The function that the main thread of a model runs.
 
 use crate::thread::{finish_thread, set_main_name};
 use dpor_explorer::Failure;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{ExitCode, Termination};
 
-/// A test's body, with what is expected of it.
+/// A test's body, and its expected result.
 pub(crate) struct Body {
     name: String,
-    /// The test must panic, perhaps with a message that contains this.
+    /// Whether the test must panic, perhaps with a message that contains this.
     should_panic: Option<Option<&'static str>>,
     test: Box<dyn Fn() -> ExitCode>,
 }

@@ -1,4 +1,4 @@
-//! The test process's end of the conversation with `cargo dpor`.
+//! The test process's end of the protocol with `cargo dpor`.
 
 use super::body::Body;
 use super::describe::{self, Objects, Panics};
@@ -27,15 +27,15 @@ use std::os::fd::FromRawFd;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How the process ends after a fatal signal, whose description it has left in the shared mapping.
+/// The exit code after a fatal signal, whose description the process has left in the shared mapping.
 const CRASHED: i32 = 70;
-/// How it ends when it cannot talk to its parent at all.
+/// The exit code if the process cannot communicate with its parent at all.
 const NO_CONVERSATION: i32 = 71;
 
-/// Where the crash handler leaves what it knows.
+/// The mapping in which the crash handler leaves its description.
 static MAP: OnceLock<&'static SharedSchedule> = OnceLock::new();
 
-/// Does what the configuration asks for, and ends the process.
+/// Executes the configuration, and ends the process.
 pub(crate) fn serve(config: Result<Config, String>, test: &str, place: &std::panic::Location<'_>, body: Body) -> ! {
     let config = config.unwrap_or_else(|error| give_up(&error));
     let map = attach(config.map).unwrap_or_else(|error| give_up(&error));
@@ -109,7 +109,7 @@ fn asked(place: Place) {
     }
 }
 
-/// Says which functions of the program are at these return addresses.
+/// Names the functions of the program at these return addresses.
 fn locate(callers: &[u64], parent: &mut Parent) -> Message {
     let callers = program::functions_at(callers)
         .into_iter()
@@ -187,9 +187,9 @@ struct Progress<'a> {
     parent: &'a mut Parent,
     sharing: &'a mut Sharing,
     saving: Option<&'a mut Saving>,
-    /// What was told of the executions, if they are to be.
+    /// The record of executions, if requested.
     record: Option<Record>,
-    /// What the next execution prints is to be told.
+    /// Whether to report what the next execution prints.
     printed: bool,
     started: Instant,
     sent: Instant,
@@ -270,7 +270,7 @@ pub(super) fn incomplete(reason: String) -> Message {
     }
 }
 
-/// The result for a shard for which nothing is left of a test.
+/// The result for a shard that has no part of the test.
 fn nothing_to_explore() -> Message {
     Message::Finished {
         verdict: dpor_protocol::Verdict::Complete,
@@ -309,7 +309,7 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-/// An exploration of the body, not yet begun, and what it is made of.
+/// Creates an exploration of the body.
 fn explorer(
     config: &Config,
     map: &'static SharedSchedule,
@@ -338,7 +338,7 @@ fn explorer(
     Ok((explorer, part, strategy, options))
 }
 
-/// What all shards of a test have in common: what the test does, and what the settings add to that.
+/// The fingerprint that all shards of a test share, of the behaviour of the test and the settings.
 fn shard_fingerprint(config: &Config, walks: u64) -> u64 {
     let mut hasher = KeyHasher::default();
     let rules = (config.spurious_wakeups, config.spurious_cas, config.leaks);
@@ -456,7 +456,7 @@ fn went_on(executions: u64) -> String {
     }
 }
 
-/// Looks for a pair of orders that lead to different states, and tells where these differ.
+/// Finds a pair of orders that lead to different states, and reports the differences.
 fn diff_states(config: &Config, number: u64, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {
     let (explorer, _, strategy, options) = match explorer(config, map, body) {
         Ok(explorer) => explorer,
@@ -505,13 +505,13 @@ fn diff_states(config: &Config, number: u64, map: &'static SharedSchedule, body:
     }
 }
 
-/// What happens in a replay.
+/// An event of a replay.
 pub(crate) enum Event {
     /// A step is about to run.
     Next(StepReport),
     /// A step has run; it replaces the announcement.
     Step(StepReport),
-    /// A thread has come to be.
+    /// A thread was created.
     Thread(ThreadReport),
 }
 
@@ -520,9 +520,9 @@ pub(crate) enum Event {
 pub(crate) enum Astray {
     /// The process cannot hold a model.
     Setup(String),
-    /// The program does something else than it did.
+    /// The program does something else than before.
     Diverged { step: u64, expected: String, met: String },
-    /// The schedule ended, and nothing had failed.
+    /// The schedule ended without a failure.
     NoFailure,
 }
 
@@ -539,7 +539,7 @@ impl std::fmt::Display for Astray {
     }
 }
 
-/// The options under which a seed was found.
+/// The options with which a seed was found.
 pub(super) fn options_of(seed: &Seed) -> Options {
     Options {
         spurious_wakeups: seed.spurious_wakeups,
@@ -547,7 +547,7 @@ pub(super) fn options_of(seed: &Seed) -> Options {
     }
 }
 
-/// The seed that is printed so, and the program whose schedule it is.
+/// Decodes a seed, and creates the program for its schedule.
 ///
 /// # Errors
 /// It is no seed, or that of another test, or no model can be set up.
@@ -678,13 +678,13 @@ fn follow_in(
     Err(Box::new(Astray::NoFailure))
 }
 
-/// Says whether the thread can run, and does not just give way to others.
+/// Says whether the thread can run, and does not just yield.
 fn could_go_on(program: &mut Program, thread: ThreadId) -> bool {
     let enabled = matches!(program.threads().get(thread.index()), Some(Status::Enabled(_)));
     enabled && !program.gives_way(thread)
 }
 
-/// So many steps are run after the end of a schedule.
+/// Number of steps that may run after the end of a schedule.
 const MORE_ROUNDS: usize = 1_000;
 
 fn replay(config: &Config, seed: &str, map: &'static SharedSchedule, body: Body, parent: &mut Parent) -> Message {

@@ -1,4 +1,4 @@
-//! Labels: what is said of them when an exploration has ended.
+//! Labels: their effect on the result of an exploration.
 
 use super::journal::Explored;
 use super::sharing::Sharing;
@@ -7,17 +7,17 @@ use dpor_scheduler::Program;
 use dpor_scheduler::label::Label;
 use std::ops::ControlFlow;
 
-/// The kind of the failure of a complete exploration in which a required label was not reached.
+/// The kind of failure of a complete exploration in which a required label was not reached.
 const NEVER_REACHED: &str = "never-reached";
 
-/// Notes in the program's counts of labels how an execution has ended.
+/// Records the end of an execution in the program's counts of labels.
 pub(crate) fn count(program: &mut Program, end: &End) {
     if matches!(end, End::Complete | End::Failed(_)) {
         program.count_labels();
     }
 }
 
-/// Counts labels, and sees what threads have to do with each other.
+/// Counts labels, and observes how threads interact.
 #[derive(Default)]
 pub(crate) struct Watching {
     pub sharing: Sharing,
@@ -31,19 +31,19 @@ impl Observer<Explored> for Watching {
     }
 }
 
-/// Labels that were required, and not reached.
+/// Labels that were required but not reached.
 fn missing(labels: &[Label]) -> impl Iterator<Item = (&Label, dpor_scheduler::report::Source)> {
     let unreached = labels.iter().filter(|label| label.all == 0);
     unreached.filter_map(|label| Some((label, label.required.clone()?)))
 }
 
-/// What is said of labels that were required and not reached, and where the first of them was required.
+/// The message about labels that were required but not reached, and the place of the first requirement.
 pub(crate) struct Shortfall {
     pub failure: Failure,
     pub required: dpor_scheduler::report::Source,
 }
 
-/// The failure that unreached labels are, if the verdict is that nothing is left to explore.
+/// The failure because of unreached labels, if the verdict is that nothing is left to explore.
 pub(crate) fn shortfall(labels: &[Label], verdict: &Verdict) -> Option<Shortfall> {
     let (_, required) = missing(labels).next().filter(|_| *verdict == Verdict::Complete)?;
     let line = |(label, place): (&Label, dpor_scheduler::report::Source)| {
@@ -59,20 +59,20 @@ pub(crate) fn shortfall(labels: &[Label], verdict: &Verdict) -> Option<Shortfall
     Some(Shortfall { failure, required })
 }
 
-/// What is to be said of unreached labels where something is left to explore.
+/// The note on unreached labels if something is left to explore.
 pub(crate) fn note(labels: &[Label], verdict: &Verdict) -> Option<String> {
     let names: Vec<String> = missing(labels).map(|(label, _)| format!("{:?}", label.name)).collect();
     let some = matches!(verdict, Verdict::Incomplete { .. }) && !names.is_empty();
     some.then(|| format!("required labels that were not reached so far: {}", names.join(", ")))
 }
 
-/// What is to be said of labels that a shard has not reached: one of the others may.
+/// The note on labels that a shard has not reached: another shard may.
 pub(crate) fn shard_note(labels: &[Label]) -> Option<String> {
     let names: Vec<String> = missing(labels).map(|(label, _)| format!("{:?}", label.name)).collect();
     (!names.is_empty()).then(|| format!("required labels that another shard has to reach: {}", names.join(", ")))
 }
 
-/// Both notes, if there are any.
+/// Both notes joined, if there are any.
 pub(crate) fn both(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) => Some(format!("{first}; {second}")),

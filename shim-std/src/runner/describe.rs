@@ -1,4 +1,4 @@
-//! Turns what the scheduler tells into what the parent prints.
+//! Turns the scheduler's reports into those that the parent prints.
 
 use super::coverage::Shortfall;
 use dpor_explorer::Failure;
@@ -11,7 +11,7 @@ use dpor_scheduler::panic::PanicRecord;
 use dpor_scheduler::report::{BlockUse, Function};
 use dpor_scheduler::{Location, OperationKind, Program, ThreadId};
 
-/// Names for objects: their kind, and a number in order of first use. Threads have theirs.
+/// Names of objects: their kind, and a number in order of first use. Threads have their own.
 #[derive(Default)]
 pub(crate) struct Objects {
     names: Vec<(Location, String)>,
@@ -103,12 +103,12 @@ pub(super) fn place(source: Option<dpor_scheduler::report::Source>) -> Option<So
     })
 }
 
-/// The place, unless it is one of the facades' own, of which the program knows nothing.
+/// The place, unless it is one in the facades, of which the program knows nothing.
 pub(super) fn place_of_program(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
     place(source).filter(|place| !place.file.starts_with("shim-std/src/"))
 }
 
-/// A function that was being run.
+/// A function that was running.
 pub(super) fn caller(function: Function) -> CallerReport {
     CallerReport {
         function: function.name,
@@ -171,7 +171,7 @@ pub(crate) fn next(program: &Program, thread: ThreadId, index: u64, switched: bo
     }
 }
 
-/// What is known of a label.
+/// The report on a label.
 pub(crate) fn label(label: Label) -> LabelReport {
     LabelReport {
         label: label.name,
@@ -181,7 +181,7 @@ pub(crate) fn label(label: Label) -> LabelReport {
     }
 }
 
-/// A failure that is of all executions together.
+/// A failure of all executions together.
 pub(crate) fn shortfall(shortfall: Shortfall) -> FailureReport {
     FailureReport {
         kind: shortfall.failure.kind.to_owned(),
@@ -191,7 +191,7 @@ pub(crate) fn shortfall(shortfall: Shortfall) -> FailureReport {
     }
 }
 
-/// A failure in the state that the program is in now.
+/// A failure in the program's present state.
 pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Objects) -> FailureReport {
     let blocked = match failure.kind {
         "deadlock" | "livelock" => program.blocked(),
@@ -253,7 +253,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
     }
 }
 
-/// What has happened to a block of memory.
+/// The history of a memory block.
 fn block_report(program: &Program, what: BlockUse) -> BlockReport {
     BlockReport {
         freed: what.freed,
@@ -264,7 +264,7 @@ fn block_report(program: &Program, what: BlockUse) -> BlockReport {
     }
 }
 
-/// The panics of an execution, as they come.
+/// The panics of an execution, in order.
 #[derive(Default)]
 pub(crate) struct Panics {
     known: Vec<(ThreadId, PanicRecord)>,
@@ -272,7 +272,7 @@ pub(crate) struct Panics {
 }
 
 impl Panics {
-    /// Notes what is new after a step. A thread may have run in the step of its creator.
+    /// Records new panics after a step. A thread may have run in the step of its creator.
     pub fn look(&mut self, program: &Program, step: u64) {
         for thread in program.thread_reports() {
             let Some(panic) = program.last_panic(thread.id) else {
@@ -294,7 +294,7 @@ impl Panics {
         }
     }
 
-    /// All of them, in order.
+    /// Takes all panics, in order.
     pub fn take(&mut self) -> Vec<PanicReport> {
         std::mem::take(&mut self.reports)
     }

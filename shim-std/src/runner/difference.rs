@@ -1,4 +1,4 @@
-//! Two orders of the same steps that lead to different states, and where these differ: what `cargo dpor diff-states`
+//! Two orders of the same steps that lead to different states, and the differences, which `cargo dpor diff-states`
 //! shows.
 
 use super::describe::{self, Objects};
@@ -8,7 +8,7 @@ use dpor_protocol::{DifferenceReport, PairReport, StepReport};
 use dpor_scheduler::{Difference, StateImage};
 use std::ops::ControlFlow;
 
-/// Counts the pairs of orders that an eager check finds to lead to different states, and keeps the one that is wanted.
+/// Counts the pairs of orders that an eager check finds to lead to different states, and keeps the requested one.
 pub(crate) struct Pairs {
     wanted: u64,
     met: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Breaks off the exploration at the pair of this number, which counts from 1.
+    /// Breaks off the exploration at the pair with this number, counted from 1.
     pub fn up_to(wanted: u64) -> Pairs {
         Pairs {
             wanted,
@@ -25,7 +25,7 @@ impl Pairs {
         }
     }
 
-    /// The schedules of the pair, if there are so many.
+    /// The schedules of the pair, if there are that many.
     pub fn last_found(&self) -> Option<(&[Transition], &[Transition])> {
         let (first, second) = self.found.as_ref()?;
         Some((first, second))

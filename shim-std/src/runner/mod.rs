@@ -1,5 +1,5 @@
-//! Runs a test under the explorer: for `cargo dpor` (one test a process, which reports to its parent), in a plain
-//! run of a binary that was built by it, and for the explicit use, [`model`].
+//! Runs a test under the explorer: for `cargo dpor` (one test per process, which reports to its parent), in a plain run
+//! of a binary built by it, and for explicit use by [`model`].
 
 mod body;
 mod child;
@@ -65,7 +65,7 @@ impl Default for Model {
 }
 
 impl Model {
-    /// The exploration that [`model`] makes: `context`, without limits.
+    /// Creates the exploration that [`model`] makes: `context`, without limits.
     pub fn new() -> Model {
         Model {
             name: crate::thread::current().name().unwrap_or("model").to_owned(),
@@ -113,31 +113,31 @@ impl Model {
         self
     }
 
-    /// Explores executions with at most so many preemptions: first without any, then with one, and so on, until nothing
-    /// is left out. A preemption is a switch away from a thread that could have gone on. If the strategy is `context`,
-    /// states are not compared.
+    /// Explores executions with at most this number of preemptions: first without any, then with one, and so on, until
+    /// nothing is left out. A preemption is a switch away from a thread that could have gone on. If the strategy is
+    /// `context`, states are not compared.
     #[must_use]
     pub fn preemptions(mut self, most: u32) -> Model {
         self.limits.preemptions = Some(most);
         self
     }
 
-    /// Lets waits on condition variables and `park` end without cause.
+    /// Lets waits on condition variables and `park` end without a wake-up.
     #[must_use]
     pub fn spurious_wakeups(mut self, allowed: bool) -> Model {
         self.options.spurious_wakeups = allowed;
         self
     }
 
-    /// Lets `compare_exchange_weak` fail without cause.
+    /// Lets `compare_exchange_weak` fail without a reason.
     #[must_use]
     pub fn spurious_cas(mut self, allowed: bool) -> Model {
         self.options.spurious_cas = allowed;
         self
     }
 
-    /// Makes it a failure, of kind `leak`, if an execution ends well but has memory that was neither freed nor is
-    /// reachable: from statics, or from the stack of a thread that waits for ever.
+    /// Makes it a failure, of kind `leak`, if an execution succeeds but leaves memory that is neither freed nor
+    /// reachable from statics or from the stack of a thread that waits for ever.
     #[must_use]
     pub fn leaks(mut self, leaks: bool) -> Model {
         self.leaks = leaks;
@@ -152,7 +152,7 @@ impl Model {
         self
     }
 
-    /// Explores, and says what can be said. About memory that outlives an execution, see [`model`].
+    /// Explores, and returns the result. About memory that outlives an execution, see [`model`].
     ///
     /// Inside of a model, which a test under `cargo dpor test` is, there can be no second exploration: the verdict on
     /// the test is then `incomplete`.
@@ -168,7 +168,7 @@ impl Model {
         }
     }
 
-    /// Explores, and demands that the result is [`Verdict::Complete`].
+    /// Explores, and requires that the result is [`Verdict::Complete`].
     ///
     /// Inside of a model, `test` runs once, as part of the exploration that goes on; of the options, those of that
     /// exploration hold.
@@ -270,7 +270,7 @@ impl Model {
     }
 }
 
-/// What an exploration by [`Model`] has found.
+/// The result of an exploration by [`Model`].
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The verdict and the counts.
@@ -279,12 +279,12 @@ pub struct Outcome {
     pub seed: Option<String>,
     /// What the failing execution printed.
     pub output: String,
-    /// What else is to be said, in a line: why states were not compared, if they should have been.
+    /// A further note, in a line: why states were not compared, if they should have been.
     pub note: Option<String>,
     /// Why a complete exploration may have tested nothing: there was nothing to interleave.
     pub vacuous: Option<String>,
-    /// Atomic operations that race with others and ask for an ordering weaker than `SeqCst`, which all have here: what
-    /// hardware and the compiler make of them may not have been explored.
+    /// Racing atomic operations that request an ordering weaker than `SeqCst`. All operations have `SeqCst` here: other
+    /// effects of the hardware and the compiler may not have been explored.
     pub weak_orderings: Vec<WeakOrdering>,
     labels: Vec<Label>,
 }
@@ -294,9 +294,9 @@ pub struct Outcome {
 pub struct WeakOrdering {
     /// The kind of operation, such as `load`.
     pub operation: String,
-    /// What it asks for, such as `Relaxed`, or `AcqRel, Relaxed` if it can fail.
+    /// The orderings that it requests, such as `Relaxed`, or `AcqRel, Relaxed` if it can fail.
     pub orderings: String,
-    /// File, line and column, if they are known.
+    /// File, line and column, if known.
     pub place: Option<String>,
 }
 
@@ -310,18 +310,18 @@ impl fmt::Display for WeakOrdering {
     }
 }
 
-/// In how many executions a label was reached.
+/// Numbers of executions that reached a label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reached {
-    /// In how many of the complete ones.
+    /// Number of complete ones.
     pub complete: u64,
-    /// In how many in all, however they ended: also in such as were pruned, blocked, run for a comparison of states
-    /// only, or thrown away because exploration started again.
+    /// Number of all, however they ended: including those that were pruned, blocked, run only for a comparison of
+    /// states, or thrown away because exploration started again.
     pub all: u64,
 }
 
 impl Outcome {
-    /// In how many executions the label was [reached](crate::reach!).
+    /// Number of executions in which the label was [reached](crate::reach!).
     pub fn reached(&self, label: &str) -> Reached {
         let found = self.labels.iter().find(|known| known.name == label);
         found.map_or_else(Reached::default, |&Label { complete, all, .. }| Reached {
@@ -373,7 +373,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Ends an exploration within which another one is asked for.
+/// Rejects an exploration within an exploration.
 fn refuse_in_model(what: &str) {
     if dpor_scheduler::on_model_thread() {
         dpor_scheduler::unsupported(&format!(
@@ -383,12 +383,12 @@ fn refuse_in_model(what: &str) {
     }
 }
 
-/// Says whether a strategy asks for fingerprints of states.
+/// Says whether a strategy needs fingerprints of states.
 fn needs_states(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::Context(_))
 }
 
-/// The verdict, if nothing more is to be said of leaks: where some cannot be seen, nobody knows whether there are any.
+/// The verdict, unless leaks cannot be judged: if some memory cannot be seen, nobody knows whether there are any.
 fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
     match program.leaks_out_of_sight() {
         Some(what) if verdict == Verdict::Complete => Verdict::Incomplete {
@@ -398,7 +398,7 @@ fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
     }
 }
 
-/// Says why states were not compared, if the strategy wanted them to be.
+/// Why states were not compared, if the strategy needed that.
 fn out_of_sight(program: &Program, strategy: Strategy) -> Option<String> {
     let what = program.state_out_of_sight().filter(|_| needs_states(strategy))?;
     Some(format!("states were not compared: {what}"))
@@ -450,7 +450,7 @@ fn seed_of(
     }
 }
 
-/// What the `test` attribute of the facades makes of a test.
+/// The function to which the facades' `test` attribute expands.
 ///
 /// Under `cargo dpor` the process ends here. Otherwise the test is explored without limits, and passes if its
 /// exploration is complete; the value is that of one more, plain run.

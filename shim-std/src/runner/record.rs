@@ -1,4 +1,4 @@
-//! Tells of each execution, for a picture of the whole exploration: of as many as a report has room for.
+//! Reports each execution, for a picture of the whole exploration, as far as a report has room.
 
 use super::describe;
 use dpor_explorer::keys::KeyMap;
@@ -7,29 +7,29 @@ use dpor_protocol::{EndReport, ExecutionReport, Message, SiteReport, Taken, Thre
 use dpor_scheduler::report::Source;
 use dpor_scheduler::{OperationKind, Program, ThreadId, program};
 
-/// So many executions are told.
+/// Maximum number of reported executions.
 const EXECUTIONS: u32 = 1_000;
-/// And so many of their steps, those aside with which an execution begins as the one before.
+/// Maximum number of reported steps, without those that an execution shares with the previous one.
 const STEPS: usize = 20_000;
 
-/// What was told so far.
+/// The state of the reports so far.
 #[derive(Default)]
 pub(crate) struct Record {
     executions: u32,
     steps: usize,
-    /// No more is told.
+    /// Whether nothing more is reported.
     full: bool,
-    /// Exploration has started again since.
+    /// Whether exploration has started again since.
     anew: bool,
     last: Vec<Transition>,
     sites: Vec<(Option<OperationKind>, Option<Source>)>,
-    /// The sites of signatures.
+    /// The sites with these signatures.
     known: KeyMap<u64, u32>,
     threads: Vec<ThreadId>,
 }
 
 impl Record {
-    /// What is to be told of an execution that has ended.
+    /// Reports an execution that has ended.
     pub fn tell(&mut self, program: &Program, end: &End, trace: &Trace, statistics: &Statistics) -> Option<Message> {
         if self.full && !matches!(end, End::Failed(_)) {
             return None;
@@ -78,7 +78,7 @@ impl Record {
         }))
     }
 
-    /// Forgets what was told, because it is void.
+    /// Forgets the reports, which are void.
     pub fn start_again(&mut self) {
         *self = Record {
             anew: true,
@@ -86,7 +86,7 @@ impl Record {
         };
     }
 
-    /// What could have gone on in the state in which the program is now.
+    /// The transitions that could have gone on in the program's present state.
     fn asleep(&mut self, program: &Program) -> Vec<Taken> {
         let statuses = dpor_explorer::System::threads(program);
         let enabled: Vec<_> = Transition::enabled(statuses).collect();

@@ -1,5 +1,4 @@
-//! Keeps an exploration in a file while it goes on, so that another process can go on from there should this one be
-//! killed.
+//! Saves an exploration to a file while it runs, so that another process can resume it if this one is killed.
 //!
 //! The file begins with two lines for `cargo dpor`: what the exploration is of, and how many executions there were. It
 //! is written anew each time, beside the old one, which it then replaces. Keys of explored states are many, and only
@@ -18,41 +17,41 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// So long after the last time the exploration is saved again, or so many times as long as that took.
+/// Minimum interval between saves, which is also at least `PART` times the duration of the last one.
 const INTERVAL: Duration = Duration::from_millis(700);
 const PART: u32 = 20;
-/// The clock is looked at after so many steps.
+/// Number of steps between looks at the clock.
 const STEPS: u64 = 1 << 10;
-/// The length of a key, in bytes.
+/// Size of a key in bytes.
 const KEY: usize = size_of::<u128>();
 
-/// What is in the file, after its two lines and a digest.
+/// The contents of the file after its two lines and a digest.
 struct Saved {
-    /// Where code of this process lies: what was saved is full of addresses.
+    /// Addresses of this process's code: the saved exploration is full of addresses.
     layout: [u64; 2],
     learnt: Learnt,
     sharing: Sharing,
     /// The explorer's snapshot.
     snapshot: Vec<u8>,
-    /// The file with the keys of explored states, and how many of them belong to the snapshot.
+    /// The file with the keys of explored states, and the number of those that belong to the snapshot.
     keys: PathBuf,
     count: u64,
 }
 
 dpor_explorer::codec!(struct Saved { layout, learnt, sharing, snapshot, keys, count });
 
-/// Saves the exploration now and then.
+/// Saves the exploration at intervals.
 pub(crate) struct Saving {
     save: Save,
     /// The file with keys, once there are some.
     keys: Option<(File, PathBuf)>,
     count: u64,
-    /// How many such files there have been.
+    /// Number of such files so far.
     generation: u32,
     due: Instant,
-    /// After so many steps the clock is looked at.
+    /// The number of steps at which the clock is looked at.
     look_at: u64,
-    /// Why it cannot be saved.
+    /// The error if it cannot be saved.
     error: Option<io::Error>,
 }
 
@@ -69,12 +68,12 @@ impl Saving {
         }
     }
 
-    /// Whether it is to go on with what was saved.
+    /// Whether to resume the saved exploration.
     pub fn resumes(&self) -> bool {
         self.save.resume
     }
 
-    /// Goes on with what was saved. Says how many executions there were.
+    /// Resumes the saved exploration. Returns the number of its executions.
     ///
     /// # Errors
     /// Why that is not possible.
@@ -104,14 +103,14 @@ impl Saving {
         Ok(executions)
     }
 
-    /// Takes away what was saved: nothing is left to explore.
+    /// Removes the saved exploration: nothing is left to explore.
     pub fn forget(&self) {
         // What is not there need not be removed, and what cannot be is for another program.
         let _ = fs::remove_file(&self.save.file);
         remove_other_keys(&self.save.file, None);
     }
 
-    /// Saves the exploration, which is at rest, if that is due.
+    /// Saves the exploration, which is between two executions, if the interval is over.
     pub fn look(&mut self, explorer: &mut Explorer<Explored>, sharing: &Sharing) {
         let steps = explorer.statistics().steps;
         if steps < self.look_at || self.error.is_some() {
@@ -123,7 +122,7 @@ impl Saving {
         }
     }
 
-    /// Saves the exploration, if it is at rest.
+    /// Saves the exploration, if it is between two executions.
     pub fn save(&mut self, explorer: &mut Explorer<Explored>, sharing: &Sharing) {
         let started = Instant::now();
         if let Err(error) = self.write(explorer, sharing) {
@@ -132,7 +131,7 @@ impl Saving {
         self.due = Instant::now() + INTERVAL.max(started.elapsed() * PART);
     }
 
-    /// What is to be said in the end, if it could not be saved.
+    /// The final note if it could not be saved.
     pub fn note(&self) -> Option<String> {
         let error = self.error.as_ref()?;
         let file = self.save.file.display();
@@ -189,7 +188,7 @@ impl Saving {
     }
 }
 
-/// The number of executions, and what was saved after them.
+/// The number of executions, and the exploration saved after them.
 fn parse(bytes: &[u8]) -> Option<(u64, Saved)> {
     let mut lines = bytes.splitn(3, |&byte| byte == b'\n');
     let (_identity, executions, rest) = (lines.next()?, lines.next()?, lines.next()?);
@@ -220,7 +219,7 @@ fn read_keys(path: &Path, count: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Removes files with keys that no snapshot names any more.
+/// Removes files with keys that no snapshot names.
 fn remove_other_keys(file: &Path, kept: Option<&Path>) {
     let (Some(folder), Some(stem)) = (file.parent(), file.file_stem().and_then(|stem| stem.to_str())) else {
         return;
@@ -236,7 +235,7 @@ fn remove_other_keys(file: &Path, kept: Option<&Path>) {
     }
 }
 
-/// Where code of this executable lies, and code of another library.
+/// The addresses of some code of this executable, and of another library.
 fn layout() -> [u64; 2] {
     [layout as *const () as u64, libc::read as *const () as u64]
 }

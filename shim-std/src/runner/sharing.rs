@@ -1,5 +1,5 @@
-//! What the threads of the explored program have to do with each other: whether they share anything at all, and which
-//! of their atomic operations race with orderings that allow more than was explored.
+//! How the threads of the explored program interact: whether they share anything at all, and which of their racing
+//! atomic operations have orderings that allow more than was explored.
 //!
 //! Two events race if they conflict, and the later one's thread had not come after the earlier one before (Abdulla et
 //! al. 2017). Reversible or not does not matter here: atomic operations never block.
@@ -10,7 +10,7 @@ use dpor_explorer::{AccessKind, Event, Location, ThreadId, Trace};
 use dpor_protocol::{SharingReport, WeakReport};
 use dpor_scheduler::{OperationKind, Program, WeakOrderings, program};
 
-/// What was found in the executions so far.
+/// The findings in the executions so far.
 #[derive(Clone, Default)]
 pub(crate) struct Sharing {
     conflict: bool,
@@ -23,11 +23,11 @@ dpor_explorer::codec!(struct Sharing { conflict, racing });
 /// An earlier access of a location.
 type Access = (usize, AccessKind);
 
-/// So many earlier accesses of a location are compared with one.
+/// Maximum number of earlier accesses of a location that are compared with one.
 const LOOK_BACK: usize = 64;
 
 impl Sharing {
-    /// Takes in an execution.
+    /// Adds an execution.
     pub fn look(&mut self, program: &Program, trace: &Trace) {
         self.conflict = self.conflict || conflict(trace.events());
         let weak = program.weak_orderings();
@@ -89,7 +89,7 @@ impl Sharing {
         }
     }
 
-    /// What is to be said in the end, in the order of the source.
+    /// The final report, in the order of the source.
     pub fn report(&self, program: &Program) -> SharingReport {
         let weak = program.weak_orderings();
         let report = |&signature: &u64| {
@@ -123,7 +123,7 @@ fn set(last: &mut Vec<Option<usize>>, thread: ThreadId, at: usize) {
     last[thread.index()] = Some(at);
 }
 
-/// Says whether two threads touch the same thing and one of them changes it.
+/// Says whether two threads access the same object and one of them changes it.
 fn conflict(events: &[Event]) -> bool {
     // What threads announce their ends by.
     let ends = events.iter().filter(|event| awaits_end(event.step().signature));
@@ -153,7 +153,7 @@ fn conflict(events: &[Event]) -> bool {
     false
 }
 
-/// Says whether an operation is there for the end of a thread only.
+/// Says whether an operation only waits for a thread to end.
 fn awaits_end(signature: u64) -> bool {
     let (kind, _) = program::operation_of(signature);
     matches!(kind, Some(OperationKind::Join | OperationKind::Detach))

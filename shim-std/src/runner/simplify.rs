@@ -1,5 +1,5 @@
 //! The search for the simplest schedule that fails as a given one does, and for where it parts from one that passes, in
-//! a process of its own.
+//! its own process.
 //!
 //! Each better schedule is told at once: the process may die of another failure that it meets on the way.
 
@@ -18,20 +18,20 @@ use forked::Forked;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What to do.
+/// The task of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task<'a> {
     /// The schedule, as printed.
     pub seed: &'a str,
-    /// The kind of failure in which it ends.
+    /// The kind of its failure.
     pub kind: &'a str,
-    /// How long the search may take.
+    /// Maximum duration of the search.
     pub time: Duration,
     /// Look for a simpler schedule; otherwise only for where the given one parts from one that passes.
     pub shorten: bool,
 }
 
-/// Does the task.
+/// Executes the task.
 pub(super) fn serve(
     config: &Config,
     task: Task<'_>,
@@ -84,7 +84,7 @@ pub(super) fn serve(
 /// Trials in this process.
 type Place<'a> = InPlace<Journaled, Teller<'a>>;
 
-/// Trials that in the end run in this process.
+/// Trials that end up running in this process.
 trait Reach<'a>: Trials {
     fn place(&mut self) -> &mut Place<'a>;
 }
@@ -95,7 +95,7 @@ impl<'a> Reach<'a> for Place<'a> {
     }
 }
 
-/// Searches; false if the given schedule does not end in the failure.
+/// Searches; returns false if the given schedule does not end in the failure.
 fn search<'a>(trials: &mut impl Reach<'a>, task: Task<'_>) -> bool {
     let schedule: Vec<_> = trials
         .place()
@@ -132,7 +132,7 @@ fn search<'a>(trials: &mut impl Reach<'a>, task: Task<'_>) -> bool {
     true
 }
 
-/// Says what else could have run.
+/// Describes what else could have run.
 fn choice<'a>(trials: &mut impl Reach<'a>, run: &Run, at: usize, instead: Transition) -> ChoiceReport {
     let bound = Bound {
         cost: Cost::MAX,
@@ -154,12 +154,12 @@ fn choice<'a>(trials: &mut impl Reach<'a>, run: &Run, at: usize, instead: Transi
     }
 }
 
-/// Judges failures, and tells the parent of what was found.
+/// Judges failures, and reports the findings to the parent.
 struct Teller<'a> {
     test: &'a str,
     options: Options,
     kind: &'a str,
-    /// What the given schedule ends in.
+    /// The signature of the given schedule's failure.
     wanted: Option<Signature>,
     given: Seed,
     /// The seed of the best schedule so far.
@@ -212,14 +212,14 @@ impl Judge<Journaled> for Teller<'_> {
 /// A file, a line and a column.
 type At = (String, u32, u32);
 
-/// By what two failures count as the same one.
+/// The properties by which two failures count as the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Signature {
-    /// Of failures that happen at one place.
+    /// The message of a failure that happens at one place.
     message: Option<String>,
-    /// Where threads have panicked.
+    /// The places of panics.
     panics: BTreeSet<Option<At>>,
-    /// What threads wait to do, and where; but for those that wait for others to end.
+    /// The operations for which threads wait, and their places, except for waits for a thread to end.
     waits: BTreeSet<(OperationKind, Option<At>)>,
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `std::sync::Barrier`.
 pub struct Barrier {
-    /// How many have arrived in this generation; only touched while an operation takes effect.
+    /// Number of threads that have arrived in this generation; only touched while an operation takes effect.
     arrived: AtomicUsize,
     generation: Word,
     num_threads: usize,
@@ -37,7 +37,7 @@ impl Barrier {
         location(&self.generation)
     }
 
-    /// Waits until as many threads have come as the barrier is for; one of them becomes the leader.
+    /// Waits until all of the barrier's threads have arrived; one of them becomes the leader.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let accesses = [

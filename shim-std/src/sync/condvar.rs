@@ -35,7 +35,7 @@ impl Waiter {
 
 /// `std::sync::Condvar`.
 pub struct Condvar {
-    /// How many are in the queue.
+    /// Number of threads in the queue.
     waiting: Word,
     /// The queue; only touched while an operation takes effect, when no other thread runs.
     first: Cell<*const Waiter>,
@@ -54,18 +54,18 @@ impl RefUnwindSafe for Condvar {}
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the wait is known to have timed out.
+    /// Whether the wait timed out.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// As many waiters as `notify_one` provides for without allocating.
+/// Number of waiters for which `notify_one` provides without allocating.
 const FEW: usize = 8;
 
 impl Condvar {
-    /// A condition variable on which nobody waits.
+    /// Creates a condition variable without waiters.
     #[inline]
     #[must_use]
     pub const fn new() -> Condvar {
@@ -106,7 +106,7 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// Waits to be notified, for at most so many milliseconds; says whether it did not time out.
+    /// Waits to be notified, for at most this number of milliseconds; says whether it did not time out.
     ///
     /// # Errors
     /// As [`Condvar::wait`].
@@ -163,7 +163,7 @@ impl Condvar {
         }
     }
 
-    /// Wakes one of those who wait, if anybody does.
+    /// Wakes one of the waiters, if there are any.
     #[track_caller]
     pub fn notify_one(&self) {
         let accesses = [access_of(self.location(), AccessKind::Write)];
@@ -199,7 +199,7 @@ impl Condvar {
         }
     }
 
-    /// Wakes all who wait.
+    /// Wakes all waiters.
     #[track_caller]
     pub fn notify_all(&self) {
         let accesses = [access_of(self.location(), AccessKind::Write)];
@@ -222,7 +222,7 @@ impl Condvar {
         location(&self.waiting)
     }
 
-    /// When the `nth` alternative of `notify_one` is enabled: the first always, so that it need not block.
+    /// The guard of the `nth` alternative of `notify_one`: the first is always enabled, so that it need not block.
     fn reaches(&self, nth: usize) -> Guard {
         match i64::try_from(nth) {
             Ok(nth @ 1..) => Guard::when(Condition::AtLeast(self.waiting.variable(), nth + 1)),
@@ -251,7 +251,7 @@ impl Condvar {
         waiter.notified.set(1);
     }
 
-    /// Puts a node where its address belongs, in the current step.
+    /// Inserts a node in the order of addresses, in the current step.
     fn enqueue(&self, waiter: &Waiter) {
         let mut link = &self.first;
         while !link.get().is_null() && link.get().addr() < ptr::from_ref(waiter).addr() {
@@ -264,7 +264,7 @@ impl Condvar {
         access(self.location(), AccessKind::Update);
     }
 
-    /// Takes a node out of the queue that is in it, in the current step.
+    /// Removes a node that is in the queue, in the current step.
     fn leave(&self, waiter: &Waiter) {
         let mut link = &self.first;
         while !ptr::eq(link.get(), waiter) {

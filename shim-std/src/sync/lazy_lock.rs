@@ -33,7 +33,7 @@ fn panic_poisoned() -> ! {
 }
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// A value that `f` computes when it is first needed.
+    /// Creates a value that `f` computes when it is first needed.
     #[inline]
     pub const fn new(f: F) -> LazyLock<T, F> {
         LazyLock {
@@ -42,7 +42,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value, computed now if it was not before.
+    /// The value, which is computed now if it was not before.
     ///
     /// # Panics
     /// If the computation panics or has panicked.
@@ -68,7 +68,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value, mutably, computed now if it was not before.
+    /// Mutable access to the value, which is computed now if it was not before.
     ///
     /// # Panics
     /// If the computation panics or has panicked.
@@ -94,7 +94,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F> LazyLock<T, F> {
-    /// The value, mutably, if it has been computed.
+    /// Mutable access to the value, if it has been computed.
     #[inline]
     pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
         match this.data.get_mut() {

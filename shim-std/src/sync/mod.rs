@@ -1,4 +1,4 @@
-//! `std::sync`: the primitives that synchronise, each one's operations as data for the scheduler.
+//! `std::sync`: the synchronisation primitives, with their operations as data for the scheduler.
 //!
 //! What an operation touches has an address of its own inside the object (its words and flags), and those
 //! addresses are its locations.

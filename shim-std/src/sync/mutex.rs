@@ -38,7 +38,7 @@ impl RawMutex {
         access(self.location(), AccessKind::Write);
     }
 
-    /// Gives the lock back in the current step.
+    /// Releases the lock in the current step.
     pub(super) fn give(&self) {
         self.held.set(0);
         access(self.location(), AccessKind::Write);
@@ -105,7 +105,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 impl<T> Mutex<T> {
-    /// A new, free mutex.
+    /// Creates a free mutex.
     #[inline]
     pub const fn new(value: T) -> Mutex<T> {
         Mutex {
@@ -149,7 +149,7 @@ impl<T: ?Sized> Mutex<T> {
         })
     }
 
-    /// Tells of the data, for reports. The caller has the lock.
+    /// Records the data, for reports. The caller has the lock.
     pub(super) fn tell(&self) {
         // SAFETY: who has the lock has the data.
         tell_value(self.raw.location(), unsafe { &*self.data.get() });
@@ -179,7 +179,7 @@ impl<T: ?Sized> Mutex<T> {
         poison.judge(data.into_inner())
     }
 
-    /// The data, mutably.
+    /// Mutable access to the data.
     ///
     /// # Errors
     /// If the mutex is poisoned; the error holds the data.
@@ -218,7 +218,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         &self.lock.raw
     }
 
-    /// Tells of the data, for reports.
+    /// Records the data, for reports.
     pub(super) fn tell(&self) {
         self.lock.tell();
     }

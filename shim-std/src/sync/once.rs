@@ -1,4 +1,4 @@
-//! `std::sync::Once`, on which `OnceLock` and `LazyLock` stand.
+//! `std::sync::Once`, the basis of `OnceLock` and `LazyLock`.
 //!
 //! Completion is final. Who finds a `Once` completed therefore needs no scheduling point: nothing that other
 //! threads do later can change what it sees, so seeing it at once or later is the same. Only the access is
@@ -47,14 +47,14 @@ pub(super) enum Exclusive {
 #[expect(clippy::declare_interior_mutable_const, reason = "std's item")]
 pub const ONCE_INIT: Once = Once::new();
 
-/// What a caller finds when it is let in.
+/// The state that a caller finds when it is let in.
 enum Entry {
     Complete,
     Poisoned,
     Run(OnceState),
 }
 
-/// Ends the run in which it was made, on return and on panic.
+/// Ends the run in which it was created, on return and on panic.
 struct Completion<'a> {
     once: &'a Once,
     state: i64,
@@ -105,7 +105,7 @@ impl Once {
         completed
     }
 
-    /// Runs `f`, unless this or another call has run before; if another runs now, waits for it.
+    /// Runs `f`, unless this or another call has run before; waits for one that is running.
     ///
     /// # Panics
     /// If a run has panicked.
@@ -117,7 +117,7 @@ impl Once {
         self.call(false, |_| f());
     }
 
-    /// As [`Once::call_once`], but runs again after a run that panicked.
+    /// Like [`Once::call_once`], but runs again after a run that panicked.
     #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
     where

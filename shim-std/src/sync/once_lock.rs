@@ -32,7 +32,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, if there is one already.
+    /// The value, if there already is one.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
@@ -44,7 +44,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, mutably, if there is one.
+    /// Mutable access to the value, if there is one.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.value.get_mut().as_mut()
@@ -58,7 +58,7 @@ impl<T> OnceLock<T> {
         self.present()
     }
 
-    /// Puts a value in, if there is none; waits for another thread that is putting one in.
+    /// Stores a value, if there is none; waits for another thread that is storing one.
     ///
     /// # Errors
     /// `value`, if there is one already.
@@ -71,7 +71,7 @@ impl<T> OnceLock<T> {
         value.map_or(Ok(()), Err)
     }
 
-    /// The value; the first caller puts it in.
+    /// The value, which the first caller stores.
     #[inline]
     #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T
@@ -99,7 +99,7 @@ impl<T> OnceLock<T> {
         value
     }
 
-    /// Writes the value; to be called inside the run of `once` only.
+    /// Writes the value; only to be called inside the run of `once`.
     fn put(&self, value: Option<T>) {
         self.tell();
         // SAFETY: `once` lets one thread run at a time and nobody look before it has completed.
@@ -107,13 +107,13 @@ impl<T> OnceLock<T> {
         self.tell();
     }
 
-    /// Tells of the value, for reports. To be called where it may be read.
+    /// Records the value, for reports. To be called where it may be read.
     fn tell(&self) {
         // SAFETY: the caller is the one that `once` lets in, or `once` is completed.
         tell_value(self.once.location(), unsafe { &*self.value.get() });
     }
 
-    /// The value; to be called only when `once` is completed.
+    /// The value; only to be called when `once` is completed.
     fn present(&self) -> &T {
         // SAFETY: a completed cell is written no more.
         let value = unsafe { (*self.value.get()).as_ref() };

@@ -16,7 +16,7 @@ pub(super) struct Flag {
     failed: AtomicBool,
 }
 
-/// What a guard remembers: whether its thread was panicking already when it took the lock.
+/// Whether the thread of a guard was already panicking when it took the lock.
 pub(super) struct Panicking(bool);
 
 impl Flag {
@@ -30,7 +30,7 @@ impl Flag {
         location(&self.failed)
     }
 
-    /// `value`, as an error if the lock is poisoned. For who holds the lock, or owns it.
+    /// `value`, as an error if the lock is poisoned. For the holder or owner of the lock.
     pub(super) fn judge<T>(&self, value: T) -> LockResult<T> {
         if self.get() {
             Err(PoisonError::new(value))
@@ -39,7 +39,7 @@ impl Flag {
         }
     }
 
-    /// Whether the lock is poisoned, for who holds it.
+    /// Whether the lock is poisoned, for its holder.
     pub(super) fn get(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

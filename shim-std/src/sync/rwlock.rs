@@ -208,7 +208,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Tells of the data, for reports. The caller has the lock.
+    /// Records the data, for reports. The caller has the lock.
     fn tell(&self) {
         // SAFETY: who has the lock may read the data.
         tell_value(self.raw.location(), unsafe { &*self.data.get() });
@@ -254,7 +254,7 @@ impl<T: ?Sized> RwLock<T> {
         poison.judge(data.into_inner())
     }
 
-    /// The data, mutably.
+    /// Mutable access to the data.
     ///
     /// # Errors
     /// If the lock is poisoned; the error holds the data.

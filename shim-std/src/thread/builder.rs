@@ -14,7 +14,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A builder for a thread without a name and with a stack of the default size.
+    /// Creates a builder for a thread without a name and with a stack of the default size.
     #[expect(clippy::new_without_default, reason = "as in std")]
     pub fn new() -> Builder {
         Builder {

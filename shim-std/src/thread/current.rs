@@ -1,4 +1,4 @@
-//! What a thread has for itself: its own handle and its thread-locals.
+//! The parts of a thread of its own: its handle and its thread-locals.
 
 use super::handle::{Thread, ThreadId};
 use super::local;
@@ -10,15 +10,14 @@ std::thread_local! {
     static CURRENT: OnceCell<Thread> = const { OnceCell::new() };
 }
 
-/// What a model thread has for itself, reached through its one pointer.
+/// The parts of a model thread of its own, reached through its one pointer.
 #[derive(Default)]
 pub(super) struct Own {
     thread: Option<Thread>,
     pub(super) locals: local::Locals,
 }
 
-/// Gives the main model thread, which calls this first of all, the name that the test harness gives the thread of a
-/// test.
+/// Gives the main model thread, which calls this first, the name that the test harness gives to a test's thread.
 pub(crate) fn set_main_name(name: Option<String>) {
     set_current(Thread::new(
         Some(ThreadId::of_model(dpor_scheduler::thread::current())),
@@ -26,7 +25,7 @@ pub(crate) fn set_main_name(name: Option<String>) {
     ));
 }
 
-/// Runs `f` on what the present model thread has for itself. `f` must not run code of the user.
+/// Runs `f` on the present model thread's own parts. `f` must not run user code.
 pub(super) fn with_own<R>(f: impl FnOnce(&mut Own) -> R) -> R {
     let root = dpor_scheduler::thread::local_root().cast::<*mut Own>();
     // SAFETY: the pointer is this thread's alone, is null at its start, and is only used here: a box of ours,
@@ -39,7 +38,7 @@ pub(super) fn with_own<R>(f: impl FnOnce(&mut Own) -> R) -> R {
     }
 }
 
-/// The handle of the present model thread, if its park token is part of the model in the wait of std's that begins.
+/// The handle of the present model thread, if its park token is part of the model in the wait of std that begins.
 pub(crate) fn lend_token() -> Option<Thread> {
     on_model_thread()
         .then(|| with_own(|own| own.thread.as_ref().filter(|thread| thread.lend_token()).cloned()))
@@ -69,7 +68,7 @@ fn adopt() -> Thread {
     )
 }
 
-/// Tells the present thread who it is.
+/// Sets the present thread's handle.
 pub(super) fn set_current(thread: Thread) {
     if on_model_thread() {
         with_own(|own| own.thread = Some(thread));
@@ -79,8 +78,8 @@ pub(super) fn set_current(thread: Thread) {
     }
 }
 
-/// Runs the destructors of the present model thread's thread-locals and frees what it had for itself. The last
-/// thing a model thread does; without effect on real threads, where std does this.
+/// Runs the destructors of the present model thread's thread-locals and frees its own parts. The last action of a model
+/// thread; without effect on real threads, where std does this.
 pub(crate) fn finish_thread() {
     if !on_model_thread() {
         return;

@@ -9,7 +9,7 @@ use std::num::NonZero;
 use std::thread as real;
 use std::time::Duration;
 
-/// What `available_parallelism` says on model threads: enough for code to use threads at all.
+/// Result of `available_parallelism` on model threads: enough for code to use threads at all.
 const PARALLELISM: NonZero<usize> = NonZero::new(4).unwrap();
 
 /// `std::thread::spawn`.
@@ -51,8 +51,8 @@ pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(u64::from(ms)));
 }
 
-/// `std::thread::sleep`. On a model thread its clock goes on, and others may run; from a sleep of more than a year it
-/// does not wake.
+/// `std::thread::sleep`. On a model thread, its clock goes on and others may run; it does not wake from a sleep of more
+/// than a year.
 #[track_caller]
 pub fn sleep(dur: Duration) {
     if on_model_thread() {

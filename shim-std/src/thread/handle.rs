@@ -1,4 +1,4 @@
-//! Handles of threads: `Thread` and `ThreadId`.
+//! Thread handles: `Thread` and `ThreadId`.
 
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, is_observed, location,
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct ThreadId(NonZero<u64>);
 
 impl ThreadId {
-    /// The id of a model thread: its number, from 1, the same in every execution.
+    /// The id of a model thread: its number, counted from 1, the same in every execution.
     pub(super) fn of_model(thread: dpor_scheduler::ThreadId) -> ThreadId {
         ThreadId(NonZero::<u64>::MIN.saturating_add(u64::from(thread.0)))
     }
@@ -37,13 +37,13 @@ impl ThreadId {
     }
 }
 
-/// The part of a thread's token that stands for its use by std.
+/// The part of a thread's token that stands for std's use of it.
 const LENT_TOKEN: u64 = 0xF0C7;
 
 /// Stands for the tokens of all threads.
 const SOME_TOKEN: Location = Location((LENT_TOKEN + 1) << 48);
 
-/// Whether the token of some thread is part of the model in the waits of std's.
+/// Whether the token of some thread is part of the model in std's waits.
 pub(crate) fn tokens_are_modelled() -> bool {
     on_model_thread() && is_observed(SOME_TOKEN)
 }
@@ -56,16 +56,16 @@ enum Woken {
     Spuriously,
 }
 
-/// What the handles of one thread share.
+/// The part that the handles of one thread share.
 struct Inner {
     /// The thread's id; 0 until a model thread that is being created knows its own.
     id: AtomicU64,
     name: Option<CString>,
     /// 1 when `park` need not block.
     token: Word,
-    /// A wait of std's may have taken the token, or left one.
+    /// Whether a wait of std may have taken the token, or left one.
     lent: AtomicBool,
-    /// 1 when the thread's function has returned and its result is there.
+    /// 1 when the thread's function has returned and its result is available.
     finished: Word,
     /// 1 when the thread has destroyed its thread-locals as well.
     exited: Word,
@@ -78,7 +78,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// A handle of a thread.
+    /// Creates a handle of a thread.
     ///
     /// # Panics
     /// If the name contains a nul byte.
@@ -99,7 +99,7 @@ impl Thread {
         }
     }
 
-    /// Tells a report whose handle this is.
+    /// Records for reports whose handle this is.
     pub(super) fn tell(&self, id: dpor_scheduler::ThreadId) {
         stands_for(self.location(), id);
         stands_for(location(&self.inner.exited), id);
@@ -131,8 +131,7 @@ impl Thread {
         );
     }
 
-    /// Unparks the thread as a part of what std does to end a wait. `done` is part of the same step, and touches a
-    /// location besides.
+    /// Unparks the thread when std ends a wait. `done` is part of the same step, and touches a second location.
     #[track_caller]
     pub(crate) fn wake<R>(&self, besides: Location, done: impl FnOnce() -> R) -> R {
         let accesses = [self.location(), besides].map(|location| access_of(location, AccessKind::Write));
@@ -155,8 +154,8 @@ impl Thread {
         }
     }
 
-    /// Blocks the calling thread, whose handle this is, until there is a token, the timeout fires or, by option,
-    /// it wakes spuriously.
+    /// Blocks the calling thread, whose handle this is, until there is a token, the timeout fires or, with the option
+    /// for it, it wakes spuriously.
     #[track_caller]
     pub(super) fn park(&self, timeout: Option<Duration>) {
         self.look_for_lent_token();
@@ -175,7 +174,7 @@ impl Thread {
         }
     }
 
-    /// Parks the calling thread, whose handle this is, inside of a wait of std's. Says whether the timeout has fired.
+    /// Parks the calling thread, whose handle this is, inside a wait of std. Says whether the timeout has fired.
     #[track_caller]
     pub(crate) fn park_in_wait(&self, kind: OperationKind, object: Location, timeout: Option<Duration>) -> bool {
         self.take_token(kind, object, timeout, false) == Woken::ByTimeout
@@ -211,8 +210,8 @@ impl Thread {
         }
     }
 
-    /// Says that a wait of std's begins in which the thread may be parked and unparked, and whether its token is part
-    /// of the model there: it is not unless the thread parks later ([`Thread::look_for_lent_token`]).
+    /// Announces a wait of std in which the thread may be parked and unparked, and says whether its token is part of
+    /// the model there: it is not unless the thread parks later ([`Thread::look_for_lent_token`]).
     pub(crate) fn lend_token(&self) -> bool {
         on_model_thread() && {
             self.inner.lent.store(true, Ordering::Relaxed);
@@ -220,18 +219,18 @@ impl Thread {
         }
     }
 
-    /// Whether the token is part of the model in the waits of std's.
+    /// Whether the token is part of the model in std's waits.
     pub(crate) fn has_modelled_token(&self) -> bool {
         on_model_thread() && is_observed(self.lent_token())
     }
 
-    /// The location that is observed where a thread may find the token as a wait of std's has left it.
+    /// The location that is observed where a thread may find the token as a wait of std has left it.
     fn lent_token(&self) -> Location {
         sub_location(location(&self.inner.token), LENT_TOKEN)
     }
 
-    /// Before the token is looked at: if a wait of std's may have changed it, exploration starts again with the tokens
-    /// of such waits as part of the model.
+    /// To be called before a look at the token: if a wait of std may have changed it, exploration starts again with the
+    /// tokens of such waits as part of the model.
     fn look_for_lent_token(&self) {
         if on_model_thread() && self.inner.lent.load(Ordering::Relaxed) && !self.has_modelled_token() {
             observe_each(&[self.lent_token(), SOME_TOKEN]);

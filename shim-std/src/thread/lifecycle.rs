@@ -1,5 +1,5 @@
 //! The life of a spawned thread, in std's order: the function runs; its result is stored; the thread counts as
-//! finished, and its scope goes on; its thread-locals are destroyed; whoever joins it goes on.
+//! finished, and its scope goes on; its thread-locals are destroyed; the thread that joins it goes on.
 
 use super::current::{finish_thread, set_current};
 use super::handle::{Thread, ThreadId};
@@ -17,10 +17,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread as real;
 
-/// Where a thread leaves its result.
+/// The place of a thread's result.
 struct Packet<'scope, T> {
     scope: Option<Arc<ScopeData>>,
-    /// Of a thread of a scope: who has not let go of the packet, where that is a step.
+    /// For a thread of a scope: who has not let go of the packet, where that is a step.
     shares: Word,
     result: UnsafeCell<Option<real::Result<T>>>,
     /// As in std, the packet holds on to the scope's lifetime.
@@ -31,7 +31,8 @@ struct Packet<'scope, T> {
 unsafe impl<T: Send> Sync for Packet<'_, T> {}
 
 impl<T> Packet<'_, T> {
-    /// Before a share is dropped. Says whether the scope has to be told afterwards that the thread is over.
+    /// To be called before a share is dropped. Says whether the scope has to be told afterwards that the thread is
+    /// over.
     #[track_caller]
     fn leave(&self) -> bool {
         self.scope.as_ref().is_some_and(|scope| scope.leave(&self.shares))
@@ -53,8 +54,8 @@ impl<T> Drop for Packet<'_, T> {
     }
 }
 
-/// A value that may refer to what is gone while it is moved: without this, moving a scoped thread's function
-/// would assert that all its references are valid for as long as the move takes.
+/// A value that may refer to something gone while it is moved: without this, moving a scoped thread's function would
+/// assert that all its references are valid for as long as the move takes.
 struct MaybeDangling<T>(MaybeUninit<T>);
 
 impl<T> MaybeDangling<T> {
@@ -167,7 +168,7 @@ where
     })
 }
 
-/// What the handles for joining have in common.
+/// The common part of the handles for joining.
 pub(super) struct JoinInner<'scope, T> {
     /// The real thread, unless it is a model thread.
     native: Option<real::JoinHandle<()>>,
@@ -231,7 +232,7 @@ impl<T> JoinInner<'_, T> {
 }
 
 impl<'scope, T> JoinInner<'scope, T> {
-    /// Drops the share of the packet, by `end`.
+    /// Drops the share of the packet with `end`.
     #[track_caller]
     fn let_go<R>(&mut self, end: impl FnOnce(Arc<Packet<'scope, T>>) -> R) -> Option<R> {
         let packet = self.packet.take()?;

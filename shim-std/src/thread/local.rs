@@ -15,7 +15,7 @@ use std::ptr;
 use std::sync::atomic::AtomicU8;
 use std::thread::LocalKey as RealKey;
 
-/// What gives a key its address; not empty and not constant, so that no two are merged.
+/// The object that gives a key its address; not empty and not constant, so that no two are merged.
 #[doc(hidden)]
 pub struct Identity(#[expect(dead_code, reason = "only the address matters")] AtomicU8);
 
@@ -168,8 +168,8 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// The present model thread's value, initialised from `init` or by the key's own function if it was not
-    /// before; `None` if it has been destroyed.
+    /// The present model thread's value, initialised from `init` or by the key's own function if necessary; `None` if
+    /// it has been destroyed.
     fn value(&self, init: Option<&mut Option<T>>) -> Option<&T> {
         // SAFETY: slots live until the thread has ended, and the closures that get this reference return before.
         let slot = unsafe { &*self.slot() };
@@ -272,7 +272,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::get)
     }
 
-    /// The value, which becomes the default.
+    /// Takes the value, and leaves the default.
     ///
     /// # Panics
     /// As [`LocalKey::with`].
@@ -307,7 +307,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| f(&cell.borrow()))
     }
 
-    /// Runs `f` on the value, mutably.
+    /// Runs `f` on mutable access to the value.
     ///
     /// # Panics
     /// As [`LocalKey::with`], or if the value is borrowed.
@@ -336,7 +336,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         }
     }
 
-    /// The value, which becomes the default.
+    /// Takes the value, and leaves the default.
     ///
     /// # Panics
     /// As [`LocalKey::with`], or if the value is borrowed.

@@ -32,10 +32,10 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// `std::thread::ScopedJoinHandle`.
 pub struct ScopedJoinHandle<'scope, T>(JoinInner<'scope, T>);
 
-/// What a scope shares with its threads.
+/// The part that a scope shares with its threads.
 pub(super) struct ScopeData {
     running: Word,
-    /// Handles that are alive, or leaked.
+    /// Number of handles that are alive, or leaked.
     handles: AtomicUsize,
     a_thread_panicked: AtomicBool,
     main_thread: Thread,
@@ -59,12 +59,12 @@ impl ScopeData {
         self.count(1);
     }
 
-    /// There is a handle for a thread.
+    /// Counts a new handle for a thread.
     pub(super) fn handle_made(&self) {
         self.handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A handle is no more. `over` says that its thread has ended before.
+    /// Removes a handle. `over` says that its thread has ended before.
     #[track_caller]
     pub(super) fn handle_gone(&self, over: bool) {
         self.handles.fetch_sub(1, Ordering::Relaxed);
@@ -73,8 +73,9 @@ impl ScopeData {
         }
     }
 
-    /// Lets go of one of the two shares of a thread's result, that of the thread and that of its handle. Says whether
-    /// the other is gone already: then the thread counts no more, and that is for [`ScopeData::thread_over`] to say.
+    /// Drops one of the two shares of a thread's result, that of the thread and that of its handle. Says whether the
+    /// other one is already gone: then the thread no longer counts, which the caller announces with
+    /// [`ScopeData::thread_over`].
     #[track_caller]
     pub(super) fn leave(&self, shares: &Word) -> bool {
         if !self.main_thread.has_modelled_token() {
@@ -89,7 +90,7 @@ impl ScopeData {
         })
     }
 
-    /// A thread has ended and its handle is gone.
+    /// Removes a thread that has ended and whose handle is gone.
     #[track_caller]
     fn thread_over(&self) {
         let accesses = [access_of(self.location(), AccessKind::Write)];
@@ -106,7 +107,8 @@ impl ScopeData {
         }
     }
 
-    /// The function of a thread has returned, and its result is there. `over` says that its handle is gone.
+    /// Records that the function of a thread has returned, and its result is available. `over` says that its handle is
+    /// gone.
     pub(super) fn thread_finished(&self, over: bool) {
         ownership::leave(self.location());
         match self.main_thread.has_modelled_token() {
@@ -116,7 +118,7 @@ impl ScopeData {
         }
     }
 
-    /// A thread's panic was not seen by anybody who joined it.
+    /// Records a thread's panic that nobody who joined it has seen.
     pub(super) fn note_panic(&self) {
         self.a_thread_panicked.store(true, Ordering::Relaxed);
     }

@@ -16,7 +16,7 @@ impl Drop for Counts<'_> {
     }
 }
 
-/// Runs `f` in each thread on a share of a new value, all at once and again and again. The value is destroyed once.
+/// Runs `f` in each thread on a share of a new value, all at once, and repeatedly. The value is destroyed once.
 fn together(f: impl Fn(Arc<Counts<'_>>, &Weak<Counts<'_>>) + Sync) {
     let (destroyed, barrier) = (AtomicUsize::new(0), Barrier::new(THREADS));
     for round in 0..ROUNDS / THREADS {

@@ -1,4 +1,4 @@
-//! What comes of a small test under each strategy.
+//! The outcomes of a small test under each strategy.
 
 use dpor_explorer::{Strategy, Verdict};
 use shim_std::Model;
@@ -24,7 +24,7 @@ pub fn outcomes(strategy: Strategy, test: impl Fn() -> usize + 'static) -> BTree
     seen.clone()
 }
 
-/// Every strategy finds the outcomes, which brute force finds as well.
+/// Checks that every strategy finds the outcomes, which brute force finds as well.
 #[track_caller]
 pub fn all_find(test: impl Fn() -> usize + Copy + 'static, expected: impl IntoIterator<Item = usize>) {
     let expected: BTreeSet<usize> = expected.into_iter().collect();
@@ -33,7 +33,7 @@ pub fn all_find(test: impl Fn() -> usize + Copy + 'static, expected: impl IntoIt
     }
 }
 
-/// The number of Mazurkiewicz traces: of complete executions under `source`, none of which is blocked.
+/// Number of Mazurkiewicz traces: of complete executions under `source`, none of which is blocked.
 #[track_caller]
 pub fn traces(test: impl Fn() -> usize + 'static) -> u64 {
     let outcome = Model::new().strategy(Strategy::Source).explore(move || {
@@ -44,7 +44,7 @@ pub fn traces(test: impl Fn() -> usize + 'static) -> u64 {
     outcome.report.statistics.complete
 }
 
-/// Every strategy finds the failure, and it can be replayed. What is said of it.
+/// Checks that every strategy finds the failure, and that it can be replayed. Returns its report.
 #[track_caller]
 pub fn fails(kind: &str, test: impl Fn() + Copy + 'static) -> String {
     let mut message = String::new();

@@ -1,4 +1,4 @@
-//! What stands in for `alloc`: all of it, with the shim's `Arc` and what belongs to it.
+//! The replacement of `alloc`: all of it, with the shim's `Arc` and related items.
 
 #![no_std]
 #![no_implicit_prelude]
@@ -8,14 +8,14 @@ extern crate shim_std;
 
 pub use ::real_alloc::*;
 
-/// As `alloc::sync`.
+/// Like `alloc::sync`.
 #[cfg(dpor_facade)]
 pub mod sync {
     pub use ::real_alloc::sync::*;
     pub use ::shim_std::sync::{Arc, Weak};
 }
 
-/// As `alloc::task`.
+/// Like `alloc::task`.
 #[cfg(dpor_facade)]
 pub mod task {
     pub use ::real_alloc::task::*;

@@ -1,4 +1,4 @@
-//! What stands in for `core`: all of it, with the shim's atomics, spin hint and attributes.
+//! The replacement of `core`: all of it, with the shim's atomics, spin hint and attributes.
 //!
 //! Names that are listed beside a glob take precedence over it. So whatever is not named here is core's
 //! own, unstable items included.
@@ -14,17 +14,17 @@ extern crate shim_std;
 
 pub use ::real_core::*;
 
-/// As `core::hint`.
+/// Like `core::hint`.
 pub mod hint {
     pub use ::real_core::hint::*;
     pub use ::shim_std::hint::spin_loop;
 }
 
-/// As `core::sync`.
+/// Like `core::sync`.
 pub mod sync {
     pub use ::real_core::sync::*;
 
-    /// As `core::sync::atomic`.
+    /// Like `core::sync::atomic`.
     pub mod atomic {
         pub use ::real_core::sync::atomic::*;
         pub use ::shim_std::sync::atomic::{
@@ -45,18 +45,18 @@ macro_rules! preludes {
     };
 }
 
-/// As `core::prelude`, with the shim's attributes.
+/// Like `core::prelude`, with the shim's attributes.
 pub mod prelude {
     preludes! {
-        /// As `core::prelude::v1`.
+        /// Like `core::prelude::v1`.
         v1
-        /// As `core::prelude::rust_2015`.
+        /// Like `core::prelude::rust_2015`.
         rust_2015
-        /// As `core::prelude::rust_2018`.
+        /// Like `core::prelude::rust_2018`.
         rust_2018
-        /// As `core::prelude::rust_2021`.
+        /// Like `core::prelude::rust_2021`.
         rust_2021
-        /// As `core::prelude::rust_2024`.
+        /// Like `core::prelude::rust_2024`.
         rust_2024
     }
 }

@@ -1,5 +1,4 @@
-//! What stands in for `std`: all of it, with every item that threads could meet through replaced by the
-//! shim's.
+//! The replacement of `std`: all of it, with the shim's version of every item through which threads can interact.
 //!
 //! Names that are listed beside a glob take precedence over it. So whatever is not named here is std's
 //! own, unstable items included.
@@ -15,36 +14,36 @@ extern crate std as real_std;
 pub use ::real_std::*;
 pub use ::shim_std::{dbg, eprint, eprintln, print, println, thread_local};
 
-/// What std does not have, and a test can ask of the checker. For code under `#[cfg(dpor)]`.
+/// Items that std does not have, and with which a test can ask something of the checker. For code under `#[cfg(dpor)]`.
 pub mod dpor {
     pub use ::shim_std::{Nondet, actor, choose, choose_from, comm, must_reach, nondet, reach};
 }
 
-/// All of `shim_std`, for a dependency of that name.
+/// All of `shim_std`, for a dependency with this name.
 #[doc(hidden)]
 pub mod __dpor_shim {
     pub use ::shim_std::*;
 }
 
-/// As `std::hint`.
+/// Like `std::hint`.
 pub mod hint {
     pub use ::real_std::hint::*;
     pub use ::shim_std::hint::spin_loop;
 }
 
-/// As `std::panic`.
+/// Like `std::panic`.
 pub mod panic {
     pub use ::real_std::panic::*;
     pub use ::shim_std::panic::{set_hook, take_hook};
 }
 
-/// As `std::process`.
+/// Like `std::process`.
 pub mod process {
     pub use ::real_std::process::*;
     pub use ::shim_std::process::{abort, exit};
 }
 
-/// As `std::sync`.
+/// Like `std::sync`.
 pub mod sync {
     pub use ::real_std::sync::*;
     pub use ::shim_std::sync::{
@@ -55,7 +54,7 @@ pub mod sync {
     #[cfg(dpor_facade)]
     pub use ::shim_std::sync::{Arc, Weak};
 
-    /// As `std::sync::atomic`.
+    /// Like `std::sync::atomic`.
     pub mod atomic {
         pub use ::real_std::sync::atomic::*;
         pub use ::shim_std::sync::atomic::{
@@ -65,7 +64,7 @@ pub mod sync {
         };
     }
 
-    /// As `std::sync::mpsc`.
+    /// Like `std::sync::mpsc`.
     pub mod mpsc {
         pub use ::real_std::sync::mpsc::*;
         pub use ::shim_std::sync::mpsc::{
@@ -74,14 +73,14 @@ pub mod sync {
     }
 }
 
-/// As `std::task`.
+/// Like `std::task`.
 #[cfg(dpor_facade)]
 pub mod task {
     pub use ::real_std::task::*;
     pub use ::shim_std::task::Wake;
 }
 
-/// As `std::thread`.
+/// Like `std::thread`.
 pub mod thread {
     pub use ::real_std::thread::*;
     pub use ::shim_std::thread::{
@@ -101,18 +100,18 @@ macro_rules! preludes {
     };
 }
 
-/// As `std::prelude`, with the shim's attributes and macros.
+/// Like `std::prelude`, with the shim's attributes and macros.
 pub mod prelude {
     preludes! {
-        /// As `std::prelude::v1`.
+        /// Like `std::prelude::v1`.
         v1
-        /// As `std::prelude::rust_2015`.
+        /// Like `std::prelude::rust_2015`.
         rust_2015
-        /// As `std::prelude::rust_2018`.
+        /// Like `std::prelude::rust_2018`.
         rust_2018
-        /// As `std::prelude::rust_2021`.
+        /// Like `std::prelude::rust_2021`.
         rust_2021
-        /// As `std::prelude::rust_2024`.
+        /// Like `std::prelude::rust_2024`.
         rust_2024
     }
 }

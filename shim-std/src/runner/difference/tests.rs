@@ -8,7 +8,7 @@ use crate::thread;
 use dpor_explorer::{Context, Explorer, Limits, Sharded, Strategy, ThreadId, Verdict};
 use dpor_scheduler::{Options, Program};
 
-/// Looks for the pair of this number: how many were met, and what is reported.
+/// Looks for the pair with this number; returns the number of pairs met, the report, and the verdict.
 fn pair(number: u64, test: fn()) -> (u64, Option<PairReport>, Verdict) {
     let body = Body::new("test".to_owned(), None, test);
     let mut program = Program::new(Options::default(), move || body.run()).unwrap();

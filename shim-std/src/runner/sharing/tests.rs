@@ -1,4 +1,4 @@
-//! Small programs, and what their threads have to do with each other.
+//! Small programs, and how their threads interact.
 
 use super::*;
 use crate::runner::body::Body;

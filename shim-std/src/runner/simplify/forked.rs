@@ -1,4 +1,4 @@
-//! Trials of schedules in which the process dies: each in a copy of this process.
+//! Trials of schedules in which the process dies: each runs in a copy of this process.
 
 use super::{Place, Reach};
 use crate::runner::child::leave;
@@ -9,17 +9,17 @@ use dpor_protocol::{Phase, SeedStep};
 /// How a process died.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Death {
-    /// The fatal signal, as its handler saw it, and whether a stack was used up.
+    /// The fatal signal as its handler saw it, and whether a stack had overflowed.
     crash: Option<(u32, bool)>,
-    /// As `waitpid` has it.
+    /// The status that `waitpid` returns.
     status: i32,
-    /// In which kind of operation.
+    /// The kind of operation in which it died.
     operation: u8,
 }
 
 pub(super) struct Forked<'a> {
     place: Place<'a>,
-    /// The death that is looked for: the first.
+    /// The death to look for: the first.
     wanted: Option<Death>,
     /// The steps of the last run.
     steps: Vec<SeedStep>,
@@ -34,7 +34,7 @@ impl<'a> Forked<'a> {
         }
     }
 
-    /// Runs the plan in a copy of this process; says what it ran and how it died, if it did.
+    /// Runs the plan in a copy of this process; returns what it ran and how it died, if it did.
     fn try_out(&mut self, plan: &[Transition], bound: Bound) -> Option<(Vec<SeedStep>, Death)> {
         let map = self.place.system.map;
         map.clear_crash();

@@ -1,4 +1,4 @@
-//! What an `Arc` can be made of.
+//! Conversions to `Arc`.
 
 use super::{Arc, Draft};
 use std::alloc::Layout;

@@ -1,4 +1,4 @@
-//! The counts of an `Arc`, and their operations: all that threads can see of each other in one.
+//! The counts of an `Arc`, and their operations: everything that threads can see of each other in one.
 //!
 //! Parts of an object are locations of their own:
 //!
@@ -27,23 +27,23 @@ const SHARES: u64 = 0xFF01;
 const CLAIMS: u64 = 0xFF02;
 const WEAKS: u64 = 0xFF03;
 
-/// More than this is taken for an overflow.
+/// Maximum count; more counts as an overflow.
 const MOST: usize = isize::MAX as usize;
 
-/// Held in the count of weak pointers while a share is looked at that may be the only one.
+/// Value of the count of weak pointers while a share is examined that may be the only one.
 const LOCKED: usize = usize::MAX;
 
-/// What `make_mut` finds.
+/// The uniqueness of an object, for `make_mut`.
 pub(super) enum Uniqueness {
     /// There are other shares.
     Shared,
-    /// The share was the only one, but weak pointers are left. It has been given up: the value is the caller's.
+    /// The share was the only one, but weak pointers are left. It has been dropped: the caller owns the value.
     Taken,
     /// Nobody else has the object.
     Unique,
 }
 
-/// The counts. The shares together hold one weak pointer, which goes when the value has gone.
+/// The counts. The shares together hold one weak pointer, which is dropped with the value.
 #[repr(C)]
 pub(super) struct Counts {
     strong: AtomicUsize,
@@ -64,7 +64,7 @@ fn checked(count: usize) {
 }
 
 impl Counts {
-    /// Those of an object with so many shares, and with their weak pointer.
+    /// The counts of an object with this number of shares, and with their weak pointer.
     pub(super) const fn new(strong: usize) -> Counts {
         Counts {
             strong: AtomicUsize::new(strong),
@@ -148,21 +148,21 @@ impl Counts {
         old.is_ok()
     }
 
-    /// Notes that the only share goes, whose value is the caller's from now on.
+    /// Records that the only share is dropped, whose value the caller owns from now on.
     fn taken(&self) {
         fence(Acquire);
         access(self.life(), AccessKind::Write);
         access(self.part(SHARES), AccessKind::Update);
     }
 
-    /// Notes that there are other shares.
+    /// Records that there are other shares.
     fn refused(&self) {
         access(self.life(), AccessKind::Read);
         access(self.part(SHARES), AccessKind::Update);
         note(|| "there are other shares".to_string());
     }
 
-    /// Gives up the caller's share if it is the only one. Then the value is the caller's.
+    /// Drops the caller's share if it is the only one. Then the caller owns the value.
     #[track_caller]
     pub(super) fn take(&self) -> bool {
         let life = self.life();
@@ -180,7 +180,7 @@ impl Counts {
         taken
     }
 
-    /// Gives up the caller's share. If it was the only one, the value is the caller's.
+    /// Drops the caller's share. If it was the only one, the caller owns the value.
     #[track_caller]
     pub(super) fn take_or_drop(&self) -> bool {
         let life = self.life();
@@ -212,7 +212,7 @@ impl Counts {
         unique
     }
 
-    /// Whether nobody else has the object, for someone who makes it so.
+    /// Whether nobody else has the object; takes the value if only weak pointers are left.
     #[track_caller]
     pub(super) fn make_unique(&self) -> Uniqueness {
         let (life, claims) = (self.life(), self.part(CLAIMS));

@@ -32,7 +32,7 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
 
-/// What shares point to.
+/// The object to which shares point.
 #[repr(C)]
 struct Inner<T: ?Sized> {
     counts: Counts,
@@ -53,16 +53,16 @@ fn layout_around(value: Layout) -> Layout {
     }
 }
 
-/// How far a value with this alignment is from the start of its [`Inner`].
+/// The offset of a value with this alignment in its [`Inner`].
 fn offset_of_data(align: usize) -> usize {
     size_of::<Counts>().next_multiple_of(align)
 }
 
-/// Memory of an [`Inner`] whose value is not there yet. Freed if it is dropped.
+/// Memory of an [`Inner`] without its value. Freed when dropped.
 struct Draft {
     memory: NonNull<u8>,
     layout: Layout,
-    /// Where the value belongs.
+    /// The place of the value.
     data: NonNull<u8>,
 }
 
@@ -129,7 +129,7 @@ impl Drop for Draft {
 }
 
 impl<T: ?Sized> Arc<T> {
-    /// The share that the caller has of this object.
+    /// The caller's share of this object.
     fn of(inner: NonNull<Inner<T>>) -> Arc<T> {
         Arc {
             inner,
@@ -142,7 +142,7 @@ impl<T: ?Sized> Arc<T> {
         unsafe { &this.inner.as_ref().counts }
     }
 
-    /// The object, whose share is the caller's to drop.
+    /// The object, whose share the caller has to drop.
     fn into_object(this: Arc<T>) -> NonNull<Inner<T>> {
         ManuallyDrop::new(this).inner
     }
@@ -228,7 +228,7 @@ impl<T> Arc<T> {
         Ok(unsafe { Arc::value_of(Arc::into_object(this)) })
     }
 
-    /// The value, if this is the last share. Of several threads that give up all shares like this, one gets it.
+    /// The value, if this is the last share. If several threads drop all shares like this, one of them gets it.
     #[inline]
     #[must_use]
     #[track_caller]
@@ -295,7 +295,7 @@ impl<T> Arc<[MaybeUninit<T>]> {
 }
 
 impl<T: ?Sized> Arc<T> {
-    /// The share that was given away as this pointer.
+    /// The share that was turned into this pointer.
     ///
     /// # Safety
     /// The pointer is from [`Arc::into_raw`], possibly cast to a type of the same size and alignment, and is used like
@@ -309,7 +309,7 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
-    /// Gives the share away as a pointer to the value.
+    /// Turns the share into a pointer to the value.
     #[inline]
     #[must_use = "losing the pointer will leak memory"]
     pub fn into_raw(this: Arc<T>) -> *const T {
@@ -324,7 +324,7 @@ impl<T: ?Sized> Arc<T> {
         unsafe { &raw const (*this.inner.as_ptr()).data }
     }
 
-    /// Adds a share to one that was given away.
+    /// Adds a share to one that was turned into a pointer.
     ///
     /// # Safety
     /// The pointer is from [`Arc::into_raw`], and there is a share.
@@ -336,7 +336,7 @@ impl<T: ?Sized> Arc<T> {
         Arc::counts(&given_away).share();
     }
 
-    /// Drops a share that was given away.
+    /// Drops a share that was turned into a pointer.
     ///
     /// # Safety
     /// The pointer is from [`Arc::into_raw`], and the share is the caller's.
@@ -379,7 +379,7 @@ impl<T: ?Sized> Arc<T> {
         ptr::addr_eq(this.inner.as_ptr(), other.inner.as_ptr())
     }
 
-    /// The value, if nobody else has the object, not even a weak pointer.
+    /// The value, if there is no other share, and not even a weak pointer.
     #[inline]
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
@@ -392,8 +392,8 @@ impl<T: ?Sized> Arc<T> {
 }
 
 impl<T: ?Sized + CloneToUninit> Arc<T> {
-    /// The value, in an object that nobody else has: a clone if there are other shares; and if there are
-    /// weak pointers only, they lose it.
+    /// The value, in an object without other shares: a clone if there are other shares; if there are only weak
+    /// pointers, they lose it.
     #[track_caller]
     pub fn make_mut(this: &mut Arc<T>) -> &mut T {
         match Arc::counts(this).make_unique() {

@@ -1,4 +1,4 @@
-//! What an `Arc` is because of what its value is.
+//! Traits that an `Arc` has because its value has them.
 
 use super::{Arc, Inner, Weak};
 use std::borrow::Borrow;

@@ -14,7 +14,8 @@ pub struct Weak<T: ?Sized> {
     inner: NonNull<Inner<T>>,
 }
 
-/// The address of a weak pointer that was made without an object. No object is there: it would not have its alignment.
+/// The address of a weak pointer that was created without an object. No object is there: it would not have its
+/// alignment.
 const NOWHERE: NonZero<usize> = NonZero::<usize>::MAX;
 
 fn is_nowhere<T: ?Sized>(ptr: *const T) -> bool {
@@ -22,12 +23,12 @@ fn is_nowhere<T: ?Sized>(ptr: *const T) -> bool {
 }
 
 impl<T: ?Sized> Weak<T> {
-    /// The weak pointer that the caller has of this object.
+    /// The caller's weak pointer to this object.
     pub(super) fn of(inner: NonNull<Inner<T>>) -> Weak<T> {
         Weak { inner }
     }
 
-    /// The counts of the object, if there is one. There may be no value any more.
+    /// The counts of the object, if there is one. The value may be gone.
     fn counts(this: &Weak<T>) -> Option<&Counts> {
         let inner = this.inner.as_ptr();
         // SAFETY: the memory is there as long as there is a weak pointer.
@@ -47,7 +48,7 @@ impl<T> Weak<T> {
 }
 
 impl<T: ?Sized> Weak<T> {
-    /// The weak pointer that was given away as this pointer.
+    /// The weak pointer that was turned into this pointer.
     ///
     /// # Safety
     /// The pointer is from [`Weak::into_raw`], and is used like this once.
@@ -68,7 +69,7 @@ impl<T: ?Sized> Weak<T> {
         Weak::of(unsafe { NonNull::new_unchecked(inner) })
     }
 
-    /// Gives the weak pointer away as a pointer to where the value is, or was.
+    /// Turns the weak pointer into a pointer to where the value is, or was.
     #[must_use = "losing the pointer will leak memory"]
     pub fn into_raw(self) -> *const T {
         ManuallyDrop::new(self).as_ptr()

@@ -1,4 +1,4 @@
-//! `std::sync::atomic`: every access is a scheduling point, and is made on the real atomic inside.
+//! `std::sync::atomic`: every access is a scheduling point, and goes to the real atomic inside.
 //!
 //! Executions are sequentially consistent: orderings are checked as std checks them, noted where they are weaker, and
 //! else only matter off model threads. A fence touches no location, so it is no scheduling point.
@@ -63,8 +63,8 @@ pub fn spin_loop_hint() {
     crate::hint::spin_loop();
 }
 
-/// The scheduling point before an access. Says whether this is a model thread, which then has to record
-/// what the access did.
+/// The scheduling point before an access. Says whether this is a model thread, which then has to record the effect of
+/// the access.
 #[inline]
 #[track_caller]
 fn begin<A>(kind: OperationKind, atomic: &A, predicted: AccessKind) -> bool {
@@ -75,7 +75,7 @@ fn begin<A>(kind: OperationKind, atomic: &A, predicted: AccessKind) -> bool {
     model
 }
 
-/// The scheduling point before a `compare_exchange_weak`: besides, whether it fails spuriously.
+/// The scheduling point before a `compare_exchange_weak`; also says whether it fails spuriously.
 #[inline]
 #[track_caller]
 fn begin_weak<A>(atomic: &A) -> (bool, bool) {
@@ -110,7 +110,7 @@ fn changed<V: Debug>(at: Location, old: V, new: V) {
     note(|| format!("{old:?} → {new:?}"));
 }
 
-/// A read-modify-write that leaves the value as it was commutes with every read, like a read.
+/// Records a read-modify-write; one that does not change the value commutes with every read, like a read.
 fn did_modify<V: Debug + PartialEq>(at: Location, orderings: Orderings, old: V, new: V) {
     let kind = if old == new {
         AccessKind::Read
@@ -150,11 +150,11 @@ fn failure_ordering(order: Ordering) -> Ordering {
     }
 }
 
-/// What every atomic has: constructors, load, store, exchanges, updates, and std's traits.
+/// The common part of all atomics: constructors, load, store, exchanges, updates, and std's traits.
 macro_rules! atomic {
     ([$($T:ident)?] $atomic:ident, $real:ty, $value:ty) => {
         impl$(<$T>)? $atomic$(<$T>)? {
-            /// A new atomic with this value.
+            /// Creates an atomic with this value.
             #[inline]
             #[must_use]
             pub const fn new(value: $value) -> Self {
@@ -195,7 +195,7 @@ macro_rules! atomic {
                 ::dpor_scheduler::location(self)
             }
 
-            /// The value as it is, off the record: the step that asks has just accessed it.
+            /// The present value, off the record: the current step has just accessed it.
             fn peek(&self) -> $value {
                 self.inner.load(Ordering::Relaxed)
             }
@@ -277,8 +277,8 @@ macro_rules! atomic {
                 result
             }
 
-            /// Stores `new` if the value is `current`; may fail spuriously, on model threads if the option
-            /// for it is on.
+            /// Stores `new` if the value is `current`; may fail spuriously, on model threads only with the option for
+            /// it.
             ///
             /// # Errors
             /// The value that was there.
@@ -303,7 +303,7 @@ macro_rules! atomic {
                 result
             }
 
-            /// Replaces the value by what `f` makes of it, until nothing came in between.
+            /// Replaces the value by the result of `f`, until no other change comes in between.
             ///
             /// # Errors
             /// The value for which `f` returned `None`.
@@ -321,7 +321,7 @@ macro_rules! atomic {
                 self.try_update(set_order, fetch_order, f)
             }
 
-            /// Replaces the value by what `f` makes of it, until nothing came in between.
+            /// Replaces the value by the result of `f`, until no other change comes in between.
             ///
             /// # Errors
             /// The value for which `f` returned `None`.
@@ -343,7 +343,7 @@ macro_rules! atomic {
                 Err(old)
             }
 
-            /// Replaces the value by what `f` makes of it, until nothing came in between; returns the old value.
+            /// Replaces the value by the result of `f`, until no other change comes in between; returns the old value.
             #[inline]
             #[track_caller]
             pub fn update(

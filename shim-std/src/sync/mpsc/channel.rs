@@ -1,4 +1,4 @@
-//! What the two halves of a channel share, and the operations of a channel with a buffer.
+//! The part of a channel that its two halves share, and the operations of a channel with a buffer.
 //!
 //! Locations are finer than the channel. The *i*-th send writes the tail and slot *i*; the *i*-th receive
 //! writes the head and slot *i*; a send into a bounded buffer also reads the slot whose message must be gone
@@ -21,22 +21,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How much a channel holds.
+/// Capacity of a channel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Capacity {
     Unbounded,
     Bounded(u64),
-    /// Nothing: a message goes from hand to hand.
+    /// None: a message goes from hand to hand.
     Rendezvous,
 }
 
-/// A message on its way.
+/// A message in transit.
 pub(super) struct Node<T> {
     pub(super) message: Option<T>,
     pub(super) next: *mut Node<T>,
     /// Rendezvous only: 1 when the message has been taken.
     pub(super) taken: Word,
-    /// Rendezvous only: its sender, which waits, if that is part of the model. Null otherwise.
+    /// Rendezvous only: its waiting sender, if that is part of the model. Null otherwise.
     pub(super) waiter: *const Waiter,
 }
 
@@ -50,7 +50,7 @@ impl<T> Node<T> {
         }))
     }
 
-    /// Frees a node and gives its message, if it still has one.
+    /// Frees a node and returns its message, if it still has one.
     ///
     /// # Safety
     /// `node` comes from `alloc` and nobody else has it.
@@ -60,7 +60,7 @@ impl<T> Node<T> {
     }
 }
 
-/// Tells of a message, for reports.
+/// Records a message, for reports.
 fn tell_message<T>(index: u64, message: &Option<T>) {
     note(|| match message.as_ref().and_then(show) {
         Some(text) => format!("message {index}: {text}"),
@@ -72,7 +72,7 @@ fn tell_message<T>(index: u64, message: &Option<T>) {
 pub(super) struct Queue<T> {
     head: *mut Node<T>,
     tail: *mut Node<T>,
-    /// Rendezvous only: what a sender has put into the hands of the waiting receiver.
+    /// Rendezvous only: the message that a sender has handed to the waiting receiver.
     pub(super) handed: *mut Node<T>,
 }
 
@@ -101,7 +101,7 @@ impl<T> Queue<T> {
         Some(node)
     }
 
-    /// Takes out a node from wherever it is.
+    /// Removes a node from wherever it is.
     pub(super) fn remove(&mut self, node: *mut Node<T>) {
         let mut before = ptr::null_mut::<Node<T>>();
         let mut at = self.head;
@@ -124,7 +124,7 @@ impl<T> Queue<T> {
     }
 }
 
-/// What a receiver got.
+/// The result of a receive.
 pub(super) enum Received<T> {
     Message(T),
     Nothing,
@@ -137,9 +137,9 @@ pub(super) enum Refused<T> {
     Disconnected(T),
 }
 
-/// When operations are enabled. Made once for a channel, so that operations need not allocate.
+/// The guards of operations. Made once for a channel, so that operations need not allocate.
 struct Guards {
-    /// There is something to receive (a message, or the news that there will be none); there is not.
+    /// There is something to receive (a message, or the end of all senders); there is not.
     supply: [Guard; 2],
     /// There is room, or no receiver any more.
     sendable: Guard,
@@ -148,9 +148,9 @@ struct Guards {
 /// A channel.
 pub(super) struct Channel<T> {
     pub(super) capacity: Capacity,
-    /// How many messages are in the queue.
+    /// Number of messages in the queue.
     pub(super) length: Word,
-    /// How many senders there are.
+    /// Number of senders.
     pub(super) senders: Word,
     /// 1 while the receiver lives.
     pub(super) receiver: Word,
@@ -253,8 +253,8 @@ impl<T> Channel<T> {
         unsafe { &mut *self.queue.get() }
     }
 
-    /// What a pending send may touch. Other sends may go first and shift its slot, and receives may then make
-    /// room at other slots: hence the head.
+    /// The accesses of a pending send. Other sends may go first and shift its slot, and receives may then make room at
+    /// other slots: hence the head.
     fn send_accesses(&self) -> [Access; 4] {
         let index = self.sent.load(Ordering::Relaxed);
         let head = match self.capacity {
@@ -308,7 +308,7 @@ impl<T> Channel<T> {
         true
     }
 
-    /// What comes before a send that may block, if the thread's park token is part of the model ([`Waiters`]).
+    /// Waits before a send that may block, if the thread's park token is part of the model ([`Waiters`]).
     #[track_caller]
     fn wait_for_room(&self) {
         let Capacity::Bounded(bound) = self.capacity else {
@@ -332,7 +332,7 @@ impl<T> Channel<T> {
             .wait_until(&waiter, &wait, ready, is_ready, looks_at);
     }
 
-    /// What comes before a receive that may block, if the thread's park token is part of the model ([`Waiters`]).
+    /// Waits before a receive that may block, if the thread's park token is part of the model ([`Waiters`]).
     #[track_caller]
     fn wait_for_message(&self, timeout: Option<Duration>) {
         // Without time there is no wait.
@@ -361,7 +361,7 @@ impl<T> Channel<T> {
             .wait_until(&waiter, &wait, ready, is_ready, looks_at);
     }
 
-    /// Says that there is room again.
+    /// Announces that there is room again.
     #[track_caller]
     fn made_room<R>(&self, received: &Received<R>) {
         if let (Received::Message(_), Capacity::Bounded(_)) = (received, self.capacity) {
@@ -443,7 +443,7 @@ impl<T> Channel<T> {
         ]
     }
 
-    /// Receives what there is, in the current step. A `blocking` operation waits for it, without a timeout.
+    /// Receives what is available, in the current step. A `blocking` operation waits for it, without a timeout.
     fn take(&self, blocking: bool) -> Received<*mut Node<T>> {
         let index = self.received.load(Ordering::Relaxed);
         // SAFETY: called inside `perform` only.
@@ -490,7 +490,7 @@ impl<T> Channel<T> {
         Self::unpack(received)
     }
 
-    /// Receives what there is now.
+    /// Receives what is available now.
     #[track_caller]
     pub(super) fn try_recv(&self) -> Received<T> {
         observe(self.sender_count());
@@ -536,7 +536,7 @@ impl<T> Channel<T> {
         perform(&operation, |_| apply())
     }
 
-    /// A sender was cloned.
+    /// Adds a sender, which was cloned.
     #[track_caller]
     pub(super) fn add_sender(&self) {
         release(OperationKind::CloneSender, self.sender_count(), || {
@@ -545,7 +545,7 @@ impl<T> Channel<T> {
         });
     }
 
-    /// A sender was dropped.
+    /// Removes a sender, which was dropped.
     pub(super) fn drop_sender(&self) {
         let last = release(OperationKind::DropSender, self.sender_count(), || {
             self.senders.set(self.senders.get() - 1);
@@ -557,7 +557,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// The receiver was dropped; drops what it has not received.
+    /// Removes the receiver, which was dropped, and drops the messages that it has not received.
     pub(super) fn drop_receiver(&self) {
         let accesses = [access_of(self.receiver_alive(), AccessKind::Write)];
         let mut rest = perform(

@@ -125,7 +125,7 @@ impl<T> SyncSender<T> {
         .map_err(SendError)
     }
 
-    /// Sends a message if that need not block.
+    /// Sends a message if it does not block.
     ///
     /// # Errors
     /// The message, if there is no room, or the receiver has been dropped.
@@ -235,12 +235,12 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The messages as they come, until all senders have been dropped.
+    /// The messages as they arrive, until all senders have been dropped.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter { rx: self }
     }
 
-    /// The messages that are there, without waiting for more.
+    /// The messages available now, without waiting for more.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter { rx: self }
     }

@@ -14,7 +14,7 @@ use dpor_scheduler::{
 use std::ptr;
 use std::time::Duration;
 
-/// What became of a message at once.
+/// The immediate result of offering a message.
 #[derive(PartialEq, Eq)]
 enum Offered {
     Taken,
@@ -23,7 +23,7 @@ enum Offered {
     Disconnected,
 }
 
-/// What a receiver found at once.
+/// The immediate result of a receive.
 enum Found<T> {
     Message(T),
     Waits,
@@ -36,7 +36,7 @@ impl<T> Channel<T> {
         location(&self.served)
     }
 
-    /// Offers a message in the current step; waits with it only if `patient`. Who has it in its hands has to be woken,
+    /// Offers a message in the current step; waits with it only if `patient`. The thread that gets it has to be woken,
     /// if that is part of the model.
     fn offer(&self, node: *mut Node<T>, patient: bool, wakes: &mut Option<Thread>) -> Offered {
         // SAFETY: called inside `perform` only.
@@ -109,7 +109,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Waits until the message is taken, or takes back the node when there is no receiver to do it.
+    /// Waits until the message is taken, or takes back the node when no receiver is left to take it.
     #[track_caller]
     fn wait_until_taken(&self, node: *mut Node<T>, waiter: Option<&Waiter>) {
         if let Some(waiter) = waiter {
@@ -175,8 +175,8 @@ impl<T> Channel<T> {
         })
     }
 
-    /// Takes from a sender that waits, in the current step; waits for one only if `patient`. The sender has to be
-    /// woken, if that is part of the model.
+    /// Takes from a waiting sender, in the current step; waits for one only if `patient`. The sender has to be woken,
+    /// if that is part of the model.
     fn collect(&self, patient: bool, waiter: Option<&Waiter>, wakes: &mut Option<Thread>) -> Found<T> {
         // SAFETY: called inside `perform` only.
         if let Some(node) = unsafe { self.queue() }.pop() {
@@ -276,7 +276,7 @@ impl<T> Channel<T> {
         Received::Nothing
     }
 
-    /// The receiver waits with open hands, and its park token is part of the model.
+    /// Waits as a receiver with open hands whose park token is part of the model.
     #[track_caller]
     fn linger(&self, waiter: &Waiter, timeout: Option<Duration>) -> Selected {
         let wait = Wait {
@@ -292,7 +292,7 @@ impl<T> Channel<T> {
         selected
     }
 
-    /// Receives from a sender that waits.
+    /// Receives from a waiting sender.
     #[track_caller]
     pub(super) fn try_greet(&self) -> Received<T> {
         observe(self.sender_count());

@@ -1,4 +1,4 @@
-//! How std's channels wait: by parking, and unparking, the thread.
+//! How std's channels wait: by parking and unparking the thread.
 //!
 //! So a wait can take a token that somebody has left for `park`; and it can leave one, because who ends the wait first
 //! says so and then unparks, and the thread that waits may look in between. Nobody can tell unless the thread parks as
@@ -25,7 +25,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::time::Duration;
 
-/// What a thread that waits has on its stack.
+/// The node of a waiting thread, on its stack.
 pub(super) struct Waiter {
     thread: Thread,
     selected: Cell<Option<Selected>>,
@@ -33,7 +33,7 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    /// For a wait of the present thread, if the thread's token is part of the model.
+    /// Creates a waiter for the present thread, if the thread's token is part of the model.
     pub(super) fn new() -> Option<Waiter> {
         lend_token().map(|thread| Waiter {
             thread,
@@ -43,7 +43,7 @@ impl Waiter {
     }
 }
 
-/// What a wait was ended by.
+/// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Selected {
     /// Something was sent or received.
@@ -58,18 +58,18 @@ pub(super) enum Selected {
 pub(super) struct Wait<'a> {
     /// The channel.
     pub(super) object: Location,
-    /// The kind of the step in which it is parked.
+    /// The kind of the step in which the thread is parked.
     pub(super) parked: OperationKind,
     pub(super) timeout: Option<Duration>,
-    /// What giving up touches besides, and does.
+    /// The location that giving up touches as well, and its effect.
     pub(super) give_up: Option<(Location, &'a dyn Fn())>,
 }
 
-/// Those who wait on one side of a channel.
+/// The waiters on one side of a channel.
 pub(super) struct Waiters {
-    /// 1 while one of those who wait was selected and is not yet unparked.
+    /// 1 while one of the waiters was selected and is not yet unparked.
     waking: Word,
-    /// In order of arrival.
+    /// The waiters, in order of arrival.
     first: Cell<*const Waiter>,
 }
 
@@ -89,7 +89,7 @@ impl Waiters {
         Condition::Equals(self.waking.variable(), 0)
     }
 
-    /// Waits until it is `ready`, which is so when one of the conditions holds, or until the timeout has fired.
+    /// Waits until it is `ready`, which holds when one of the conditions does, or until the timeout has fired.
     ///
     /// `looks_at` are the locations on which that depends.
     #[track_caller]
@@ -127,7 +127,7 @@ impl Waiters {
         }
     }
 
-    /// Lets a thread wait, in the current step.
+    /// Registers a waiting thread, in the current step.
     pub(super) fn register(&self, waiter: &Waiter) {
         waiter.selected.set(None);
         waiter.next.set(ptr::null());
@@ -141,7 +141,7 @@ impl Waiters {
         note(|| "waits".to_string());
     }
 
-    /// Takes a thread out, in the current step.
+    /// Removes a thread, in the current step.
     pub(super) fn remove(&self, waiter: &Waiter) {
         let mut link = &self.first;
         while !ptr::eq(link.get(), waiter) {
@@ -151,8 +151,8 @@ impl Waiters {
         link.set(waiter.next.get());
     }
 
-    /// Takes out a thread that waits, in the current step, and says to it that it need wait no more. Who does this
-    /// unparks it next, by [`Waiters::wake`].
+    /// Removes a waiting thread, in the current step, and tells it to stop waiting. The caller unparks it next, with
+    /// [`Waiters::wake`].
     pub(super) fn select(&self, waiter: &Waiter, by: Selected) -> Thread {
         self.remove(waiter);
         waiter.selected.set(Some(by));
@@ -161,14 +161,15 @@ impl Waiters {
         waiter.thread.clone()
     }
 
-    /// The thread that came first, in the current step, as [`Waiters::select`] does.
+    /// Selects the thread that came first, in the current step, like [`Waiters::select`].
     pub(super) fn select_first(&self, by: Selected) -> Option<Thread> {
         // SAFETY: as in `register`.
         let first = unsafe { self.first.get().as_ref() };
         first.map(|waiter| self.select(waiter, by))
     }
 
-    /// Unparks a thread that was selected. Says whether the lock is kept because all are woken, and there are more.
+    /// Unparks a thread that was selected. Says whether the lock is kept because all are being woken, and there are
+    /// more.
     #[track_caller]
     pub(super) fn wake(&self, thread: &Thread, by: Selected) -> bool {
         thread.wake(self.location(), || {
@@ -225,7 +226,7 @@ impl Waiters {
         }
     }
 
-    /// Waits until it was unparked by whoever has selected it.
+    /// Waits until the thread that selected it has unparked it.
     #[track_caller]
     pub(super) fn settle(&self, object: Location) {
         let accesses = [access_of(self.location(), AccessKind::Read)];
@@ -234,13 +235,13 @@ impl Waiters {
         perform(&settle, |_| access(self.location(), AccessKind::Read));
     }
 
-    /// Wakes the thread that has waited longest, if one waits.
+    /// Wakes the thread that has waited longest, if there is one.
     #[track_caller]
     pub(super) fn notify(&self, object: Location) {
         self.wake_by(object, Selected::Operation);
     }
 
-    /// Wakes all who wait: the other side is gone.
+    /// Wakes all waiters: the other side is gone.
     #[track_caller]
     pub(super) fn disconnect(&self, object: Location) {
         self.wake_by(object, Selected::Disconnected);
