@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// A block of a page that is to be done.
+/// A block of a page to execute.
 #[derive(Debug, PartialEq, Eq)]
 enum Block {
     File {
@@ -32,7 +32,7 @@ enum Block {
     },
 }
 
-/// Where commands are run.
+/// The place where commands are run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
     Page(String),
@@ -48,14 +48,14 @@ struct Shown {
     output: String,
 }
 
-/// What came of a page.
+/// The result of following a page.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Commands that were run.
     pub commands: usize,
-    /// What was not as the page says.
+    /// The differences from the page.
     pub differences: Vec<String>,
-    /// The page, with what was printed.
+    /// The page with the printed outputs.
     pub text: String,
 }
 
@@ -93,7 +93,7 @@ fn page_text(page: &Path) -> String {
     fs::read_to_string(page).expect("the page can be read")
 }
 
-/// Does what a page says, in a folder that is made anew. The tool is `tool`, and what is built goes to `target`.
+/// Follows a page in a new folder. The tool is `tool`, and builds go to `target`.
 ///
 /// # Panics
 /// If the folder cannot be made, or a command cannot be started.
@@ -170,7 +170,7 @@ fn with_seed(command: &str, seeds: &[String]) -> String {
     }
 }
 
-/// A file with a function in the place of the one that has the same signature, with what is written above each.
+/// The file with the function replaced that has the same signature, together with the lines above it.
 fn with_function(file: &str, function: &str) -> Option<String> {
     let of_signature = |line: &str| line.trim_start().split(' ').any(|word| word == "fn");
     let signature = function.lines().find(|line| of_signature(line))?;
@@ -238,13 +238,13 @@ fn is_shown(shown: &str, printed: &str) -> bool {
     Regex::new(&pattern).expect("it is one").is_match(&printed)
 }
 
-/// What is printed, as a page would show it.
+/// The output as a page would show it.
 fn shorten(printed: &str) -> String {
     let short = SEED.replace_all(printed, |seed: &regex::Captures<'_>| format!("{}…", &seed[0][..14]));
     short.trim_matches('\n').to_string()
 }
 
-/// The blocks of a page that are to be done, in their order.
+/// The blocks of a page to execute, in order.
 fn read(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = page.lines().enumerate();
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(replaced("no function\n"), None);
     }
 
-    /// Where a page is read as it is written, mdBook's mark of hidden lines would show.
+    /// A page that is read in its source form would show mdBook's mark of hidden lines.
     #[test]
     fn pages_hide_no_lines() {
         for page in fs::read_dir(repository().join("docs/src")).unwrap() {

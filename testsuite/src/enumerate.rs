@@ -66,7 +66,7 @@ pub fn enabled<S: System>(system: &S) -> Vec<Transition> {
     all
 }
 
-/// The number of interleavings of threads with so many steps, at most `u64::MAX`.
+/// The number of interleavings of threads with these numbers of steps, at most `u64::MAX`.
 pub(crate) fn multinomial(counts: &[usize]) -> u64 {
     let mut result: u64 = 1;
     let mut total = 0u64;

@@ -58,7 +58,7 @@ pub const UNFOLDINGS: [Strategy; 3] = [
 
 /// A toy machine: its states are exact.
 pub trait Exact: System {
-    /// How an execution ends, without regard to the numbers that threads were given.
+    /// The end of an execution, without regard to the numbers of threads.
     type Terminal: Clone + Eq + Hash + fmt::Debug + fmt::Display;
 
     /// The current state.
@@ -87,10 +87,10 @@ impl Exact for Toy {
     }
 }
 
-/// What an exploration found.
+/// The findings of an exploration.
 #[derive(Clone, Debug)]
 pub struct Found<S: Exact> {
-    /// How executions ended.
+    /// The ends of executions.
     pub terminals: HashSet<S::Terminal>,
     /// The canonical forms of the complete executions.
     pub traces: HashSet<u64>,
@@ -98,9 +98,9 @@ pub struct Found<S: Exact> {
     pub stopped: bool,
     /// Whether the strategy has refused the program.
     pub refused: bool,
-    /// What the explorer counted.
+    /// The explorer's counters.
     pub statistics: Statistics,
-    /// What the explorer concluded; `None` if it was not the explorer.
+    /// The explorer's conclusion; `None` if it was not the explorer.
     pub verdict: Option<Verdict>,
     /// The first thing about the explorer's own data that is wrong.
     pub defect: Option<String>,
@@ -257,7 +257,7 @@ pub fn enumerate_all<S: Exact>(mut system: S, limit: u64) -> Option<Found<S>> {
     Some(found)
 }
 
-/// What to compare.
+/// The strategies and configurations to compare.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Programs with more interleavings than this are left out.
@@ -294,20 +294,20 @@ impl Settings {
     }
 }
 
-/// What strategies that agree have found.
+/// The findings of strategies that agree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Agreement {
-    /// What `exhaustive` counted.
+    /// The counters of `exhaustive`.
     pub exhaustive: Statistics,
-    /// What `source` counted.
+    /// The counters of `source`.
     pub source: Statistics,
-    /// What each configuration of the context-sensitive strategy counted, in the order of the settings.
+    /// The counters of each configuration of the context-sensitive strategy, in the order of the settings.
     pub contexts: Vec<Statistics>,
-    /// What each configuration of `dpor` counted, in the order of the settings.
+    /// The counters of each configuration of `dpor`, in the order of the settings.
     pub dpors: Vec<Statistics>,
-    /// What each configuration of `trans` counted, unless it has refused the program.
+    /// The counters of each configuration of `trans`, unless it has refused the program.
     pub trans: Vec<Option<Statistics>>,
-    /// What each of [`UNFOLDINGS`] counted.
+    /// The counters of each of [`UNFOLDINGS`].
     pub unfoldings: Vec<Statistics>,
     /// The number of Mazurkiewicz traces.
     pub traces: u64,
@@ -324,7 +324,7 @@ pub struct Agreement {
 pub struct Mismatch {
     /// The strategy.
     pub strategy: Strategy,
-    /// What is wrong.
+    /// The error.
     pub what: String,
 }
 
@@ -334,14 +334,14 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// What strategies that agree have found of an actor program.
+/// The findings of strategies that agree on an actor program.
 #[derive(Clone, Debug)]
 pub struct ActorAgreement {
-    /// What `exhaustive` counted.
+    /// The counters of `exhaustive`.
     pub exhaustive: Statistics,
-    /// What `source` counted.
+    /// The counters of `source`.
     pub source: Statistics,
-    /// What each configuration of `dpor` and of `trans` counted, in the order of the settings.
+    /// The counters of each configuration of `dpor` and of `trans`, in the order of the settings.
     pub dpors: Vec<[Statistics; 2]>,
     /// Whether some execution fails.
     pub fails: bool,
@@ -497,7 +497,7 @@ fn compare_enumeration<S: Exact>(system: S, limit: u64, exhaustive: &Found<S>) -
     })
 }
 
-/// What `dpor` and `trans` count, this only if it does not refuse the program.
+/// The counters of `dpor` and `trans`, the latter only if it does not refuse the program.
 fn compare_dpor<S: Exact + Clone>(
     system: &S,
     options: Dpor,

@@ -77,7 +77,7 @@ pub fn narrow(n: usize) -> Program {
     Program::of(vec![first, second])
 }
 
-/// `n` threads add 1 and keep what was there before: n!.
+/// `n` threads add 1 and keep the previous value: n!.
 pub fn counterobs(n: usize) -> Program {
     Program::of(vec![vec![increment(0, Some(0))]; n])
 }

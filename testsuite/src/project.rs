@@ -8,16 +8,16 @@ use std::process::Command;
 
 /// A package that is made for a test.
 pub struct Project {
-    /// Where it is.
+    /// Its folder.
     pub folder: PathBuf,
 }
 
-/// What the tool did.
+/// A run of the tool.
 #[derive(Debug)]
 pub struct Run {
     /// Its exit code.
     pub code: Option<i32>,
-    /// What it said.
+    /// Its standard output.
     pub stdout: String,
     /// And what on standard error.
     pub stderr: String,
@@ -102,7 +102,7 @@ impl Project {
 }
 
 impl Run {
-    /// That it has come to this exit code, with these words in what it says on standard error.
+    /// Checks that it ended with this exit code, and these words on standard error.
     ///
     /// # Panics
     /// If it has not.
@@ -115,7 +115,7 @@ impl Run {
         );
     }
 
-    /// That it has come to this exit code.
+    /// Checks that it ended with this exit code.
     ///
     /// # Panics
     /// If it has not.

@@ -1,18 +1,18 @@
-//! What `cargo dpor test` prints, read.
+//! Parses the output of `cargo dpor test`.
 
 use std::collections::BTreeMap;
 
 /// Tests by target and name.
 pub type Table<T> = BTreeMap<(String, String), T>;
 
-/// What the tool said of a test.
+/// The tool's report on a test.
 #[derive(Debug, Default)]
 pub struct Met {
     /// `complete`, `failed` or `incomplete`.
     pub verdict: String,
-    /// Why it is incomplete, and what else was said below its line.
+    /// The reason why it is incomplete, and the other notes below its line.
     pub reason: String,
-    /// The most threads of an execution; 0 without `--verbose`.
+    /// Maximum number of threads of an execution; 0 without `--verbose`.
     pub threads: u64,
     /// Complete executions.
     pub executions: u64,
@@ -20,15 +20,15 @@ pub struct Met {
     pub begun: u64,
     /// Comparisons of states.
     pub compared: u64,
-    /// Of those, how many were equal.
+    /// Compared states that were equal.
     pub equal: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// The failure, if there is one.
     pub failure: Failure,
 }
 
-/// What the tool said of a failure.
+/// The tool's report on a failure.
 #[derive(Debug, Default)]
 pub struct Failure {
     /// Its kind, such as `panic`.
@@ -37,7 +37,7 @@ pub struct Failure {
     pub seed: Option<String>,
     /// The arguments of `cargo` that replay it.
     pub again: Vec<String>,
-    /// What was said if a replay did not show it again.
+    /// The warning if a replay did not reproduce it.
     pub warning: Option<String>,
     /// All that was printed of it, but for the seed: what happened, and the schedule.
     pub text: String,
@@ -62,13 +62,13 @@ pub fn listed(line: &str) -> Option<(String, String)> {
     }
 }
 
-/// With this begins what is said below the line of a test.
+/// The beginning of the notes below the line of a test.
 const INDENT: &str = "             ";
 
-/// With this begins what is said of weak orderings, which is no reason for anything.
+/// The beginning of the note on weak orderings, which is no reason for anything.
 const WEAK: &str = "only sequentially consistent ";
 
-/// What came of each test, out of what `cargo dpor test` printed.
+/// The results of the tests in the output of `cargo dpor test`.
 ///
 /// # Panics
 /// If the tool would not have printed that.

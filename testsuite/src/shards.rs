@@ -10,7 +10,7 @@ use dpor_explorer::{
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-/// What the comparison of one program has covered.
+/// The coverage of the comparison of one program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
     /// Explorations of shards for which there was something to explore, and for which there was not.
@@ -23,7 +23,7 @@ pub struct Covered {
     pub fails: bool,
 }
 
-/// What the shards have found so far.
+/// The findings of the shards so far.
 #[derive(Default)]
 struct Union {
     terminals: HashSet<Terminal>,
@@ -32,7 +32,7 @@ struct Union {
     defect: Option<String>,
 }
 
-/// What one shard finds.
+/// The findings of one shard.
 #[derive(Default)]
 struct Collector(Union);
 
@@ -89,8 +89,8 @@ impl Observer<Sharded<Toy>> for Collector {
     }
 }
 
-/// Explores the parts for so many shards, each as on a machine of its own, and compares what they have found with brute
-/// force; `None` if that has more than `limit` executions. `opaque`: some states have no fingerprint.
+/// Explores the parts for this number of shards, each as on a separate machine, and compares the findings with brute
+/// force; `None` if that has more than `limit` executions. With `opaque`, some states have no fingerprint.
 ///
 /// # Errors
 /// What is wrong.

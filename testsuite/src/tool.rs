@@ -1,4 +1,4 @@
-//! Where `cargo dpor` is.
+//! Finds `cargo dpor`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -199,7 +199,7 @@ impl Observer<Toy> for Ends {
     }
 }
 
-/// What the context-sensitive strategy counts, and the number of final states.
+/// The counters of the context-sensitive strategy, and the number of final states.
 fn in_context(name: &str, program: Program, context: Context) -> (Statistics, usize) {
     let mut ends = Ends::default();
     let strategy = Strategy::Context(context);

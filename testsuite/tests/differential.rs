@@ -12,7 +12,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// `exhaustive` is given up after so many executions.
+/// Number of executions after which `exhaustive` is abandoned.
 const EXHAUSTIVE: u64 = 1000;
 
 /// Lets one test run at a time. Statics of this executable are part of a model's state, proptest's among them; another
@@ -212,7 +212,7 @@ fn fingerprints_without_stacks_are_caught() {
     }
 }
 
-/// The program, made as small as possible, and what is wrong with its outcomes.
+/// The program, made as small as possible, and the error in its outcomes.
 fn report(program: Program) -> String {
     let program = minimise(program, |program| check(program, EXHAUSTIVE, true).is_err());
     let mismatch = check(&program, EXHAUSTIVE, true).map_or_else(|m| m.to_string(), |a| format!("{a:?}"));
@@ -256,7 +256,7 @@ fn completion_is_seen_late() {
     regression(&[&[Op::CallOnce(false)], &[Op::Await(0, false), Op::OnceDone]], |_| ());
 }
 
-/// Who finds a cell initialised at once could have come before the initialisation.
+/// A thread that finds a cell initialised at once could have come before the initialisation.
 #[test]
 fn initialisations_race() {
     let _alone = alone();
@@ -307,8 +307,8 @@ fn spinning_threads_compete() {
     regression(&[&[Op::Store(0, 1)], &first, &[Op::Lock(1), Op::AwaitCas(0)]], |_| ());
 }
 
-/// Who goes round a loop under a lock may be held back with the lock in its hands. Another that waits for the lock gets
-/// it, although both come to wait for ever then.
+/// A thread in a loop under a lock may be held back while it holds the lock. Another one that waits for the lock gets
+/// it, although both then wait for ever.
 #[test]
 fn a_loop_under_a_lock_lets_others_in() {
     let _alone = alone();

@@ -189,7 +189,7 @@ fn choices_that_are_not_explored() {
     assert_eq!(mismatch.strategy, Exploration::Source, "only source is faulty");
 }
 
-/// The strategy of which the oracle sees first that the fault makes it wrong, on one of the generated actor programs.
+/// The strategy that the oracle first finds wrong because of the fault, on one of the generated actor programs.
 #[track_caller]
 fn actors_caught_within(fault: Fault, sleep: bool, budget: u32) -> Exploration {
     let settings = Settings {

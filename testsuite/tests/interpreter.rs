@@ -124,7 +124,7 @@ fn fingerprints_name_states() {
     assert!(states < schedules / 2, "executions meet");
 }
 
-/// What kinds of instructions there are, by their first word.
+/// The kinds of instructions, by their first words.
 fn kinds(program: &Program) -> BTreeSet<String> {
     let name = |instruction| format!("{instruction:?}").split([' ', '(']).next().map(str::to_owned);
     program.bodies.iter().flatten().filter_map(name).collect()
@@ -155,7 +155,7 @@ fn generated_programs_are_varied() {
     assert!(contended > PROGRAMS / 2);
 }
 
-/// What becomes of pairs of conflicting steps of different threads that are enabled in one state.
+/// The properties of pairs of conflicting steps of different threads that are enabled in one state.
 #[derive(Default, Debug)]
 struct Pairs {
     conflicting: u32,

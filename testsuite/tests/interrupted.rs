@@ -57,19 +57,19 @@ fn json(project: &Project, arguments: &[&str]) -> Run {
     project.run(&[&["test", "--message-format", "json"], arguments].concat())
 }
 
-/// What is said of a test.
+/// The result of a test.
 fn result<'a>(finished: &'a [Value], test: &str) -> &'a Value {
     let own = |event: &&Value| event["test"]["name"] == test;
     finished.iter().find(own).expect("the test was run")
 }
 
-/// How many executions there were.
+/// Number of executions.
 fn executions(result: &Value) -> u64 {
     let counts = ["complete", "blocked", "pruned", "cut"].into_iter();
     counts.filter_map(|count| result["counts"][count].as_u64()).sum()
 }
 
-/// How many executions there had been when the test was interrupted, if it was.
+/// Number of executions when the test was interrupted, if it was.
 fn went_on_after(result: &Value) -> Option<u64> {
     let note = result["note"].as_str()?;
     let (_, rest) = note.split_once("went on after ")?;
@@ -132,7 +132,7 @@ fn a_run_that_is_killed_goes_on() {
 struct Running {
     process: Child,
     lines: BufReader<Box<dyn Read>>,
-    /// What it has printed so far.
+    /// Its output so far.
     stdout: String,
 }
 
@@ -202,7 +202,7 @@ fn send(signal: &str, process: u32) {
     assert!(status.expect("there is kill").success(), "{signal} to {process}");
 }
 
-/// What it has said last.
+/// Its last message.
 fn last(run: &Run) -> Value {
     let line = run.stdout.lines().last().expect("it has said something");
     serde_json::from_str(line).expect("each line is JSON")

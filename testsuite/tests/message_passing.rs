@@ -124,7 +124,7 @@ impl<'a> Pair<'a> {
         communications.any(|(communication, _)| Some(communication) == posted)
     }
 
-    /// What the pair is an example of, if no theorem says that it is independent.
+    /// The kind of pair of which this is an example, if no theorem says that it is independent.
     fn kind(&self) -> Option<&'static str> {
         use Action::*;
         Some(match (self.action(0), self.action(1)) {
@@ -318,7 +318,7 @@ fn persistence() {
     assert!(disabled > 10_000);
 }
 
-/// What an exploration found.
+/// The findings of an exploration.
 #[derive(Default)]
 struct Found {
     /// The canonical forms of the executions that ran to their end.
@@ -351,7 +351,7 @@ fn explore(program: &Program, strategy: Exploration, fault: Option<Fault>) -> (F
     (found, report)
 }
 
-/// What the unfolding-based strategy does wrong on the program.
+/// The error of the unfolding-based strategy on the program.
 fn wrong(program: &Program, fault: Option<Fault>) -> Option<String> {
     let (all, exhaustive) = explore(program, Exploration::Exhaustive, None);
     let (_, source) = explore(program, Exploration::Source, None);

@@ -26,7 +26,7 @@ struct Totals {
     source: Statistics,
     contexts: [Statistics; CONTEXTS.len()],
     unfoldings: [Statistics; UNFOLDINGS.len()],
-    /// For each configuration, the programs of which it completes fewer executions than `source`.
+    /// For each configuration, the programs on which it completes fewer executions than `source`.
     reduced: [u64; CONTEXTS.len()],
     dpors: Dpors,
     traces: u64,
@@ -37,7 +37,7 @@ struct Totals {
     refined: u64,
 }
 
-/// What `dpor` and `trans` count, in the order of [`DPORS`].
+/// The counters of `dpor` and `trans`, in the order of [`DPORS`].
 #[derive(Default)]
 struct Dpors {
     dpor: [Statistics; DPORS.len()],
@@ -171,7 +171,7 @@ fn setting(name: &str, default: u64) -> u64 {
     })
 }
 
-/// From all generators.
+/// Programs of all generators.
 fn programs() -> impl Strategy<Value = Program> {
     prop_oneof![
         2 => generate::programs(LIMIT),

@@ -55,7 +55,7 @@ fn rows() -> Vec<Row> {
     tables().into_iter().flat_map(|table| table.rows).collect()
 }
 
-/// What there must be under `source` and `context`.
+/// The expected counts under `source` and `context`.
 fn check(test: &str, [source, context]: [Measured; 2]) {
     let expected = EXPECTED.iter().find(|(name, ..)| *name == test);
     let &(_, traces, ends) = expected.unwrap_or_else(|| panic!("{test}: nothing is expected"));

@@ -4,7 +4,7 @@
 use dpor_testsuite::peer_suites::Suite;
 use std::time::Duration;
 
-/// The longest that a test may take.
+/// Maximum duration of a test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn check(package: &str, filters: &[&str], strategies: &[&str]) {

@@ -19,7 +19,7 @@ fn agree(program: Program) -> Agreement {
     }
 }
 
-/// All strategies agree on the program, which has so many traces.
+/// All strategies agree on the program, which has this number of traces.
 #[track_caller]
 fn agree_on_traces(program: Program, expected: u64) {
     let text = program.to_string();

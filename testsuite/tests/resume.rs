@@ -25,7 +25,7 @@ const STEPS: u64 = 150_000;
 /// An execution: its end and its schedule.
 type Execution = (End, Vec<Transition>);
 
-/// What is on disk: the last snapshot, the keys of all, and how many executions had ended.
+/// The files: the last snapshot, the keys of all, and the number of executions that had ended.
 #[derive(Default)]
 struct Disk {
     bytes: Option<Vec<u8>>,
@@ -37,9 +37,9 @@ struct Disk {
 struct Interrupter<'a, S> {
     seen: &'a mut Vec<Execution>,
     disk: &'a mut Disk,
-    /// What the system knows that resumes.
+    /// The knowledge of the system that resumes.
     system: Option<S>,
-    /// So many executions from one snapshot to the next, and until the end.
+    /// Number of executions from one snapshot to the next, and until the end.
     save_after: u64,
     end_after: u64,
     ended: u64,
@@ -87,14 +87,14 @@ impl<'a, S: System + Clone> Interrupter<'a, S> {
     }
 }
 
-/// How an exploration is set up.
+/// The setup of an exploration.
 #[derive(Clone, Copy, Debug)]
 struct Setup {
     strategy: Exploration,
     limits: Limits,
-    /// So many executions from one snapshot to the next.
+    /// Number of executions from one snapshot to the next.
     save_after: u64,
-    /// And so many until the process is killed.
+    /// Number of executions until the process is killed.
     end_after: u64,
 }
 
@@ -382,7 +382,7 @@ fn limits_are_for_what_comes() {
     }
 }
 
-/// That the comparison would tell: without the keys of stored states, they are explored again.
+/// Shows that the comparison would notice: without the keys of stored states, they are explored again.
 #[test]
 fn lost_keys_are_noticed() {
     let setup = Setup {

@@ -1,4 +1,4 @@
-//! What the shards of a program find together is what there is.
+//! The shards of a program together find everything.
 //!
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs (800 by default), `DPOR_ORACLE_SEED` which ones.
 
@@ -93,7 +93,7 @@ fn shards_together_find_everything() {
     }
 }
 
-/// The oracle sees the fault within so many programs.
+/// The oracle notices the fault within this number of programs.
 #[track_caller]
 fn caught_within(fault: ShardFault, strategy: Exploration, budget: u32) {
     let mut runner = TestRunner::deterministic();

@@ -90,7 +90,7 @@ struct Suite {
     unfolds: bool,
 }
 
-/// What a test is to come to: a line of `expected.toml`.
+/// The expected result of a test: a line of `expected.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Expected {
@@ -112,7 +112,7 @@ struct Expected {
 const BOUNDS: [&str; 7] = ["--color", "never", "--max-time", "30s", "--stall", "3", "--verbose"];
 /// The strategies that are compared: the one whose executions are known, and the one with the fewest.
 const STRATEGIES: [&str; 2] = ["source", "context"];
-/// The longest that a command of the tool may take, builds included.
+/// Maximum duration of a command of the tool, including builds.
 const PATIENCE: Duration = Duration::from_secs(1200);
 /// Exit codes that `cargo dpor --help` documents.
 const COMPLETE: i32 = 0;
@@ -381,7 +381,7 @@ fn exit_code(met: &Table<Met>) -> i32 {
     }
 }
 
-/// Where the tool runs.
+/// The place where the tool runs.
 struct Project {
     folder: PathBuf,
     target: PathBuf,
@@ -398,7 +398,7 @@ impl Project {
         }
     }
 
-    /// Explores tests: what came of each, and the exit code.
+    /// Explores tests; returns the result of each, and the exit code.
     fn test(&self, what: &str, flags: &[&str]) -> (Table<Met>, i32) {
         let (text, code) = self.run(what, &[&["test"], &BOUNDS[..], flags].concat());
         let met = results(&text);
@@ -540,7 +540,7 @@ fn scratch() -> PathBuf {
     folder
 }
 
-/// What is not as expected.
+/// The deviations from the expectation.
 #[derive(Default)]
 struct Mismatches {
     rows: Vec<[String; 3]>,

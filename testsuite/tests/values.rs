@@ -1,4 +1,4 @@
-//! What reports say of values of a crate's own types, with and without debug information.
+//! Reports on values of a crate's own types, with and without debug information.
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
@@ -71,7 +71,7 @@ fn fails() {
 }
 "#;
 
-/// What is told of the failing schedule: the details of its steps, and the values before and after them.
+/// The report on the failing schedule: the details of its steps, and the values before and after them.
 fn told(name: &str, environment: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("values").join(name);
     let write = |path: &str, text: &str| {

@@ -23,7 +23,7 @@ impl<const N: usize> Buffer<N> {
         self.not_empty.notify_one();
     }
 
-    /// Takes the oldest element, as soon as there is one.
+    /// Takes the oldest element, waiting until there is one.
     pub fn take(&self) -> u32 {
         let mut elements = self.elements.lock().expect("not poisoned");
         while elements.is_empty() {
@@ -44,7 +44,7 @@ impl<const N: usize> Buffer<N> {
         elements.pop_front().expect("somebody has put an element in")
     }
 
-    /// Wrong with more than one waiter: producers and consumers wait on one condition, of whom one is woken.
+    /// Wrong with more than one waiter: producers and consumers wait on one condition, which wakes only one of them.
     pub fn put_one_condition(&self, value: u32) {
         let mut elements = self.elements.lock().expect("not poisoned");
         while elements.len() == N {

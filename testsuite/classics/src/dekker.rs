@@ -43,7 +43,7 @@ impl Dekker {
         self.leave(me);
     }
 
-    /// Wrong: looks at the other's wish before it says its own.
+    /// Wrong: looks at the other thread's wish before announcing its own.
     pub fn increment_look_first(&self, me: usize) {
         while self.wants[1 - me].load(SeqCst) {
             hint::spin_loop();
@@ -63,7 +63,7 @@ impl Dekker {
         self.wants[me].store(false, SeqCst);
     }
 
-    /// What was counted.
+    /// Number of increments.
     pub fn count(&self) -> usize {
         self.counter.load(SeqCst)
     }

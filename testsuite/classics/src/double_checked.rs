@@ -18,7 +18,7 @@ impl Lazy {
         42
     }
 
-    /// How often the value was computed.
+    /// Number of times that the value was computed.
     pub fn computed(&self) -> u32 {
         self.computed.load(SeqCst)
     }

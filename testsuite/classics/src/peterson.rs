@@ -66,7 +66,7 @@ impl Peterson {
         self.leave(me);
     }
 
-    /// What was counted.
+    /// Number of increments.
     pub fn count(&self) -> usize {
         self.counter.load(SeqCst)
     }

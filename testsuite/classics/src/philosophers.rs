@@ -58,7 +58,7 @@ impl<const N: usize> Table<N> {
         self.left.notify_one();
     }
 
-    /// How often the forks were used, in all.
+    /// Number of uses of all forks.
     pub fn uses(&self) -> u32 {
         self.forks.iter().map(|fork| *fork.lock().expect("not poisoned")).sum()
     }

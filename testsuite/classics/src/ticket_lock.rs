@@ -42,7 +42,7 @@ impl TicketLock {
         self.serve(self.draw_in_two_steps());
     }
 
-    /// What was counted.
+    /// Number of increments.
     pub fn count(&self) -> usize {
         self.counter.load(SeqCst)
     }

@@ -1,4 +1,4 @@
-//! What std promises about threads, locks, channels and atomics, as ordinary tests.
+//! std's promises about threads, locks, channels and atomics, as ordinary tests.
 //!
 //! A test passes if what it asserts holds in every schedule. Tests called `reach_…` are the other way round: they fail
 //! if and only if some schedule does what their name says, so a checker that explores all schedules must fail them.

@@ -60,7 +60,7 @@ impl Drop for Counts<'_> {
 
 static DESTROYED: AtomicUsize = AtomicUsize::new(0);
 
-/// So many threads drop a share each. They are numbered from 1.
+/// Drops one share in each of this number of threads, numbered from 1.
 fn drop_in_threads<T: Send + Sync + 'static>(threads: usize, value: T) {
     let arc = Arc::new(value);
     let shares: Vec<_> = (0..threads).map(|_| Arc::clone(&arc)).collect();
@@ -365,7 +365,7 @@ fn destructor_that_locks_comes_after_all_shares() {
     assert_eq!(LOG.lock().unwrap()[2], 0);
 }
 
-/// What `strong_count` says while another thread makes a share.
+/// Result of `strong_count` while another thread makes a share.
 fn count_against_clone() -> usize {
     let (first, second) = two(1);
     let (count, _) = give(
@@ -393,7 +393,7 @@ fn reach_count_after_clone() {
     unless(count_against_clone() == 3);
 }
 
-/// What `strong_count` says while another thread drops a share.
+/// Result of `strong_count` while another thread drops a share.
 fn count_against_drop() -> usize {
     let (first, second) = two(1);
     let child = thread::spawn(move || drop(second));
@@ -433,7 +433,7 @@ fn counts_of_one_thread() {
     assert_eq!((weak.strong_count(), weak.weak_count()), (0, 0));
 }
 
-/// What `get_mut` says while another thread drops the other share.
+/// Result of `get_mut` while another thread drops the other share.
 fn get_mut_against_drop() -> bool {
     let (mut first, second) = two(1);
     let child = thread::spawn(move || drop(second));
@@ -458,7 +458,7 @@ fn reach_get_mut_after_drop() {
     unless(get_mut_against_drop());
 }
 
-/// What `get_mut` says while another thread drops a weak pointer.
+/// Result of `get_mut` while another thread drops a weak pointer.
 fn get_mut_against_weak() -> bool {
     let mut arc = Arc::new(1);
     let weak = Arc::downgrade(&arc);
@@ -511,7 +511,7 @@ fn reach_second_unwraps() {
     unless(unwraps() == (false, true));
 }
 
-/// Which of two threads has got the value by `into_inner`.
+/// Says which of two threads gets the value from `into_inner`.
 fn inner() -> (bool, bool) {
     let (first, second) = two(String::from("value"));
     let inner = |share| Arc::into_inner(share).is_some();

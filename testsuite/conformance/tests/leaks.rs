@@ -1,4 +1,4 @@
-//! What `--leaks` takes for a leak, and what not. Under it, tests called `leak_…` must fail, and all others must not.
+//! Leaks and non-leaks for `--leaks`. Under it, tests called `leak_…` must fail, and all others must not.
 
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! What a test finds in memory: statics, thread-locals, hash maps, output.
+//! The memory that a test finds: statics, thread-locals, hash maps, output.
 
 use conformance::race;
 use std::cell::{Cell, RefCell};

@@ -1,4 +1,4 @@
-//! How a test can end.
+//! The possible ends of a test.
 
 use conformance::race;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! What std's own waits do with the park token. Each of these programs was run with std as well.
+//! The effect of std's own waits on the park token. Each of these programs was run with std as well.
 
 use conformance::unless;
 use std::sync::Arc;

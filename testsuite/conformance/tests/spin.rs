@@ -142,7 +142,7 @@ fn bounded_retries_end() {
     assert!(tries <= 3);
 }
 
-/// Takes and gives back a lock that is one atomic.
+/// Acquires and releases a lock that is one atomic.
 fn with_lock<R>(lock: &AtomicBool, f: impl FnOnce() -> R) -> R {
     while lock.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
         while lock.load(SeqCst) {

@@ -1,4 +1,4 @@
-//! What std allows to happen for no reason. A checker shows it only if it is asked to.
+//! Events that std allows without a reason. A checker shows them only on request.
 
 use conformance::unless;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

@@ -7,7 +7,7 @@
 use crate::{Actor, wait, wait_all};
 use std::thread::{self, JoinHandle};
 
-/// What an actor has got, in ascending order.
+/// The elements of an actor, in ascending order.
 type Held = Vec<u64>;
 
 /// `n` numbers in no order.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 
-/// `x = 5 | x = 5 | read x`: what was read.
+/// `x = 5 | x = 5 | read x`: returns the value read.
 pub fn run() -> u64 {
     let x = Arc::new(AtomicU64::new(0));
     let write = || {

@@ -28,7 +28,7 @@ pub fn read_and_kept() -> u64 {
     wait(reader)
 }
 
-/// `x = 3 | read x`, where nobody keeps what was read.
+/// `x = 3 | read x`, where nobody keeps the value read.
 pub fn read_and_forgotten() {
     static X: Variable = Variable::new(0);
     let writer = thread::spawn(|| X.store(3, SeqCst));

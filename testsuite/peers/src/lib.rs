@@ -140,7 +140,7 @@ pub trait Checker {
     /// Its name.
     const NAME: &'static str;
 
-    /// How many executions at most are run in one go. A checker that gets by with fewer stops by itself.
+    /// Maximum number of executions in one go. A checker that needs fewer stops by itself.
     const CAP: u64;
 
     /// The program itself, or the largest of its family that the checker can run.

@@ -5,7 +5,7 @@ use super::protocol::Constraint;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What an action is made from: kind, receiver, handler, number.
+/// The raw material of an action: kind, receiver, handler, number.
 type Gene = (u8, u8, u8, u8);
 
 /// Programs of two to four actors and up to six handlers, some of which have constraints or fail.

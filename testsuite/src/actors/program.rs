@@ -1,4 +1,4 @@
-//! Actor programs as data, for the oracle: what is done with a message is a short list of actions.
+//! Actor programs as data, for the oracle: a message is handled by a short list of actions.
 
 use super::protocol::{Actor, Constraint, Outbox, Protocol};
 use std::fmt;
@@ -6,15 +6,15 @@ use std::fmt;
 /// An actor program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Program {
-    /// How many actors there are at first.
+    /// Initial number of actors.
     pub actors: usize,
-    /// The first messages: to which of these actors, and what is done with it.
+    /// The first messages: the receiver among these actors, and the handler.
     pub first: Vec<(usize, usize)>,
-    /// What can be done with a message. A handler sends only messages for later ones, so that every execution ends.
+    /// The handlers. A handler sends only messages for later ones, so that every execution ends.
     pub handlers: Vec<Handler>,
 }
 
-/// What is done with a message.
+/// The handling of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Handler {
     /// When.
@@ -40,14 +40,14 @@ pub enum Action {
     AssertBelow(i64),
 }
 
-/// To whom a message goes.
+/// The receiver of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// One of the first actors.
     First(usize),
     /// The sender itself.
     Me,
-    /// Who sent the message that is being processed.
+    /// The sender of the message that is being processed.
     Sender,
 }
 

@@ -1,4 +1,4 @@
-//! What a toy actor program consists of.
+//! The parts of a toy actor program.
 
 use dpor_explorer::Failure;
 use std::fmt::Debug;
@@ -9,11 +9,11 @@ use std::hash::Hash;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Actor(pub u32);
 
-/// In which of its receiver's states a message can be processed. States are told apart by the number
-/// that [`Protocol::mode`] gives them.
+/// The receiver's states in which a message can be processed. States are distinguished by the number that
+/// [`Protocol::mode`] gives them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Constraint {
-    /// In all.
+    /// In all modes.
     Always,
     /// In this mode.
     Equals(i64),
@@ -27,7 +27,7 @@ pub enum Constraint {
 pub trait Protocol {
     /// An actor's state.
     type State: Clone + Eq + Hash + Debug;
-    /// What a message says.
+    /// The content of a message.
     type Content: Clone + Eq + Hash + Debug;
 
     /// Creates the first actors and sends the first messages.
@@ -70,7 +70,7 @@ pub trait Protocol {
     }
 }
 
-/// Where a step leaves what it creates and sends.
+/// The actors and messages that a step creates and sends.
 pub struct Outbox<'a, P: Protocol + ?Sized> {
     pub(super) sent: Vec<(Actor, P::Content)>,
     pub(super) created: Vec<(Actor, P::State)>,

@@ -1,4 +1,5 @@
-//! Follows the pages of the book and writes what is printed into them: `cargo run -p dpor-testsuite --bin book [PAGE]`.
+//! Follows the pages of the book and writes the printed outputs into them:
+//! `cargo run -p dpor-testsuite --bin book [PAGE]`.
 
 use dpor_testsuite::{book, tool};
 use std::process::ExitCode;

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How many are not as expected.
+/// Number of examples that are not as expected.
 fn run() -> Result<usize, String> {
     let Some(docs) = surface::docs::of_std() else {
         return Err("std's documentation is not installed: rustup component add rust-docs".into());

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is wrong with the shim's surface.
+/// The errors in the shim's surface.
 fn run() -> Result<Vec<String>, String> {
     match docs::of_std() {
         Some(folder) if docs::version(&folder).as_deref() == Some(surface::VERSION) => {

@@ -99,7 +99,7 @@ impl Options {
 const FORTE19: &str = "forte19";
 
 impl Options {
-    /// What is before a heading.
+    /// The text before a heading.
     fn heading(&self) -> &'static str {
         match self.format {
             Format::Text => "",

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Writes the page, if there are results of all crates; otherwise says of which there are none.
+/// Writes the page, if there are results for all crates; otherwise names those without results.
 fn write_page(table: &Table) -> Vec<String> {
     let (mut runs, mut missing) = (Vec::new(), Vec::new());
     for krate in &table.crates {

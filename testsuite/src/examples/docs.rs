@@ -34,7 +34,7 @@ pub fn read(folder: &Path, std: &Surface, wanted: impl Fn(&Item) -> bool) -> Res
 
 struct Reader {
     examples: Examples,
-    /// How many examples there are of each name.
+    /// Number of examples with each name.
     counts: BTreeMap<String, usize>,
     /// By source file, the examples that are not run, without spaces.
     not_run: BTreeMap<PathBuf, Vec<String>>,

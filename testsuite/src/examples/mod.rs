@@ -33,9 +33,9 @@ pub struct Example {
 pub struct Examples {
     /// Those that std itself runs as tests.
     pub tests: Vec<Example>,
-    /// How many are only compiled by std (`no_run`), or not even that.
+    /// Number of examples that std only compiles (`no_run`), or not even that.
     pub not_run: usize,
-    /// How many need something that is not stable.
+    /// Number of examples that need unstable features.
     pub unstable: usize,
 }
 
@@ -51,13 +51,13 @@ pub fn is_wanted(item: &Item, decisions: &Decisions) -> bool {
     (shim && !hole_of_another_kind && !one_of_many) || clock
 }
 
-/// What is known of an example that is not simply complete.
+/// An example that is not simply complete.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// What it comes to.
+    /// Its expected verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

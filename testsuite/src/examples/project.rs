@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What an example comes to.
+/// The verdict on an example.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -17,13 +17,13 @@ pub enum Verdict {
     Complete,
     /// Some were not.
     Incomplete,
-    /// It fails.
+    /// The example fails.
     Failed,
-    /// It is no test for a model checker, and is left out.
+    /// The example is no test for a model checker, and is left out.
     NotApplicable,
 }
 
-/// What the tool said of the examples, by name.
+/// The tool's verdicts on the examples, by name.
 pub type Met = BTreeMap<String, Verdict>;
 
 /// Writes the crate. Each example is a module with a test.

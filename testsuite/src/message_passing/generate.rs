@@ -5,10 +5,10 @@ use crate::enumerate::multinomial;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What a piece is made from: kind, object, and two choices.
+/// The raw material of a piece: kind, object, and two choices.
 type Gene = (u8, u8, u8, u8);
 
-/// At most this many actions in a program.
+/// Maximum number of actions in a program.
 const MOST_ACTIONS: usize = 12;
 
 /// Programs of two to four actors with about `most` interleavings at most, if nothing blocked.

@@ -13,7 +13,7 @@ pub enum Action {
     Send {
         /// The mailbox.
         mailbox: usize,
-        /// What is sent.
+        /// The value sent.
         value: i64,
         /// Names the communication.
         handle: usize,
@@ -30,7 +30,7 @@ pub enum Action {
     TestAny {
         /// The communications' handles.
         handles: Vec<usize>,
-        /// How many actions are left out if none is done.
+        /// Number of actions to skip if none is done.
         otherwise_skip: usize,
     },
     /// Waits until one of the communications is done.
@@ -46,7 +46,7 @@ pub enum Action {
     MutexTest {
         /// The mutexes.
         mutexes: Vec<usize>,
-        /// How many actions are left out if none is owned.
+        /// Number of actions to skip if none is owned.
         otherwise_skip: usize,
     },
     /// Waits until the actor owns one of the mutexes.
@@ -58,7 +58,7 @@ pub enum Action {
     Compare {
         /// The value.
         value: i64,
-        /// How many actions are left out otherwise.
+        /// Number of actions to skip otherwise.
         otherwise_skip: usize,
     },
 }
@@ -88,7 +88,7 @@ impl Action {
     }
 }
 
-/// What each actor does.
+/// The actions of each actor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
     /// The actors' actions.
@@ -97,7 +97,7 @@ pub struct Program {
     pub mailboxes: usize,
     /// The number of mutexes.
     pub mutexes: usize,
-    /// How many handles an actor has at most.
+    /// Maximum number of handles of an actor.
     pub handles: usize,
 }
 

@@ -15,13 +15,13 @@ pub struct State {
     actors: Vec<Actor>,
 }
 
-/// What was posted to a mailbox, in order. The n-th send and the n-th receive are one communication, which is done;
-/// what is left of the longer list is the mailbox's queue.
+/// The communications posted to a mailbox, in order. The n-th send and the n-th receive are one communication, which is
+/// done; the rest of the longer list is the mailbox's queue.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 struct Mailbox {
-    /// Who sent, and what.
+    /// The senders and the values.
     sends: Vec<(usize, i64)>,
-    /// Who receives.
+    /// The receivers.
     receives: Vec<usize>,
 }
 
@@ -29,7 +29,7 @@ struct Mailbox {
 struct Mutex {
     /// The actors that want it and the numbers of their requests; the first owns it.
     queue: VecDeque<(usize, usize)>,
-    /// How often it was requested.
+    /// Number of requests so far.
     requests: usize,
 }
 
@@ -40,7 +40,7 @@ struct Actor {
     handles: Vec<Option<Communication>>,
     /// The numbers of its requests, for each mutex.
     requests: Vec<Option<usize>>,
-    /// What it has received last.
+    /// The last value received.
     received: Option<i64>,
 }
 
@@ -153,7 +153,7 @@ impl State {
         posted.find(|&communication| self.done(communication))
     }
 
-    /// When the actor's next action is enabled, as data.
+    /// The guards of the actor's next action, as data.
     pub(super) fn guards(&self, program: &Program, actor: usize) -> SmallVec<[Guard; 1]> {
         let me = &self.actors[actor];
         match self.next(program, actor) {
@@ -181,7 +181,7 @@ impl State {
         }
     }
 
-    /// What the actor's next action touches.
+    /// The footprint of the actor's next action.
     pub(super) fn footprint(&self, program: &Program, actor: usize) -> Footprint {
         let mut footprint = Footprint::new();
         let me = &self.actors[actor];
@@ -318,7 +318,7 @@ impl State {
 }
 
 impl Action {
-    /// How many actions are left out if the answer is no.
+    /// Number of actions to skip if the answer is no.
     fn otherwise_skip(&self) -> usize {
         match *self {
             Action::TestAny { otherwise_skip, .. }

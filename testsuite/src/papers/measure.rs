@@ -9,14 +9,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The longest that one exploration may take.
+/// Maximum duration of one exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit(pub Duration);
 
-/// What came of an exploration.
+/// The result of an exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Measured {
-    /// It was cut at the limit.
+    /// Whether it was cut at the limit.
     pub cut: bool,
     /// An execution failed.
     pub failed: bool,
@@ -26,7 +26,7 @@ pub struct Measured {
     pub blocked: u64,
     /// Executions given up because their state was known.
     pub pruned: u64,
-    /// States visited, if that was said.
+    /// States visited, if reported.
     pub states: Option<u64>,
     /// Time spent.
     pub time: Duration,
@@ -71,7 +71,7 @@ pub fn explore_system(system: impl System, strategy: Strategy, limit: Limit, fir
     }
 }
 
-/// Explores tests of the package `papers` with the tool: what came of each, by name.
+/// Explores tests of the package `papers` with the tool; returns the result of each, by name.
 ///
 /// # Panics
 /// If the tool does not run, or a test fails or is missing.

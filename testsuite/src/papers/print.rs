@@ -4,7 +4,7 @@ use super::measure::Measured;
 use super::tables::{Figures, Row, STRATEGIES};
 use std::fmt;
 
-/// How a table is printed.
+/// The output format of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// Aligned columns.
@@ -13,13 +13,13 @@ pub enum Format {
     Markdown,
 }
 
-/// A row with what was measured, for each of [`STRATEGIES`].
+/// A row with the measured values, for each of [`STRATEGIES`].
 pub struct MeasuredRow<'a> {
     /// The row.
     pub row: &'a Row,
-    /// As a toy program, if it is one.
+    /// The measurements as a toy program, if it is one.
     pub toy: Option<[Measured; STRATEGIES.len()]>,
-    /// As a Rust test.
+    /// The measurements as a Rust test.
     pub rust: [Measured; STRATEGIES.len()],
 }
 
@@ -42,7 +42,7 @@ pub fn print(rows: &[MeasuredRow], format: Format) -> String {
     text(&without_empty_columns(&lines), format)
 }
 
-/// Lines of cells, the first of which is the header.
+/// The table as text, from lines of cells, the first of which is the header.
 pub(super) fn text(lines: &[Vec<String>], format: Format) -> String {
     match format {
         Format::Text => aligned(lines),
@@ -127,7 +127,7 @@ fn optional<T: fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// How many times fewer executions; nothing can be said if these were cut.
+/// The factor by which executions are fewer; unknown if these were cut.
 fn gain(base: Option<Count>, Count(executions, cut): Count) -> String {
     match base {
         Some(Count(base, more)) if !cut && executions > 0 => {

@@ -1,4 +1,4 @@
-//! The tables: programs, and what was published of them.
+//! The tables: programs, and their published figures.
 
 use crate::programs::{cav17, counter, prodcons};
 use crate::toy::Program;
@@ -8,7 +8,7 @@ pub const STRATEGIES: [&str; 5] = ["source", "cdpor1", "cdpor2", "cdpor3", "cont
 
 /// A table of the paper.
 pub struct Table {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
@@ -33,12 +33,12 @@ pub struct Row {
     pub slow: bool,
 }
 
-/// What was published of an exploration.
+/// The published figures of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     /// Complete executions.
     pub executions: u64,
-    /// Whether it ran out of time after so many.
+    /// Whether it ran out of time after this number of executions.
     pub cut: bool,
     /// Explored states.
     pub states: Option<u64>,

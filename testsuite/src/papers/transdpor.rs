@@ -11,12 +11,12 @@ use dpor_explorer::{Dpor, Order, Strategy};
 /// The orders that the paper compares.
 pub const ORDERS: [(&str, Order); 3] = [("FIFO", Order::Fifo), ("ECA", Order::Eca), ("LCA", Order::Lca)];
 
-/// Published paths and transitions; 0 for what was not published or cannot be read.
+/// Published paths and transitions; 0 where they were not published or cannot be read.
 pub type Published = (u64, u64);
 
 /// A table of the paper.
 pub struct ActorTable {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
@@ -32,7 +32,7 @@ pub struct ActorTable {
 pub struct ActorRow {
     /// Its name in the paper.
     pub name: &'static str,
-    /// What was published: for each of [`ORDERS`], of DPOR and of TransDPOR.
+    /// The published figures: for each of [`ORDERS`], of DPOR and of TransDPOR.
     pub published: [[Published; 2]; 3],
     explore: Box<dyn Fn(Strategy, Limit, bool) -> Measured>,
 }

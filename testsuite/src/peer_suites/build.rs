@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// A suite, built.
 #[derive(Debug)]
 pub struct Suite {
-    /// What is to be done with it.
+    /// The plan for the suite.
     pub plan: Plan,
     /// The executables with their targets' names.
     pub(super) executables: BTreeMap<String, PathBuf>,
@@ -101,11 +101,11 @@ fn manifest(plan: &Plan) -> String {
     )
 }
 
-/// Copies the tests that are built, as they are to be.
+/// Copies the tests to build, with their changes.
 struct Copy<'a> {
     plan: &'a Plan,
     cut: Vec<String>,
-    /// How many changes were made in the text.
+    /// Number of changes in the text.
     changed: usize,
 }
 
@@ -134,7 +134,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// The text with its substitutions, each of which must have something to do.
+    /// The text with its substitutions, each of which must change something.
     fn substitute(&mut self, file: &str, mut text: String) -> Result<String, String> {
         for change in &self.plan.substitutions {
             if change.files.iter().any(|name| name == file) {

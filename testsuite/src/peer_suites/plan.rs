@@ -1,4 +1,4 @@
-//! What is to be done with a suite: `peer-suites/<package>/suite.toml`.
+//! The plan for a suite: `peer-suites/<package>/suite.toml`.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -22,16 +22,16 @@ pub struct Plan {
     /// The dependencies of the tests, but for the stand-in, as in a manifest.
     #[serde(default)]
     pub dependencies: BTreeMap<String, toml::Value>,
-    /// How many parts of a test's name make up the heading under which it is counted.
+    /// Number of parts of a test's name that make up the heading under which it is counted.
     pub heading: usize,
-    /// What is replaced in the text.
+    /// The substitutions in the text.
     #[serde(default)]
     pub substitutions: Vec<Substitution>,
     /// Tests that say nothing of a sequentially consistent checker with reduction, or nothing that it can be asked.
     #[serde(default)]
     pub exceptions: Vec<Exception>,
-    /// How the exploration of each test ends that expects a failure. `sampled` is no failure: too much for an
-    /// exhaustive exploration, of what the peer samples as well.
+    /// The end of the exploration of each test that expects a failure. `sampled` is no failure: an exhaustive
+    /// exploration would be too large, and the peer samples the test as well.
     #[serde(default)]
     pub failures: BTreeMap<String, String>,
 }
@@ -42,11 +42,11 @@ pub struct Plan {
 pub struct Substitution {
     /// The files, below `tests`.
     pub files: Vec<String>,
-    /// What must occur in each of them.
+    /// The text that must occur in each of them.
     pub find: String,
-    /// What takes its place.
+    /// The text that replaces it.
     pub replace: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -56,19 +56,19 @@ pub struct Substitution {
 pub struct Exception {
     /// Their names, or with a `*` at the end, the beginning of their names.
     pub tests: Vec<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What becomes of them.
+    /// The treatment of these tests.
     pub treatment: Treatment,
 }
 
-/// What becomes of an exception.
+/// The treatment of an exception.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Treatment {
-    /// It is run, and must fail.
+    /// The test runs, and must fail.
     Fails,
-    /// It is cut out of the text, or its file is not built.
+    /// The test is cut out of the text, or its file is not built.
     Cut,
 }
 

@@ -9,34 +9,34 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What stands before a line in which a stand-in tells what an exploration was like.
+/// The beginning of a line in which a stand-in describes an exploration.
 const MARK: &str = "peer-suites: ";
 /// The environment variable by which the stand-ins know the strategy.
 const STRATEGY: &str = "PEER_SUITES_STRATEGY";
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Clone, Debug, Default)]
 pub struct Met {
-    /// It passed.
+    /// Whether it passed.
     pub passed: bool,
-    /// It expects a panic.
+    /// Whether it expects a panic.
     pub should_panic: bool,
-    /// How its last exploration ended, and how many executions there were in all of them.
+    /// The end of its last exploration, and the number of executions in all of them.
     pub ended: Option<String>,
-    /// How many executions there were in all of its explorations.
+    /// Number of executions in all of its explorations.
     pub executions: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What it printed.
+    /// Its output.
     pub output: String,
 }
 
-/// What became of all tests.
+/// The results of all tests.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// What became of each test that was run.
+    /// The result of each test that was run.
     pub met: BTreeMap<String, Met>,
-    /// What is not as the plan says.
+    /// The deviations from the plan.
     pub mismatches: Vec<String>,
 }
 
@@ -76,8 +76,7 @@ impl Suite {
         Ok(report)
     }
 
-    /// The tests under the headings that they are counted under, with what became of them, as a Markdown table; and the
-    /// exceptions.
+    /// The tests under their headings, with the results, as a Markdown table; and the exceptions.
     pub fn table(&self, report: &Report) -> String {
         #[derive(Default)]
         struct Row {
@@ -134,7 +133,7 @@ impl Suite {
         text
     }
 
-    /// Why tests are exceptions, and which they are, as a Markdown list.
+    /// The exceptions and their reasons, as a Markdown list.
     pub fn exceptions(&self) -> String {
         let mut text = String::new();
         for exception in &self.plan.exceptions {
@@ -159,7 +158,7 @@ impl Plan {
         }
     }
 
-    /// What is wrong with what became of a test.
+    /// The error in the result of a test.
     fn judge(&self, test: &str, met: &Met) -> Option<String> {
         let expected = self.exception(test).map(|exception| exception.treatment);
         match (expected, met.passed) {

@@ -1,14 +1,14 @@
-//! Compares the explorer's outcomes of a program with all that there are.
+//! Compares the explorer's outcomes of a program with all possible ones.
 
 use super::{Found, Line, Op, Outcome, Program, THREADS, Under, enumerate, explore, explore_part};
 use dpor_explorer::{Context, Shard, Strategy, Verdict};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// At most this many states of the abstract machine.
+/// Maximum number of states of the abstract machine.
 const STATES: usize = 60_000;
 
-/// How a check ended without finding anything.
+/// The end of a check that found no error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Agreement {
     /// The sets of outcomes are the same.
@@ -26,7 +26,7 @@ pub enum Agreement {
     },
     /// The program is too large for brute force or for `source`.
     TooLarge,
-    /// It has executions without end, which the explorer says; it invents no outcome.
+    /// The program has executions without end, which the explorer reports; it invents no outcome.
     Unending,
 }
 
@@ -39,7 +39,7 @@ pub struct Mismatch {
     pub missed: Vec<Outcome>,
     /// Outcomes that cannot be.
     pub invented: Vec<Outcome>,
-    /// How many it finds rightly.
+    /// Number of outcomes that it finds rightly.
     pub common: usize,
     /// Something else that went wrong.
     pub error: Option<String>,
@@ -61,7 +61,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares what was found with all that there is. `None` if the exploration was broken off and that is right.
+/// Compares the findings with all outcomes. `None` if the exploration was broken off and that is right.
 fn judge(found: Found, program: &Program, all: &BTreeSet<Outcome>, strategy: Strategy) -> Result<Option<()>, Mismatch> {
     let unending = found.is_unending() && program.may_be_unending();
     let Found {
@@ -106,9 +106,9 @@ fn ended(found: &Found) -> bool {
     found.error.is_some() || found.statistics.executions() < found.limit
 }
 
-/// Explores the parts of a program, each as on a machine of its own, and compares the outcomes of all with brute force.
-/// The number of executions, and of shards with something to explore; `None` if the program is too large, or has no
-/// end.
+/// Explores the parts of a program, each as on a separate machine, and compares all outcomes with brute force. Returns
+/// the number of executions, and of shards with something to explore; `None` if the program is too large, or does not
+/// terminate.
 ///
 /// # Errors
 /// The mismatch.
@@ -149,8 +149,8 @@ pub fn check_shards(
     Ok(judge(together, program, &all, strategy)?.map(|()| (executions, parts)))
 }
 
-/// Explores a program and compares the outcomes with brute force: `source`, and `exhaustive` if that takes at most
-/// so many executions. `replay` says to run the schedule of each outcome again.
+/// Explores a program and compares the outcomes with brute force: with `source`, and with `exhaustive` if that takes at
+/// most `exhaustive` executions. With `replay`, runs the schedule of each outcome again.
 ///
 /// # Errors
 /// The first mismatch.

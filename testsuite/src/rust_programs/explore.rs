@@ -16,8 +16,8 @@ use std::ops::ControlFlow;
 /// Room for the log of a thread: its lines, and the joins of the main thread.
 const ROOM: usize = LINES + THREADS;
 
-/// What the current execution has seen so far. Lies in the program's memory, so that it is part of the state:
-/// executions that have seen different things are not taken for one.
+/// The observations of the current execution. Lies in the program's memory, so that it is part of the state: executions
+/// with different observations are not taken for one.
 #[derive(Default)]
 pub(super) struct Recorder {
     pub at: [Cell<u8>; THREADS],
@@ -56,17 +56,17 @@ impl Recorder {
     }
 }
 
-/// What the exploration of a program has found.
+/// The findings of the exploration of a program.
 pub struct Found {
     /// The outcomes, each with the first schedule that led to it.
     pub outcomes: BTreeMap<Outcome, Vec<Transition>>,
-    /// What the exploration says itself.
+    /// The exploration's verdict.
     pub verdict: Verdict,
-    /// What it counted.
+    /// The exploration's counters.
     pub statistics: Statistics,
     /// The number of executions after which it gave up, if it came to that.
     pub limit: u64,
-    /// What went wrong, if something other than a deadlock did.
+    /// The error, if there was one other than a deadlock.
     pub error: Option<String>,
 }
 
@@ -116,8 +116,7 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64, replay: b
     explore_part(program, strategy, executions, replay, None).unwrap_or_else(|| unreachable!("it is the whole"))
 }
 
-/// As [`explore`], but only the part of a shard, if that is what is wanted; `None` if there is nothing to explore for
-/// the shard.
+/// Like [`explore`], but only for the part of a shard, if given; `None` if there is nothing to explore for the shard.
 pub fn explore_part(
     program: &Program,
     strategy: Strategy,

@@ -91,7 +91,7 @@ struct Ends {
     rx: Option<Receiver<u8>>,
 }
 
-/// What a thread holds. Dropped in this order.
+/// The locals of a thread. Dropped in this order.
 struct Locals<'a> {
     m: [Option<MutexGuard<'a, u8>>; 2],
     r: Option<RwLockReadGuard<'a, u8>>,
@@ -542,7 +542,7 @@ fn create<H: Handle>(
     (children, ends, known)
 }
 
-/// What the main thread does.
+/// Runs the main thread.
 pub(super) fn run_main(shared: Shared) {
     let objects = Arc::new(Objects::new());
     let recorder = shared.recorder;

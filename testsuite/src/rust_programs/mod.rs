@@ -27,9 +27,9 @@ pub use generate::{polling_programs, programs};
 pub use outcome::{Finals, Outcome, Seen};
 pub use reference::{TooLarge, enumerate};
 
-/// At most this many threads, with the main thread.
+/// Maximum number of threads, with the main thread.
 pub const THREADS: usize = 4;
-/// At most this many lines in one thread.
+/// Maximum number of lines in one thread.
 pub const LINES: usize = 10;
 
 /// The value that is logged for an operation on something that the thread does not have.
@@ -79,7 +79,7 @@ pub enum Op {
     Await(u8, bool),
     /// `while x[a].compare_exchange(0, 1).is_err() {}`.
     AwaitCas(u8),
-    /// Takes the lock, loads `x[a]` and gives the lock back, until the value is not 0; logs the value, and whether the
+    /// Acquires the lock, loads `x[a]` and releases the lock, until the value is not 0; logs the value, and whether the
     /// lock is poisoned.
     AwaitUnder(Under, u8),
     /// `for i in 0..k { if x[a].load() != 0 { break } }`; logs the value and the number of rounds before.
@@ -228,7 +228,7 @@ impl Program {
             .any(|op| matches!(op, Op::AwaitUnder(..) | Op::AwaitLocked(_)))
     }
 
-    /// Which of the objects `x[0]`, `x[1]`, `m[0]`, `m[1]`, `rw` it uses, so that they belong to the outcome.
+    /// The objects among `x[0]`, `x[1]`, `m[0]`, `m[1]`, `rw` that it uses, so that they belong to the outcome.
     pub fn uses(&self) -> [bool; 5] {
         let mut uses = [false; 5];
         for op in self.ops() {

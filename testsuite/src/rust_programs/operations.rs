@@ -1,4 +1,4 @@
-//! What each operation does in the abstract machine.
+//! The effect of each operation in the abstract machine.
 
 use super::reference::{Cell, Machine, Move, Phase, State, Within};
 use super::{ABSENT, DISCONNECTED, Op, POISONED, TIMED_OUT, Under, WOULD_BLOCK};
@@ -437,7 +437,7 @@ impl Move {
         }
     }
 
-    /// Takes the lock, for a moment; nothing if it is not free.
+    /// Acquires the lock for a moment; `None` if it is not free.
     fn acquire(mut self, under: Under) -> Option<State> {
         let s = &mut self.s;
         let poisoned = match under {

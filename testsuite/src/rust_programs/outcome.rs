@@ -1,21 +1,21 @@
-//! What can be seen of an execution.
+//! The observable outcome of an execution.
 
 use super::{Op, Program};
 use std::fmt;
 
-/// What a thread has seen.
+/// The observations of a thread.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Seen {
-    /// Where it is: the number of its line, or one of the constants below.
+    /// The number of its line, or one of the constants below.
     pub at: u8,
     /// The values that it has logged.
     pub log: Vec<u8>,
 }
 
 impl Seen {
-    /// It has not begun.
+    /// The thread has not begun.
     pub const UNBORN: u8 = 0xFF;
-    /// It has run all its lines.
+    /// The thread has run all of its lines.
     pub const ENDED: u8 = 0xFE;
     /// The main thread is at the end of the scope, or has joined all threads.
     pub const SCOPE: u8 = 0xFD;
@@ -31,7 +31,7 @@ pub type Finals = [u8; 5];
 pub struct Outcome {
     /// Threads are left over that cannot go on.
     pub stuck: bool,
-    /// What each thread has seen.
+    /// The observations of each thread.
     pub threads: Vec<Seen>,
     /// The values in the end; all 0 if the program is stuck.
     pub finals: Finals,

@@ -1,4 +1,4 @@
-//! How std waits by parking, step by step: in its channels, and at the end of a scope.
+//! std's waits by parking, step by step: in its channels, and at the end of a scope.
 //!
 //! What others can see of that is the park token of the thread that waits, which only its own `park` looks at. So this
 //! is the machine for channels and scopes whose threads park; of others it would show the same as the simpler one. It
@@ -7,7 +7,7 @@
 use super::reference::{Machine, Move, Phase, State, Within};
 use super::{ABSENT, Channel, DISCONNECTED, Op, WOULD_BLOCK};
 
-/// By whom a wait has been ended.
+/// The event that has ended a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Selected {
     Waiting,
@@ -49,7 +49,7 @@ impl Machine<'_> {
         if self.is_rendezvous() { 0 } else { side }
     }
 
-    /// What the thread offers that waits in `send`.
+    /// The message that a thread waiting in `send` offers.
     fn offered(&self, s: &State, t: usize) -> u8 {
         match self.program.threads[t][usize::from(s.threads[t].line)].op {
             Op::Send(v) => v,
@@ -178,7 +178,7 @@ impl Machine<'_> {
         capacity.is_some_and(|capacity| s.queue.len >= capacity)
     }
 
-    /// Takes the first who waits and has not been selected, and the lock.
+    /// Selects the first waiter that was not selected, and takes the lock.
     fn select(&self, s: &mut State, side: usize) -> Option<u8> {
         let threads = &mut s.threads;
         let waiting = s.waiting[side].take(|t| threads[usize::from(t)].selected == Selected::Waiting)?;
@@ -260,7 +260,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an end of the channel can be dropped now: where that is the last, those who wait are told under the
+    /// Whether an end of the channel can be dropped now: if it is the last one, the waiters are notified under the
     /// lock.
     pub fn can_disconnect(&self, s: &State) -> bool {
         !s.waking.iter().any(|&waking| waking)

@@ -22,7 +22,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Takes the first that is `wanted`.
+    /// Takes the first element that is `wanted`.
     pub fn take(&mut self, wanted: impl Fn(u8) -> bool) -> Option<u8> {
         let at = self.as_slice().iter().position(|&item| wanted(item))?;
         let item = self.items[at];
@@ -37,14 +37,14 @@ impl List {
     }
 }
 
-/// Where a thread is in its life. The order is that of time.
+/// The phase of a thread's life. The order is that of time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Phase {
     Unborn,
-    /// The main thread has made so many of the steps that create the others.
+    /// The main thread has made this number of the steps that create the others.
     Creating(u8),
     Lines,
-    /// It drops its locals, and has come to this one.
+    /// It drops its locals, and has reached this one.
     Dropping(u8),
     /// The main thread joins the threads from this one on.
     Joining(u8),
@@ -52,7 +52,7 @@ pub(super) enum Phase {
     Handles(u8),
     /// The main thread waits for the end of the scope.
     Scope,
-    /// It is parked meanwhile.
+    /// It is parked in its scope.
     ScopeParked,
     /// Its function has returned.
     Returned,
@@ -80,17 +80,17 @@ pub(super) enum Within {
     Receiving,
     /// It waits for the barrier to leave this generation.
     AtBarrier(u8),
-    /// In the closure of a `Once` or `OnceLock`, at its first or its last step.
+    /// It is in the closure of a `Once` or `OnceLock`, at its first or its last step.
     Running(bool),
-    /// It has polled so many times.
+    /// It has polled this number of times.
     Round(u8),
-    /// It has taken a lock for a moment, with what it will log apart from the value.
+    /// It has acquired a lock for a moment, with what it will log apart from the value.
     Acquired(u8),
-    /// It has polled under the lock, and will log this if it need not go round.
+    /// It has polled under the lock, and will log this if it need not poll again.
     Polled(u8),
     /// It tries again to send or receive.
     Again,
-    /// It does so after the deadline.
+    /// It tries again after the deadline.
     Late,
     /// It has found that it has to wait.
     Register,
@@ -98,15 +98,15 @@ pub(super) enum Within {
     Check,
     /// It looks whether its wait is over.
     Look,
-    /// It does so after the deadline.
+    /// It looks after the deadline.
     LookLate,
     /// It is parked.
     Parked,
     /// Its wait is over, perhaps because of the deadline.
     Left(bool),
-    /// It has sent or received, will log this, and wakes who waits on the other side.
+    /// It has sent or received, will log this, and wakes a waiter on the other side.
     Notify(u8),
-    /// It is to unpark the thread with the second number.
+    /// It will unpark the thread with the second number.
     Wake(u8, u8),
 }
 
@@ -125,11 +125,11 @@ pub(super) struct Thread {
     pub rx: bool,
     pub token: bool,
     pub notified: bool,
-    /// A message was put into its hands.
+    /// The message that was handed to it.
     pub handed: Option<u8>,
     /// Its offer was taken.
     pub taken: bool,
-    /// What its wait in a channel was ended by.
+    /// The event that ended its wait in a channel.
     pub selected: Selected,
     pub joined: bool,
 }
@@ -162,9 +162,9 @@ pub(super) struct State {
     pub waiting: [List; 2],
     /// The locks of these lists.
     pub waking: [bool; 2],
-    /// How many threads the scope counts.
+    /// Number of threads that the scope counts.
     pub running: u8,
-    /// Of each thread of the scope, how many hold on to its result: the thread, and who has its handle.
+    /// For each thread of the scope, the number of holders of its result: the thread, and the owner of its handle.
     pub shares: [u8; THREADS],
     pub once: Cell,
     pub cell: Cell,
@@ -199,8 +199,8 @@ const THREAD: Thread = Thread {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
-/// Every outcome of the program: where it can end, or go round for ever. That is a strongly connected component of the
-/// graph of states which has no way out; all its states look alike, as what a thread logs stays.
+/// Every outcome of the program: where it can end, or loop for ever. The latter is a strongly connected component of
+/// the graph of states without a way out; all its states look alike, as what a thread logs stays.
 ///
 /// # Errors
 /// If it has more than `limit` states.

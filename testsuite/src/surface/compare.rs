@@ -4,14 +4,14 @@ use super::decisions::Decisions;
 use super::{Impl, Item, Surface, normal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where an item comes from.
+/// The origin of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The shim redefines it.
     Ours,
-    /// It is std's own, for this reason.
+    /// std's own item, for this reason.
     Std(String),
-    /// It is std's own and should not be.
+    /// std's own item, which should not be.
     Hole(String),
 }
 
@@ -20,9 +20,9 @@ pub enum Source {
 pub struct Row {
     /// std's item.
     pub item: Item,
-    /// Where the facade takes it from.
+    /// The origin of the facade's item.
     pub source: Source,
-    /// Differences from std's and why they are right, and what is not modelled.
+    /// Differences from std's and why they are right, and missing parts of the model.
     pub notes: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Row {
 pub struct Table {
     /// One for each item of std.
     pub rows: Vec<Row>,
-    /// What is wrong: an undecided item or difference, or a decision about nothing.
+    /// The errors: an undecided item or difference, or a decision about nothing.
     pub problems: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ fn strip_path(difference: &str) -> &str {
     difference.split_once(' ').map_or(difference, |(_, rest)| rest)
 }
 
-/// What std's has and ours lacks (`PATH lacks …`) or the other way round (`PATH adds …`).
+/// The differences: std's has what ours lacks (`PATH lacks …`), or the other way round (`PATH adds …`).
 fn differences(std: &Item, ours: &Item, unstable: &BTreeSet<&str>) -> Result<Vec<String>, String> {
     let path = std.path();
     let mut found = Vec::new();

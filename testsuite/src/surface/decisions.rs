@@ -1,4 +1,4 @@
-//! What is decided by hand: which items are std's own, and where the shim's may differ, with the reason of each.
+//! Decisions by hand: which items are std's own, and where the shim's may differ, each with a reason.
 
 use super::folder;
 use serde::Deserialize;

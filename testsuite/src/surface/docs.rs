@@ -10,13 +10,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What std's documentation also shows, and is not there on Linux.
+/// Items that std's documentation shows as well, but that do not exist on Linux.
 const OTHER_SYSTEMS: [&str; 2] = ["std::os::windows::", "std::os::wasi::"];
 
-/// What the facades are built with.
+/// The build flags of the facades.
 const FACADE: &str = "--cfg=dpor_facade";
 
-/// Which of the items of a library's documentation are wanted.
+/// The requested items of a library's documentation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// All.
@@ -110,7 +110,7 @@ pub fn read(folder: &Path, krate: &str, whose: Whose) -> Result<Surface, String>
 struct Reader {
     /// The folder of the library.
     root: PathBuf,
-    /// Which traits, by the paths that they are shown under, are not stable.
+    /// Whether traits are unstable, by their paths in the documentation.
     unstable: BTreeMap<String, bool>,
 }
 
@@ -287,7 +287,7 @@ fn header(section: ElementRef) -> String {
         .unwrap_or_default()
 }
 
-/// The trait that an implementation is of: what is linked last before `for`.
+/// The trait of an implementation: the last link before `for`.
 fn trait_of(section: ElementRef) -> Option<String> {
     let header = header(section);
     let parsed = syn::parse_str::<syn::ItemImpl>(&format!("{header} {{}}")).ok()?;

@@ -34,7 +34,7 @@ pub fn print(surface: &Surface) -> String {
     text
 }
 
-/// What the text of a list says.
+/// Parses the text of a list.
 ///
 /// # Errors
 /// The line that is not understood.

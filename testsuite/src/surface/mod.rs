@@ -74,7 +74,7 @@ pub struct Impl {
     pub members: Vec<String>,
 }
 
-/// What is known of a library.
+/// The public items of a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surface {
     /// The items, by module and name.
@@ -83,7 +83,7 @@ pub struct Surface {
     pub unstable_traits: Vec<String>,
 }
 
-/// Where the list and the decisions are.
+/// The folder of the list and the decisions.
 pub fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/surface"))
 }
@@ -98,7 +98,7 @@ pub fn page_path() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src/surface-table.md"))
 }
 
-/// What the list holds.
+/// The checked-in list.
 ///
 /// # Panics
 /// If it cannot be read.

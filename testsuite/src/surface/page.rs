@@ -77,7 +77,7 @@ fn own(table: &Table) -> impl Iterator<Item = &Item> {
     own.map(|row| &row.item)
 }
 
-/// How many functions and constants an item has, or is.
+/// Number of functions and constants of an item; 1 if it is one.
 fn functions(item: &Item) -> usize {
     let members: usize = item.inherent.iter().map(|each| each.members.len()).sum();
     members + usize::from(["fn", "constant"].contains(&item.kind.as_str()))

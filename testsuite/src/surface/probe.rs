@@ -15,7 +15,7 @@ use syn::{
     Signature, Type, TypeReference,
 };
 
-/// What is not stable, and shows in signatures and headers of what is.
+/// Unstable items in signatures and headers of stable ones.
 const UNSTABLE: [&str; 2] = ["std::bstr::", "std::clone::CloneToUninit"];
 
 /// The source of the crate. `is_ours` says which items the shim redefines.
@@ -85,7 +85,7 @@ impl Probe<'_> {
         self.lines.push(line);
     }
 
-    /// Whether a signature can be written down with what is stable.
+    /// Whether a signature can be written with stable items.
     fn can_be_written(&self, text: &str) -> bool {
         let unstable = self.unstable.iter().map(String::as_str);
         !unstable.chain(UNSTABLE).any(|path| text.contains(path))

@@ -47,10 +47,10 @@ const SPINNING: u8 = 12;
 const SECTION: u8 = 13;
 const CHOOSING: u8 = 14;
 
-/// At most this many operations in a program.
+/// Maximum number of operations in a program.
 const MOST_OPERATIONS: usize = 12;
 
-/// What a piece is made from: kind, and three choices.
+/// The raw material of a piece: kind, and three choices.
 type Gene = (u8, u8, u8, u8);
 
 /// Programs of up to 12 operations in 2 to 4 threads whose interleavings, if nothing blocked, would be
@@ -59,7 +59,7 @@ pub fn programs(most: u64) -> impl Strategy<Value = Program> {
     programs_with(&[], most)
 }
 
-/// As [`programs`] and [`commuting_programs`], of threads that choose values.
+/// Like [`programs`] and [`commuting_programs`], with threads that choose values.
 pub fn choosing_programs(most: u64) -> impl Strategy<Value = Program> {
     prop_oneof![
         2 => programs_with(&[CHOOSING], most),
@@ -235,7 +235,7 @@ fn create_two(bodies: &mut [Vec<Instruction>], ends: &[Vec<usize>], [creator, on
     started
 }
 
-/// What a thread of [`commuting_programs`] does, link by link.
+/// The actions of a thread of [`commuting_programs`], link by link.
 const SHAPES: [&[Link]; 14] = [
     &[Link::Commute],
     &[Link::Write, Link::Commute],
@@ -262,7 +262,7 @@ enum Link {
     Any,
 }
 
-/// The kinds of commuting steps of which one signals: for some searches only those can go wrong.
+/// The kinds of commuting steps one of which signals: only those can go wrong in some searches.
 const SIGNALLING: Range<u8> = 1..6;
 
 /// The number of kinds of commuting steps.
@@ -272,7 +272,7 @@ const CHOICE: u8 = COMMUTING;
 
 struct Chains {
     palette: [u8; 2],
-    /// How threads wake those that await something.
+    /// How threads wake those that wait for something.
     signal: u8,
 }
 

@@ -60,12 +60,12 @@ pub(super) const fn condvar(index: usize) -> Location {
     name(CONDVAR, index, 0)
 }
 
-/// Where a thread is told that its wait is over.
+/// The location that tells a thread that its wait is over.
 pub(super) const fn waiter(thread: ThreadId) -> Location {
     name(WAITER, thread.index(), 0)
 }
 
-/// Where a thread leaves that it has ended.
+/// The location that a thread writes at its end.
 pub(super) const fn exit(thread: ThreadId) -> Location {
     name(EXIT, thread.index(), 0)
 }

@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use AccessKind::{Read, Update, Write};
 
-/// What a writer adds to the guard variable of a read-write lock.
+/// The amount that a writer adds to the guard variable of a read-write lock.
 pub(super) const WRITER: i64 = 1 << 20;
 
 impl Toy {

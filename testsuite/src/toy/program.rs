@@ -14,7 +14,7 @@ pub const REGISTERS: usize = 4;
 pub enum Operand {
     /// This number.
     Constant(i64),
-    /// What the register holds.
+    /// The value of the register.
     Register(Register),
 }
 
@@ -62,7 +62,7 @@ pub enum Instruction {
     FetchAdd {
         /// The shared variable.
         variable: usize,
-        /// What is added.
+        /// The value to add.
         value: Operand,
         /// Receives the value before, if it is kept.
         into: Option<Register>,
@@ -94,7 +94,7 @@ pub enum Instruction {
     SpinUntil {
         /// The shared variable.
         variable: usize,
-        /// What ends the loop.
+        /// The value that ends the loop.
         value: i64,
     },
     /// Locks a mutex; blocks while it is held.
@@ -116,7 +116,7 @@ pub enum Instruction {
     ReadWriteUnlock(usize),
     /// Takes a permit of a semaphore; blocks while there is none.
     Acquire(usize),
-    /// Takes a permit of each of two different semaphores at once; blocks while one of them has none.
+    /// Takes a permit from each of two different semaphores at once; blocks while one of them has none.
     AcquireBoth(usize, usize),
     /// Gives a permit to a semaphore.
     Release(usize),
@@ -164,7 +164,7 @@ pub enum Instruction {
         register: Register,
         /// The test.
         test: Test,
-        /// How many instructions to leave out.
+        /// Number of instructions to skip.
         count: usize,
     },
     /// Ends the thread as failed unless the test holds.
@@ -178,21 +178,21 @@ pub enum Instruction {
     Compute {
         /// The register.
         into: Register,
-        /// What it is multiplied with.
+        /// The factor.
         factor: i64,
-        /// What is added.
+        /// The value to add.
         value: Operand,
     },
     /// `into` is any number below `count`: each is an alternative. Touches nothing.
     Choose {
-        /// How many alternatives there are.
+        /// Number of alternatives.
         count: u32,
         /// Receives the number.
         into: Register,
     },
-    /// Makes one step of the next instructions, at most so many. Only the first of them may block; none may have
-    /// alternatives, wait for a notification, spin, or create or join a thread. If they are about several locations,
-    /// the step's footprint has all that they may touch, whatever they leave out.
+    /// Makes one step of the next instructions, at most this number. Only the first of them may block; none may have
+    /// alternatives, wait for a notification, spin, or create or join a thread. If they access several locations, the
+    /// step's footprint has all that they may touch, whatever they skip.
     Atomic(usize),
 }
 
@@ -212,7 +212,7 @@ impl Instruction {
 pub struct Program {
     /// The code of threads.
     pub bodies: Vec<Vec<Instruction>>,
-    /// How many threads exist at the start; the n-th runs the n-th body.
+    /// Number of threads at the start; the n-th runs the n-th body.
     pub started: usize,
     /// The number of shared variables.
     pub variables: usize,
@@ -238,8 +238,8 @@ impl Program {
         Program::new(bodies, started)
     }
 
-    /// As [`Program::of`], but only the first `started` bodies run as threads from the start; the others
-    /// are there to be spawned.
+    /// Like [`Program::of`], but only the first `started` bodies run as threads from the start; the others can be
+    /// spawned.
     pub fn new(bodies: Vec<Vec<Instruction>>, started: usize) -> Program {
         use Instruction::*;
         let mut program = Program {

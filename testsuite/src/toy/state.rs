@@ -1,4 +1,4 @@
-//! The state of a toy program: objects, threads, and what is left of them at the end.
+//! The state of a toy program: objects, threads, and their final state.
 
 use super::program::{Program, REGISTERS};
 use dpor_explorer::ThreadId;
@@ -9,10 +9,10 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct State {
     pub variables: Vec<i64>,
-    /// Who holds each mutex.
+    /// The owner of each mutex.
     pub mutexes: Vec<Option<ThreadId>>,
     pub rwlocks: Vec<ReadWrite>,
-    /// How many permits of each semaphore are taken.
+    /// Number of permits taken from each semaphore.
     pub taken: Vec<i64>,
     pub channels: Vec<Channel>,
     /// The threads that wait for each condition variable and were not notified, in order of arrival.
@@ -34,7 +34,7 @@ pub(super) struct Channel {
     pub received: u64,
 }
 
-/// What a thread is about to do.
+/// The next action of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
     /// The first step of a thread that exists from the start and spawns others right away.
@@ -43,7 +43,7 @@ pub enum Phase {
     Ready,
     /// Between the two halves of a wait.
     Waiting,
-    /// It looked at the variable of a spin loop in vain; the variable's version then.
+    /// It looked at the variable of a spin loop in vain, when the variable had this version.
     Spinning(u64),
     /// It has ended; whether by a failed assertion.
     Ended {
@@ -109,7 +109,7 @@ impl State {
         self.threads[id.index()].as_mut().expect("the thread exists")
     }
 
-    /// What can be told about the end of an execution, whatever numbers threads were given.
+    /// The final state of an execution, whatever numbers threads have.
     pub fn terminal(&self) -> Terminal {
         let path = |id: ThreadId| self.thread(id).path.clone();
         let mut threads: Vec<_> = self
@@ -148,12 +148,12 @@ impl State {
     }
 }
 
-/// How an execution of a toy program ended.
+/// The final state of an execution of a toy program.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Terminal {
     /// The values of the shared variables.
     pub variables: Vec<i64>,
-    /// Who holds each mutex.
+    /// The owner of each mutex.
     pub mutexes: Vec<Option<Vec<u8>>>,
     /// The number of readers and whether there is a writer.
     pub rwlocks: Vec<(i64, bool)>,
@@ -161,20 +161,20 @@ pub struct Terminal {
     pub taken: Vec<i64>,
     /// The messages left.
     pub channels: Vec<Vec<i64>>,
-    /// Who still waits for each condition variable.
+    /// The waiters for each condition variable.
     pub waiters: Vec<Vec<Vec<u8>>>,
     /// The threads, by creation path.
     pub threads: Vec<ThreadEnd>,
 }
 
-/// How a thread ended, or where it is blocked.
+/// The end of a thread, or where it is blocked.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ThreadEnd {
     /// Its creation path.
     pub path: Vec<u8>,
     /// The index of its next instruction.
     pub counter: usize,
-    /// What it was about to do.
+    /// Its next action.
     pub phase: Phase,
     /// Whether it is notified.
     pub notified: bool,

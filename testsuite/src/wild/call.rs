@@ -18,27 +18,27 @@ pub struct Call<'a> {
     pub log: &'a str,
     /// Cargo's flags that choose targets.
     pub targets: &'a [String],
-    /// How long it may print nothing, once it has begun.
+    /// Maximum time without output, once it has begun.
     pub silence: Duration,
 }
 
-/// How long it may print nothing before it begins: Cargo builds, or waits for another build.
+/// Maximum time without output before it begins: Cargo builds, or waits for another build.
 const BUILD: Duration = Duration::from_secs(3600);
 
-/// What came of a call.
+/// The result of a call.
 pub struct Called {
-    /// What was printed.
+    /// Its output.
     pub text: String,
-    /// How it ended.
+    /// Its end.
     pub end: End,
 }
 
-/// How the tool ended.
+/// The end of the tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// With this exit code; -1 stands for a signal.
+    /// It ended with this exit code; -1 stands for a signal.
     Code(i32),
-    /// It was killed, because it had printed nothing for too long.
+    /// It was killed because it had printed nothing for too long.
     Silent,
 }
 

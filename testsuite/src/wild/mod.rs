@@ -20,12 +20,12 @@ pub use table::{Change, Crate, Table};
 use std::fs;
 use std::path::PathBuf;
 
-/// Where copies, logs and results are kept.
+/// The folder of copies, logs and results.
 pub fn folder() -> PathBuf {
     crate::tool::target_folder().join("tmp").join("wild")
 }
 
-/// Where logs and results are.
+/// The folder of logs and results.
 fn logs() -> PathBuf {
     let folder = folder().join("log");
     fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

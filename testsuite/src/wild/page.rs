@@ -1,10 +1,10 @@
-//! The page of the book that shows what came of the crates.
+//! The page of the book with the results of the crates.
 
 use crate::wild::{Circumstances, Class, Crate, Run, Table, Tested};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// How many tests came to what.
+/// Number of tests with each result.
 #[derive(Default)]
 struct Counts {
     complete: usize,
@@ -70,7 +70,7 @@ changed from outside: where a test loops thousands of times, or over many thread
 
 ";
 
-/// The page: a table, and a section for each crate of which there is more to say.
+/// The page: a table, and a section for each crate about which there is more to say.
 pub fn page(table: &Table, runs: &[(&Crate, Run)]) -> String {
     let mut out = String::from(HEAD);
     circumstances(&mut out, runs);
@@ -123,7 +123,7 @@ fn circumstances(out: &mut String, runs: &[(&Crate, Run)]) {
     );
 }
 
-/// How many tests are incomplete for which cause.
+/// Number of incomplete tests for each cause.
 fn causes(out: &mut String, runs: &[(&Crate, Run)]) {
     let mut causes: BTreeMap<&str, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
     for (krate, run) in runs {
@@ -246,7 +246,7 @@ fn section(out: &mut String, krate: &Crate, run: &Run) {
     }
 }
 
-/// The longest seed that is shown.
+/// Maximum length of a seed that is shown.
 const LONG: usize = 1000;
 
 fn escaped(text: &str) -> String {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What came of the tests of a crate.
+/// The results of a crate's tests.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Run {
     /// The crate, with its version.
@@ -24,22 +24,22 @@ pub struct Run {
     pub tests: Vec<Tested>,
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Tested {
     /// The target and the name: `lib::tests::a`, `mpsc::b`.
     pub name: String,
-    /// The most threads of an execution.
+    /// Maximum number of threads of an execution.
     pub threads: u64,
     /// Complete executions.
     pub executions: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What came of it.
+    /// The class of the result.
     pub class: Class,
 }
 
-/// What came of a test, in short.
+/// The class of a test's result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -47,7 +47,7 @@ pub enum Class {
     Complete,
     /// One failed.
     Failed {
-        /// The kind, and the first line of what was said.
+        /// The kind, and the first line of the message.
         what: String,
         /// The seed.
         seed: Option<String>,
@@ -56,16 +56,16 @@ pub enum Class {
     },
     /// Not all was explored, for this reason.
     Incomplete(String),
-    /// It did not run, for this reason.
+    /// The test did not run, for this reason.
     NotApplicable(String),
 }
 
-/// How long it may print nothing while it runs tests, each of which ends with a line, besides the time for a test.
+/// Maximum time without output while it runs tests, each of which ends with a line, besides the time for a test.
 const SILENCE: Duration = Duration::from_secs(600);
 
 impl Run {
-    /// Fetches a crate, builds its tests, and runs them. What goes wrong is told by [`Run::error`]. The result is kept
-    /// for [`Run::last`].
+    /// Fetches a crate, builds its tests, and runs them. [`Run::error`] has the error, if any. The result is kept for
+    /// [`Run::last`].
     ///
     /// # Panics
     /// If the tool cannot be started, or nothing can be written.
@@ -256,7 +256,7 @@ fn only(target: &str) -> Vec<String> {
     }
 }
 
-/// The class of a reason: without what is particular to one test.
+/// The class of a reason, without the details of one test.
 fn reason(met: &Met) -> String {
     let text = met.reason.split(" (").next().unwrap_or_default();
     let classes = [

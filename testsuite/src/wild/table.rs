@@ -1,4 +1,4 @@
-//! `crates.toml`: which crates, which of their tests, and what is changed from outside.
+//! `crates.toml`: the crates, their tests, and the changes from outside.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub struct Table {
     pub crates: Vec<Crate>,
 }
 
-/// A crate, and what is done to its tests.
+/// A crate, and the changes to its tests.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Crate {
@@ -38,7 +38,7 @@ pub struct Crate {
     /// Environment variables that the tests read.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Where [`Table::small`] is applied: files or folders.
+    /// The files or folders to which [`Table::small`] is applied.
     #[serde(default)]
     pub small: Vec<String>,
     /// Changes of the copy.
@@ -57,7 +57,7 @@ pub struct Crate {
     /// Tests that are known to be incomplete, and why, if there is more to say than the tool does.
     #[serde(default)]
     pub open: BTreeMap<String, String>,
-    /// What else is to be said.
+    /// A further note.
     pub note: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct Change {
     pub path: String,
     /// A regular expression. It must match.
     pub pattern: String,
-    /// What is put in its place; `$1` and so on are its groups.
+    /// The replacement; `$1` and so on are its groups.
     pub with: String,
 }
 
@@ -96,7 +96,7 @@ impl Crate {
         format!("{}-{}", self.name, self.version)
     }
 
-    /// Why the test is not run.
+    /// The reason why the test is not run.
     pub fn skipped(&self, test: &str) -> Option<&str> {
         let timed = self.timed.iter().any(|name| name == test);
         let reason = timed.then_some("it relies on a sleep or a timeout to be long enough, which nothing promises");

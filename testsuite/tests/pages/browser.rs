@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Names under which Chromium is installed.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// How long an answer may take, on a busy machine.
+/// Maximum time for an answer, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running browser.
@@ -24,7 +24,7 @@ pub struct Browser {
     events: Vec<Value>,
 }
 
-/// Where Chromium is: what `CHROMIUM` says, or one that is on the path.
+/// The path of Chromium: from `CHROMIUM`, or from the search path.
 pub fn find() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Some(named.into());
@@ -121,7 +121,7 @@ impl Browser {
         self.events.iter().filter(move |event| event["method"] == method)
     }
 
-    /// Opens a page, and forgets what was noted of others.
+    /// Opens a page, and forgets the notes on others.
     ///
     /// # Panics
     /// If the page does not load.
@@ -198,8 +198,8 @@ impl Browser {
         text.unwrap_or_else(|| panic!("{expression} is {value}")).to_owned()
     }
 
-    /// What the page has complained about since it was opened: exceptions, messages on the console, and what the
-    /// browser itself says.
+    /// The complaints of the page since it was opened: exceptions, messages on the console, and those of the browser
+    /// itself.
     pub fn complaints(&self) -> Vec<String> {
         let methods = ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"];
         let events = methods.into_iter().flat_map(|method| self.events(method));

@@ -1,4 +1,4 @@
-//! What is in view, and what is in the way of what, by the geometry of the page.
+//! Checks by the geometry of the page what is in view, and what covers what.
 
 use crate::browser::Browser;
 use serde_json::json;

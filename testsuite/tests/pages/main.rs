@@ -49,9 +49,9 @@ fn pages_in_a_browser() {
 
 const DEADLOCK: &str = "abba::tests::wrong_two_orders";
 const LOST_UPDATE: &str = "lost_update::tests::wrong_two_steps";
-/// With four executions.
+/// A test with four executions.
 const RIGHT: &str = "lost_update::tests::right_compare_exchange";
-/// With 15 executions that are given up, under `source`.
+/// A test with 15 abandoned executions, under `source`.
 const ASLEEP: &str = "lastzero_5";
 const LARGE: &str = "writers_5";
 
@@ -91,7 +91,7 @@ fn page(folder: &Path, target: &str, test: &str) -> String {
     format!("file://{}", file.display())
 }
 
-/// What is said to those who do not look.
+/// The text for those who do not look.
 const SAID: &str = "document.getElementById('say').textContent";
 
 /// Opens a page in light and in dark, and leaves it in dark. Nothing is fetched and nothing goes wrong, and everything
@@ -133,7 +133,7 @@ fn close(browser: &mut Browser, address: &str) {
     assert_eq!(browser.requests(), [address], "nothing is fetched");
 }
 
-/// What a key press comes to.
+/// Checks the effect of a key press.
 #[track_caller]
 fn said(browser: &mut Browser, key: &str, expected: &str) {
     browser.press(&[key]);
@@ -299,7 +299,7 @@ fn lost_update(browser: &mut Browser, address: &str) {
     close(browser, address);
 }
 
-/// How the executions of the tree end, by their marks: what its root says, and what its leaves do.
+/// The ends of the executions in the tree, by their marks: at its root, and at its leaves.
 fn ends(browser: &mut Browser) -> (String, Value) {
     let root = browser.text("document.querySelector('[role=treeitem] .sum').textContent");
     (
@@ -345,7 +345,7 @@ fn complete(browser: &mut Browser, address: &str) {
     close(browser, address);
 }
 
-/// An execution that was given up says where what was asleep had been explored.
+/// An abandoned execution says where the sleeping transitions had been explored.
 fn asleep(browser: &mut Browser, address: &str) {
     open(browser, address);
     let (root, ends) = ends(browser);
@@ -381,7 +381,7 @@ fn asleep(browser: &mut Browser, address: &str) {
     close(browser, address);
 }
 
-/// Of many executions, the first ones are shown, and it is said that there are more.
+/// Of many executions, the first ones are shown, with a note that there are more.
 fn large(browser: &mut Browser, address: &str) {
     open(browser, address);
     let note = browser.text("document.getElementById('tree-note').textContent");

@@ -64,13 +64,13 @@ pub fn wait_bits(word: &AtomicU32, value: u32, bits: u32, until: Option<libc::ti
     })
 }
 
-/// Wakes so many.
+/// Wakes up to `count` waiters.
 pub fn wake(word: &AtomicU32, count: i32) -> Called {
     // SAFETY: the word is borrowed.
     called(unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count) })
 }
 
-/// Wakes so many who wait for a bit of the mask.
+/// Wakes up to `count` waiters for a bit of the mask.
 pub fn wake_bits(word: &AtomicU32, count: i32, bits: u32) -> Called {
     // SAFETY: the word is borrowed.
     called(unsafe {
@@ -86,7 +86,7 @@ pub fn wake_bits(word: &AtomicU32, count: i32, bits: u32) -> Called {
     })
 }
 
-/// If the word has this value, wakes so many, and lets so many others wait at another word.
+/// If the word has this value, wakes waiters, and makes others wait at another word.
 pub fn requeue(word: &AtomicU32, value: u32, wake: i32, other: &AtomicU32, moved: i32) -> Called {
     // SAFETY: the words are borrowed.
     called(unsafe {

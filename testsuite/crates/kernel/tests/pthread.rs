@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the threads of a test share.
+/// The state that the threads of a test share.
 struct Shared {
     mutex: UnsafeCell<pthread_mutex_t>,
     condition: UnsafeCell<pthread_cond_t>,

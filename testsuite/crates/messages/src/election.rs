@@ -27,7 +27,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// From the next term on, it does not stand.
+    /// Makes it stand for election no more, from the next term on.
     pub fn resign(&mut self) {
         self.stands = false;
     }
@@ -85,7 +85,7 @@ pub mod with_terms {
             }
         }
 
-        /// From the next term on, it does not stand.
+        /// Makes it stand for election no more, from the next term on.
         pub fn resign(&mut self) {
             self.stands = false;
         }

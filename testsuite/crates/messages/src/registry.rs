@@ -10,7 +10,7 @@ pub struct Registry {
     names: Vec<&'static str>,
 }
 
-/// What a registry can be told or asked.
+/// The messages to a registry.
 #[derive(Debug)]
 pub enum Message {
     /// Somebody registers.
@@ -35,7 +35,7 @@ impl Actor for Registry {
 }
 // ANCHOR_END: registry
 
-/// Registers itself where it is told to.
+/// A worker that registers itself on request.
 pub struct Worker {
     /// Its name.
     pub name: &'static str,

@@ -115,7 +115,7 @@ fn any_src_can_deadlock() {
     ]);
 }
 
-/// So many processes send to one: each order of their sends is a trace.
+/// Several processes send to one: each order of their sends is a trace.
 fn rmq_receiving(senders: usize) {
     let mailbox = &Mailbox::new();
     scope(|scope| {

@@ -17,7 +17,7 @@ impl Account {
         }
     }
 
-    /// What is on the account.
+    /// The balance of the account.
     pub fn balance(&self) -> i64 {
         *self.balance.lock().unwrap()
     }
@@ -65,7 +65,7 @@ impl Bank {
         self.transfers.store(transfers + 1, Ordering::SeqCst);
     }
 
-    /// How many transfers were counted.
+    /// Number of transfers counted.
     pub fn transfers(&self) -> u64 {
         self.transfers.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! parking_lot, and what is built on its kind of lock: they wait by system calls of their own.
+//! parking_lot, and libraries built on similar locks: they wait with their own system calls.
 
 use dashmap::DashMap;
 use parking_lot::{Condvar, Mutex};

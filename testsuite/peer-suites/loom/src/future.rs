@@ -38,13 +38,13 @@ where
 pub struct AtomicWaker(Mutex<Option<Waker>>);
 
 impl AtomicWaker {
-    /// Nobody is to be woken.
+    /// Creates it without a waker.
     #[expect(clippy::new_without_default, reason = "no test uses it")]
     pub const fn new() -> AtomicWaker {
         AtomicWaker(Mutex::new(None))
     }
 
-    /// Sets who is to be woken.
+    /// Sets the waker.
     #[track_caller]
     pub fn register_by_ref(&self, waker: &Waker) {
         *self.0.lock().unwrap_or_else(|error| error.into_inner()) = Some(waker.clone());

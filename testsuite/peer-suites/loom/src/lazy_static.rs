@@ -7,7 +7,7 @@ use std::ptr;
 
 /// 1 once the first thread has ended.
 static SHUT_DOWN: Word = Word::new(0);
-/// What to drop then, the newest first.
+/// The values to drop then, newest first.
 static VALUES: Mutex<Vec<&'static dyn Value>> = Mutex::new(Vec::new());
 
 /// A value that is made by whoever asks for it first.

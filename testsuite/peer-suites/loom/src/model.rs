@@ -17,9 +17,9 @@ where
 /// `loom::model::Builder`.
 #[derive(Debug)]
 pub struct Builder {
-    /// The most scheduling points of an execution. More are a failure, or make the exploration incomplete.
+    /// Maximum number of scheduling points of an execution. More are a failure, or make the exploration incomplete.
     pub max_branches: usize,
-    /// Of no effect: all executions are explored.
+    /// Has no effect: all executions are explored.
     pub preemption_bound: Option<usize>,
 }
 

@@ -7,7 +7,7 @@ use dpor_scheduler::{
 };
 use std::panic::Location as Caller;
 
-/// The accesses that have begun: so many reads, or a write if negative.
+/// Number of reads that have begun, or negative for a write.
 #[derive(Debug)]
 pub(crate) struct Plain(Word);
 

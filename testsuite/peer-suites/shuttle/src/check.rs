@@ -1,4 +1,4 @@
-//! How tests are explored.
+//! The exploration of tests.
 
 use crate::scheduler::Scheduler;
 use dpor_explorer::{Strategy, Verdict};
@@ -6,7 +6,7 @@ use shim_std::Model;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the exhaustive exploration may take of what shuttle samples.
+/// Maximum duration of the exhaustive exploration of a test that shuttle samples.
 const BOUND: Duration = Duration::from_secs(3);
 /// The seed of random walks.
 const SEED: u64 = 1;
@@ -100,7 +100,7 @@ pub struct Config(());
 pub struct Runner<S>(S);
 
 impl<S: Scheduler> Runner<S> {
-    /// What runs tests by this scheduler.
+    /// Creates the runner of tests with this scheduler.
     pub fn new(scheduler: S, _config: Config) -> Runner<S> {
         Runner(scheduler)
     }

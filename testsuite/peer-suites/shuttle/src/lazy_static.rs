@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-/// What the macro defines.
+/// The trait of the macro's types.
 pub trait LazyStatic: Deref {}
 
 /// Makes the value if there is none yet.

@@ -1,8 +1,8 @@
-//! `shuttle::scheduler`: which of them it is says whether the exploration is to be exhaustive.
+//! `shuttle::scheduler`: the choice of scheduler says whether the exploration is to be exhaustive.
 
 /// `shuttle::scheduler::Scheduler`.
 pub trait Scheduler {
-    /// How many executions are enough; none if all are wanted.
+    /// Sufficient number of executions; `None` for all.
     fn iterations(&self) -> Option<usize>;
 }
 
@@ -29,7 +29,7 @@ impl Scheduler for DfsScheduler {
 pub struct PctScheduler(usize);
 
 impl PctScheduler {
-    /// So many executions.
+    /// Creates the scheduler for this number of executions.
     #[must_use]
     pub fn new(_depth: usize, iterations: usize) -> PctScheduler {
         PctScheduler(iterations)

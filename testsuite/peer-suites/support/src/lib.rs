@@ -1,4 +1,4 @@
-//! What the stand-ins for loom and shuttle have in common.
+//! The common part of the stand-ins for loom and shuttle.
 //!
 //! Both checkers take a panic of any thread for a failure of the execution, let threads that nobody joins run to their
 //! end, and take those that cannot for a deadlock. cargo-dpor follows std, where none of this is a failure, so it is
@@ -13,7 +13,7 @@ use shim_std::{Model, Outcome};
 /// The environment variable that names the strategy.
 pub const STRATEGY: &str = "PEER_SUITES_STRATEGY";
 
-/// What stands in front of each line that tells what an exploration was like.
+/// The beginning of each line that describes an exploration.
 pub const MARK: &str = "peer-suites: ";
 
 /// An exploration without limits, by the strategy that the environment asks for, or else by the default one.

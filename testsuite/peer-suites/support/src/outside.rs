@@ -1,4 +1,4 @@
-//! What a test gathers over all executions: it lives where no execution can wipe it.
+//! Data that a test gathers over all executions: they live where no execution can wipe them.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -81,7 +81,7 @@ impl<T: Clone> MutexGuard<'_, Vec<T>> {
     }
 }
 
-/// What owns no memory, or takes it only in [`call`].
+/// Types that own no memory, or take it only in [`call`].
 pub trait Tally {}
 
 impl Tally for bool {}

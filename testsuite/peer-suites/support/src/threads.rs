@@ -10,7 +10,7 @@ use dpor_scheduler::{
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How many threads have not come to their end. A static: each execution begins with none.
+/// Number of threads that have not ended. A static: each execution begins with none.
 static RUNNING: Word = Word::new(0);
 
 fn count(change: i64) {
@@ -41,7 +41,7 @@ pub fn run_as_thread(test: &dyn Fn()) {
     assert!(matches!(joined, Ok(Ok(_))), "a panic ends the execution");
 }
 
-/// What `std::thread::spawn` is to run for a thread that runs `f`: a panic ends the execution as a failure.
+/// The function for `std::thread::spawn` of a thread that runs `f`: a panic ends the execution as a failure.
 ///
 /// # Safety
 /// Neither `f` nor what it returns needs to be `Send` on a model thread: all of those run on one thread of the

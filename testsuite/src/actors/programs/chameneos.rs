@@ -6,9 +6,9 @@ use crate::actors::protocol::{Actor, Outbox, Protocol};
 /// The chameneos-redux benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Chameneos {
-    /// How many creatures there are.
+    /// Number of creatures.
     pub creatures: usize,
-    /// How many meetings.
+    /// Number of meetings.
     pub meetings: usize,
 }
 
@@ -17,7 +17,7 @@ pub struct Chameneos {
 pub enum ChameneosActor {
     /// The entry.
     Main,
-    /// How many meetings are left, and who waits.
+    /// Number of meetings left, and the waiting creature.
     Broker(usize, Option<(Actor, u8)>),
     /// The broker, the colour and how many others it has met.
     Creature(Actor, u8, usize),

@@ -6,7 +6,7 @@ use crate::actors::protocol::{Actor, Outbox, Protocol};
 /// A divide-and-conquer computation.
 #[derive(Clone, Debug)]
 pub struct Divide {
-    /// What is computed.
+    /// The task to compute.
     pub task: Task,
 }
 
@@ -56,15 +56,15 @@ impl Task {
 pub enum Worker {
     /// The entry, and the result.
     Main(Vec<u64>),
-    /// It has no task yet.
+    /// Without a task.
     Idle,
-    /// It waits for its children.
+    /// Waits for its children.
     Waits {
         /// Its task.
         task: Task,
-        /// Whose part it is.
+        /// The actor to which its part belongs, and which part.
         parent: (Actor, usize),
-        /// What has come.
+        /// The parts that have arrived.
         parts: [Option<Vec<u64>>; 2],
     },
 }

@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 /// The election.
 #[derive(Clone, Copy, Debug)]
 pub struct ErlangLeader {
-    /// How many candidates there are.
+    /// Number of candidates.
     pub candidates: usize,
     /// One of them that fails at some time, and comes back.
     pub failing: Option<u32>,
@@ -26,7 +26,7 @@ pub struct ErlangLeader {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Process(Actor, u32);
 
-/// What a candidate is.
+/// The role of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Role {
     Candidate,
@@ -42,7 +42,7 @@ pub struct Candidate {
     starts: u32,
     role: Role,
     captured: Vec<Actor>,
-    /// Who has captured it, or was elected.
+    /// The process that has captured it, or was elected.
     leader: Option<Process>,
     /// Whether that was elected.
     elected: bool,
@@ -53,9 +53,9 @@ pub struct Candidate {
 /// A message of [`ErlangLeader`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ErlangMessage {
-    /// To all: let yourself be captured by this one, who has captured so many.
+    /// To all: let yourself be captured by this process, which has captured this number of others.
     Capture(Process, usize),
-    /// To the process: this one is captured, with those whom it had captured.
+    /// To the process: this one is captured, with those that it had captured.
     Accept(Process, Actor, Vec<Actor>),
     /// This one is elected.
     Elect(Process),
@@ -106,7 +106,7 @@ impl ErlangLeader {
         self.others(me).for_each(|other| out.send(other, IsDown(me)));
     }
 
-    /// What a process does when it is told that another is down.
+    /// The reaction of a process to the message that another is down.
     fn is_down(self, me: Actor, state: &mut Candidate, node: Actor, out: &mut Outbox<'_, Self>) {
         if !state.watched.contains(&node) {
             return;

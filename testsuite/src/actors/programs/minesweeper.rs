@@ -5,10 +5,10 @@
 use crate::actors::protocol::{Actor, Constraint, Outbox, Protocol};
 use dpor_explorer::Failure;
 
-/// A game of two players, each of whom clicks one cell. Cells can come to wait for each other.
+/// A game of two players, each of whom clicks one cell. Cells can end up waiting for each other.
 #[derive(Clone, Debug)]
 pub struct Minesweeper {
-    /// How many cells there are without a mine, of which only the last has one beside it.
+    /// Number of cells without a mine; only the last one has a mine beside it.
     pub cells: usize,
     /// The cells that the players click.
     pub clicks: [usize; 2],
@@ -19,7 +19,7 @@ pub struct Minesweeper {
 pub enum Square {
     /// Someone who will click.
     Player,
-    /// How many cells are open.
+    /// Number of open cells.
     Board(usize),
     /// A cell.
     Cell {
@@ -29,9 +29,9 @@ pub enum Square {
         beside_mine: bool,
         /// Whether it is open.
         open: bool,
-        /// How many neighbours it waits for.
+        /// Number of neighbours for which it waits.
         waits: usize,
-        /// Who is to be told when it waits no longer.
+        /// The actor to notify when it waits no longer.
         asked: Option<Actor>,
     },
 }
@@ -39,11 +39,11 @@ pub enum Square {
 /// A message of [`Minesweeper`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SquareMessage {
-    /// To a cell: who is beside it.
+    /// To a cell: its neighbours.
     Meet(Vec<Actor>),
-    /// To a cell: open; and tell the neighbour that asked, if one did.
+    /// To a cell: open; and notify the neighbour that asked, if one did.
     Open(Option<Actor>),
-    /// To a cell: a neighbour, with all that it has opened, is open.
+    /// To a cell: a neighbour is open, with everything that it has opened.
     Opened,
     /// To the board: one more cell is open.
     Show,

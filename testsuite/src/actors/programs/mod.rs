@@ -25,7 +25,7 @@ pub use shortest_path::ShortestPath;
 use super::protocol::Protocol;
 use std::fmt::Debug;
 
-/// What an actor says that was sent a message which is not for it.
+/// The failure of an actor that received a message which is not for it.
 fn misdirected<P: Protocol + ?Sized>(state: impl Debug, message: &P::Content) -> String {
     format!("{state:?} was sent {message:?}")
 }

@@ -6,7 +6,7 @@ use dpor_explorer::Failure;
 /// Dining philosophers, each of whom takes the left fork first.
 #[derive(Clone, Copy, Debug)]
 pub struct Philosophers {
-    /// How many there are.
+    /// Number of philosophers.
     pub seats: usize,
 }
 

@@ -5,7 +5,7 @@ use crate::actors::protocol::{Actor, Outbox, Protocol};
 /// An approximation of pi.
 #[derive(Clone, Copy, Debug)]
 pub struct Pi {
-    /// How many workers there are.
+    /// Number of workers.
     pub workers: usize,
 }
 
@@ -29,7 +29,7 @@ pub enum PiMessage {
     Compute(usize, Actor),
     /// To the collector: a part, from this worker.
     Add(u64, Actor),
-    /// To a worker: there is no more to do.
+    /// To a worker: there is nothing more to do.
     Stop,
 }
 

@@ -6,7 +6,7 @@ use crate::actors::protocol::{Actor, Outbox, Protocol};
 /// Sorting in a pipeline of as many stages as numbers.
 #[derive(Clone, Debug)]
 pub struct Pipesort {
-    /// What is sorted.
+    /// The numbers to sort.
     pub numbers: Vec<u64>,
 }
 
@@ -15,7 +15,7 @@ pub struct Pipesort {
 pub enum PipeActor {
     /// Sends the numbers: how many are sent, and to whom.
     Source(usize, Option<Actor>),
-    /// What it keeps, and the next stage, if it has one yet.
+    /// The number that it keeps, and the next stage, if it has one.
     Stage(Option<u64>, Option<Actor>),
 }
 

@@ -6,9 +6,9 @@ use crate::actors::protocol::{Actor, Outbox, Protocol};
 /// the tables call regsim.
 #[derive(Clone, Copy, Debug)]
 pub struct Registry {
-    /// How many workers there are.
+    /// Number of workers.
     pub workers: usize,
-    /// How many such registries, each of which registers with a common one when it is complete; 0 for a single
+    /// Number of such registries, each of which registers with a common one when it is complete; 0 for a single
     /// registry.
     pub groups: usize,
     /// Whether the master's own step is one; the paper's example begins after it.
@@ -20,9 +20,9 @@ pub struct Registry {
 pub enum RegistryActor {
     /// The entry.
     Master,
-    /// Who has registered, in this order, and where the registry registers itself when it is complete.
+    /// The registered actors, in order, and the actor with which the registry registers itself when it is complete.
     Registry(Vec<Actor>, Option<Actor>),
-    /// One who is told to register.
+    /// An actor that registers on request.
     Worker,
 }
 

@@ -8,9 +8,9 @@ use crate::actors::protocol::{Actor, Outbox, Protocol};
 pub struct ShortestPath {
     /// The edges: from, to, length.
     pub edges: Vec<(usize, usize, u64)>,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Where the ways begin.
+    /// The start of the ways.
     pub source: usize,
 }
 

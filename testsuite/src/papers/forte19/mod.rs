@@ -37,8 +37,8 @@ pub fn explore<S: System>(system: S, strategy: Strategy, limit: Limit) -> Report
     Explorer::new(system, strategy, limits).keep_going(true).run(&mut ())
 }
 
-/// An actor's actions, from a word each: `S` and `R` post a send or a receive to the mailbox whose number follows, `W`
-/// waits for what was posted last, or with a number for the n-th posted; `L` is a local computation.
+/// An actor's actions, one per word: `S` and `R` post a send or a receive to the mailbox whose number follows, `W`
+/// waits for the last posted communication, or with a number for the n-th one; `L` is a local computation.
 fn actor(words: &str) -> Vec<Action> {
     let mut posted = 0;
     let mut post = || {

@@ -1,4 +1,4 @@
-//! The table as text: what was published beside what is measured.
+//! The table as text: published beside measured values.
 
 use super::{Row, explore, rmq_receiving};
 use crate::message_passing::{Machine, interleavings};

@@ -23,7 +23,7 @@ impl Account {
         }
     }
 
-    /// What is on it.
+    /// The balance of the account.
     pub fn balance(&self) -> u32 {
         self.balance.load(Ordering::SeqCst)
     }
@@ -33,7 +33,7 @@ impl Account {
         self.balance.fetch_add(amount, Ordering::SeqCst);
     }
 
-    /// Takes money from it, if there is as much.
+    /// Takes money from the account, if there is enough.
     pub fn take(&self, amount: u32) -> bool {
         let less = |balance: u32| balance.checked_sub(amount);
         self.balance
@@ -41,7 +41,7 @@ impl Account {
             .is_ok()
     }
 
-    /// Takes money from it after a look at how much there is, which is not enough of a look.
+    /// Takes money from the account after an insufficient check of the balance.
     pub fn take_hastily(&self, amount: u32) -> bool {
         let enough = self.balance() >= amount;
         if enough {

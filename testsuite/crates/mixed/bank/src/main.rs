@@ -1,8 +1,8 @@
-//! Shows what is left of an account.
+//! Shows the balance that is left of an account.
 
 use mixed_bank::Account;
 
-/// What is left after these amounts were taken, as far as they could be.
+/// The balance after these amounts were taken, as far as possible.
 fn left(balance: u32, amounts: &[u32]) -> u32 {
     let account = &Account::with(balance);
     std::thread::scope(|scope| {

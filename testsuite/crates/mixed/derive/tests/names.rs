@@ -1,4 +1,4 @@
-//! What the macro makes is tested as any other code.
+//! The macro's output is tested like any other code.
 
 use std::sync::OnceLock;
 use std::thread;

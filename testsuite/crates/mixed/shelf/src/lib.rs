@@ -42,7 +42,7 @@ impl<T> Shelf<T> {
         places.len() - 1
     }
 
-    /// Takes everything.
+    /// Removes everything.
     pub fn clear(&self) -> Vec<T> {
         mem::replace(&mut *self.places.lock().unwrap(), Vec::new())
     }

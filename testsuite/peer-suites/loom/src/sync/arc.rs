@@ -1,4 +1,4 @@
-//! `loom::sync::Arc`: drops and looks at the count are scheduling points.
+//! `loom::sync::Arc`: drops and reads of the count are scheduling points.
 
 use dpor_scheduler::{
     AccessKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, observe, perform, release,
@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// How many values are alive. A static: each execution begins with none.
+/// Number of values that are alive. A static: each execution begins with none.
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// Fails if a value is still alive.

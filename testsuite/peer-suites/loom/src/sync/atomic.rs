@@ -7,7 +7,7 @@ use dpor_scheduler::fail;
 use shim_std::sync::atomic as shim;
 use std::sync::atomic::AtomicUsize as Real;
 
-/// How many loads that are not atomic have begun and not ended.
+/// Number of non-atomic loads in progress.
 #[derive(Debug, Default)]
 struct Unsync(Real);
 
@@ -56,20 +56,20 @@ macro_rules! atomics {
                 value
             }
 
-            /// As std's.
+            /// Like std's.
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 self.atomic.load(order)
             }
 
-            /// As std's.
+            /// Like std's.
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 self.atomic.store(value, order);
                 self.unsync.check();
             }
 
-            /// As std's.
+            /// Like std's.
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let before = self.atomic.swap(value, order);
@@ -77,7 +77,7 @@ macro_rules! atomics {
                 before
             }
 
-            /// As std's.
+            /// Like std's.
             #[track_caller]
             pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
                 let failure = match order {
@@ -88,7 +88,7 @@ macro_rules! atomics {
                 self.compare_exchange(current, new, order, failure).unwrap_or_else(|value| value)
             }
 
-            /// As std's.
+            /// Like std's.
             ///
             /// # Errors
             /// The value, if it is not `current`.
@@ -105,7 +105,7 @@ macro_rules! atomics {
                 Ok(before)
             }
 
-            /// As std's; never fails without cause.
+            /// Like std's; never fails without a reason.
             ///
             /// # Errors
             /// The value, if it is not `current`.
@@ -120,7 +120,7 @@ macro_rules! atomics {
                 self.compare_exchange(current, new, success, failure)
             }
 
-            /// As std's.
+            /// Like std's.
             ///
             /// # Errors
             /// The value, if `f` gives none.
@@ -140,7 +140,7 @@ macro_rules! atomics {
             }
 
             $(
-                /// As std's.
+                /// Like std's.
                 #[track_caller]
                 pub fn $modify(&self, value: $value, order: Ordering) -> $value {
                     let before = self.atomic.$modify(value, order);

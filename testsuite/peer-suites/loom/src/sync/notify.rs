@@ -8,7 +8,7 @@ use dpor_scheduler::{
 #[derive(Debug)]
 pub struct Notify {
     notified: Word,
-    /// How many waits may end without cause.
+    /// Number of waits that may end without a reason.
     spurious: Word,
 }
 

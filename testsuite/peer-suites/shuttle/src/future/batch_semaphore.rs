@@ -24,7 +24,7 @@ pub struct BatchSemaphore {
 }
 
 impl BatchSemaphore {
-    /// A semaphore with so many permits.
+    /// Creates a semaphore with this number of permits.
     #[must_use]
     pub fn new(permits: usize, _fairness: Fairness) -> BatchSemaphore {
         BatchSemaphore {
@@ -33,7 +33,7 @@ impl BatchSemaphore {
         }
     }
 
-    /// Waits for so many permits, and takes them.
+    /// Waits for this number of permits, and takes them.
     ///
     /// # Errors
     /// None.

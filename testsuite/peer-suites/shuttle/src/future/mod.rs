@@ -82,17 +82,17 @@ impl fmt::Display for JoinError {
 
 impl Error for JoinError {}
 
-/// What a task has come to, and who waits for it.
+/// The state of a task, and its waiters.
 enum State<T> {
     Running(Option<Waker>),
     Ended(Option<Result<T, JoinError>>),
 }
 
-/// What a task shares with its handles.
+/// The part that a task shares with its handles.
 struct Task<T> {
     state: Mutex<State<T>>,
     aborted: AtomicBool,
-    /// Who polls the task, to be woken when it is aborted.
+    /// The waker of the task that polls this one, for when it is aborted.
     poller: Mutex<Option<Waker>>,
 }
 
