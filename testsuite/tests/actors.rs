@@ -338,7 +338,7 @@ fn programs_whose_dependency_is_not_transitive_are_refused() {
             "{reason}"
         );
         assert!(
-            reason.contains("are independent, but each is in a race with step 1 of t2"),
+            reason.contains("are independent, but both race with step 1 of t2"),
             "{reason}"
         );
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 const USAGE: &str = "\
 usage: peer-suites loom|shuttle [OPTIONS] [FILTER]
 
-Fetches the package's tests from the registry, builds them in the target folder against stand-ins for the package, and runs those
-whose names contain FILTER. Prints what became of them, file by file; the exit code is 1 if anything is not as
+Fetches the package's tests from the registry, builds them in the target folder against stand-ins for the package, and
+runs those whose names contain FILTER. Prints their results, file by file; the exit code is 1 if anything is not as
 `testsuite/peer-suites/*/suite.toml` says.
 
   --strategy NAME  how to explore [default: source]

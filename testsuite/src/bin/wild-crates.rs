@@ -7,9 +7,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: wild-crates [OPTIONS] [CRATE…]
 
-Explores the tests of the crates in testsuite/wild/crates.toml, or of those that are named, and prints a line about each. What came of
-a crate is kept in tmp/wild/log of the target folder, as is what the tool printed. Once there are results of all crates,
-docs/src/wild-crates.md is written from them.
+Explores the tests of the crates in testsuite/wild/crates.toml, or of those that are named, and prints a line about
+each. The results of a crate are kept in tmp/wild/log of the target folder, like the output of the tool. Once there are
+results of all crates, docs/src/wild-crates.md is written from them.
 
   --resume             leave out crates of which there is a result of the same tool, limits, and changes
   --max-time SECS      give up a test after this time [default: 10]

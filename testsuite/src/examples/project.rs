@@ -111,14 +111,16 @@ pub fn print(examples: &Examples, met: &Met, exceptions: &BTreeMap<String, Excep
     let mut text = format!(
         "# std's own examples
 
-The examples in std's documentation of the items that the shim redefines, of `Arc` and `Weak`, and of the clocks, each as a test under `cargo dpor test --max-time 20s --stall 3`. They
-are read from the documentation that is installed with the toolchain (`rustup component add rust-docs`):
+The examples in std's documentation of the items that the shim redefines, of `Arc` and `Weak`, and of the clocks, each
+as a test under `cargo dpor test --max-time 20s --stall 3`. They are read from the documentation that is installed with
+the toolchain (`rustup component add rust-docs`):
 
 ```console
 $ cargo run -p dpor-testsuite --bin doc-examples
 ```
 
-runs them all, compares the outcome with `testsuite/surface/doc-examples.toml`, and writes this page. CI runs those of the locks, of `Once` and its kin, and of `mpsc`.
+runs them all, compares the outcome with `testsuite/surface/doc-examples.toml`, and writes this page. CI runs those of
+the locks, of `Once` and its kin, and of `mpsc`.
 
 | examples | |
 |---|---|

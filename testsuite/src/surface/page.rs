@@ -12,12 +12,14 @@ pub fn print(table: &Table) -> String {
     let mut text = format!(
         "# std's surface, item by item
 
-Every public stable item of the modules of std {VERSION} that this project is about, and where it comes from under `cargo dpor`. This page is made by
-`cargo run -p dpor-testsuite --bin surface` from std's documentation, the shim's, and the decisions in `testsuite/surface/decisions.toml`; CI fails if it is not
-up to date, if the shim lacks something or has it with another signature, or if an item is std's own and nobody has said why.
+Every public stable item of the modules of std {VERSION} that this project is about, and where it comes from under
+`cargo dpor`. This page is made by `cargo run -p dpor-testsuite --bin surface` from std's documentation, the shim's, and
+the decisions in `testsuite/surface/decisions.toml`; CI fails if it is not up to date, if the shim lacks something or
+has it with another signature, or if an item is std's own and nobody has said why.
 
-Of {} items, {} are the shim's, with all of their {functions} stable functions and constants, {traits} implementations of stable traits, and the same auto traits; {} are std's own,
-for the reason given, and {} are holes. What is not stable is std's own.
+Of {} items, {} are the shim's, with all of their {functions} stable functions and constants, {traits} implementations
+of stable traits, and the same auto traits; {} are std's own, for the reason given, and {} are holes. What is not
+stable is std's own.
 
 ",
         table.rows.len(),

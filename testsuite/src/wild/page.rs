@@ -58,15 +58,20 @@ $ cargo run --release -p dpor-testsuite --bin wild-crates -- --resume   # those 
 $ cargo run --release -p dpor-testsuite --bin wild-crates -- flume bus  # some of them
 ```
 
-fetches them, builds them and their dev-dependencies against the facades, and explores each test within limits. Which crates, versions, targets and tests is told by `testsuite/wild/crates.toml`, and so is what is
-changed from outside: where a test loops thousands of times, or over many threads, its constants are made small in the copy that is compiled. Every such change is listed below. What the tool printed is kept in
-`tmp/wild/log` of the target folder. A few small crates are run with the other tests (`tests/wild.rs`).
+fetches them, builds them and their dev-dependencies against the facades, and explores each test within limits.
+`testsuite/wild/crates.toml` names the crates, versions, targets and tests, and the changes from outside: where a test
+loops thousands of times, or over many threads, its constants are made small in the copy that is compiled. Every such
+change is listed below. What the tool printed is kept in `tmp/wild/log` of the target folder. A few small crates are run
+with the other tests (`tests/wild.rs`).
 
-* **complete**: tests in which a second thread was made, and of which all is explored.
-* **incomplete**: something is left to explore; none of the executions that were run has failed. [Why](#why-tests-are-incomplete) is told below.
-* **failed**: a schedule was found in which the test fails. Each is told of below, with its seed unless that is very long. To replay it, run the command in the crate's copy, `tmp/wild/src/CRATE-VERSION` of the target folder.
+* **complete**: tests with a second thread that are explored completely.
+* **incomplete**: something is left to explore; none of the executions that were run has failed. The
+  [reasons](#why-tests-are-incomplete) are below.
+* **failed**: a schedule was found in which the test fails. Each is shown below, with its seed unless that is very long.
+  To replay it, run the command in the crate's copy, `tmp/wild/src/CRATE-VERSION` of the target folder.
 * **one thread**: complete, and no second thread was ever made; there is nothing to explore.
-* **not applicable**: tests that were not run, for the reason told below. Most order their threads by sleeping: see [limits](limits.md#time).
+* **not applicable**: tests that were not run, for the reason given below. Most order their threads by sleeping: see
+  [limits](limits.md#time).
 
 ";
 
