@@ -293,7 +293,8 @@ fn people_are_told_how_to_go_on() {
 }
 
 /// A step that nothing ends.
-const STUCK: &str = "#[test]\nfn stuck() {\n    let go_on = std::hint::black_box(true);\n    while go_on {\n        std::hint::black_box(());\n    }\n}\n";
+const STUCK: &str = "#[test]\nfn stuck() {\n    let go_on = std::hint::black_box(true);\n\
+    \x20   while go_on {\n        std::hint::black_box(());\n    }\n}\n";
 
 #[test]
 fn who_does_not_end_is_ended_and_a_second_signal_waits_for_nobody() {
@@ -420,7 +421,7 @@ fn what_is_damaged_is_explored_from_the_start() {
         assert_eq!(executions(result), 10);
         let note = result["note"].as_str().expect("there is one");
         assert!(
-            note.contains("explored from the start: what was saved of it is damaged"),
+            note.contains("explored from the start: the saved exploration is damaged"),
             "{note}"
         );
     }

@@ -70,7 +70,8 @@ fn bounded_search_agrees_with_brute_force() {
         needed[covered.needed.min(7) as usize] += 1;
     }
     println!(
-        "{compared} of {programs} programs are small enough, {failing} fail; by the preemptions that they need: {needed:?}"
+        "{compared} of {programs} programs are small enough, {failing} fail; by the preemptions that they need: \
+         {needed:?}"
     );
     for (strategy, total) in ["source", "exhaustive"].iter().zip(total) {
         println!(

@@ -86,7 +86,8 @@ fn shards_together_find_everything() {
     println!("{programs_wanted} programs, {compared} comparisons");
     for (count, total) in COUNTS.iter().zip(totals) {
         println!(
-            "{count} shards: {} parts explored, {} shards with nothing to explore, {} pairs, {} executions complete, {} given up",
+            "{count} shards: {} parts explored, {} shards with nothing to explore, {} pairs, {} executions complete, \
+             {} given up",
             total.parts[0], total.parts[1], total.pairs, total.executions[0], total.executions[1]
         );
         assert!(total.parts[0] > total.parts[1], "most programs can be parted");

@@ -152,7 +152,8 @@ fn where_nothing_can_be_built() {
     let with_compiler = |release: &str| {
         let path = project.folder.join("rustc");
         let script = format!(
-            "#!/bin/sh\ncase \"$*\" in\n-vV) printf 'release: {release}\\nhost: x86_64-unknown-linux-gnu\\n' ;;\n*sysroot) pwd ;;\n\
+            "#!/bin/sh\ncase \"$*\" in\n-vV) printf 'release: {release}\\nhost: x86_64-unknown-linux-gnu\\n' ;;\n\
+             *sysroot) pwd ;;\n\
              *) echo /nowhere ;;\nesac\n"
         );
         fs::write(&path, script).expect("the folder is ours");
@@ -241,7 +242,8 @@ fn builds_that_cannot_be_had_are_refused() {
 #[test]
 fn optimisation_at_link_time_and_aborts_are_not_followed() {
     let project = Project::new("optimised", TESTS);
-    let manifest = "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[profile.small]\n\
+    let manifest = "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+                    [profile.small]\n\
                     inherits = \"release\"\n\n[profile.release]\nlto = \"fat\"\npanic = \"abort\"\n";
     project.write("Cargo.toml", manifest);
     project.write("src/main.rs", "fn main() {}\n");
@@ -506,7 +508,8 @@ fn configuration_reaches_the_tests_and_is_shown() {
     let project = Project::new("configured", TESTS);
     project.write(
         "dpor.toml",
-        "strategy = \"exhaustive\"\njunit = \"out/junit.xml\"\n[[overrides]]\nfilter = \"strongly\"\nmax-executions = 1\n\
+        "strategy = \"exhaustive\"\njunit = \"out/junit.xml\"\n[[overrides]]\nfilter = \"strongly\"\n\
+         max-executions = 1\n\
          [[overrides]]\nfilter = \"=stongly\"\nseed = 1\n[profile.ci]\nmax-executions = 1\nstrategy = \"source\"\n",
     );
     let run = project.run(&["test", "strongly", "weakly"]).ends(INCOMPLETE);

@@ -40,8 +40,8 @@ impl Wishes {
         if !dropped.is_empty() {
             let dropped = dropped.join(" ");
             warn(&format!(
-                "`{dropped}` of the rustflags is ignored: the checker's part of a test cannot be optimised together with \
-                 the test"
+                "`{dropped}` of the rustflags is ignored: the checker's part of a test cannot be optimised together \
+                 with the test"
             ));
         }
         let profiles = Profiles {

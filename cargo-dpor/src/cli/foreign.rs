@@ -91,7 +91,7 @@ const COMMAND: &[Foreign] = &[
             "--target-dir-remap",
             "--build-dir-remap",
         ],
-        why: "tests run where they were built, as reports show their sources; keep `target/dpor` in a cache to build less",
+        why: "tests run where they were built, as reports show their sources; a cache of `target/dpor` saves builds",
     },
     Foreign {
         flags: &["--user-config-file", "--tool-config-file", "--override-version-check"],

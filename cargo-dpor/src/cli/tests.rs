@@ -398,7 +398,8 @@ fn help_has_examples() {
 #[test]
 fn arguments_of_libtest_are_those_before() {
     let args = test_args(
-        "cargo-dpor test one -p p --skip a -- two --exact --nocapture --skip b --include-ignored --test-threads 3 --color=never --format terse --test",
+        "cargo-dpor test one -p p --skip a -- two --exact --nocapture --skip b --include-ignored --test-threads 3 \
+         --color=never --format terse --test",
     );
     let names = &args.select.names;
     assert_eq!(

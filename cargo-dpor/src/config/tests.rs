@@ -77,7 +77,8 @@ fn without_files_there_are_defaults() {
 #[test]
 fn what_is_nearer_to_a_test_covers_what_is_further_away() {
     let config = Workspace::new(
-        "strategy = \"source\"\nmax-time = \"30s\"\n\n[[overrides]]\nfilter = \"long\"\nmax-time = \"5m\"\nleaks = true\n",
+        "strategy = \"source\"\nmax-time = \"30s\"\n\n[[overrides]]\nfilter = \"long\"\n\
+         max-time = \"5m\"\nleaks = true\n",
         "[workspace.metadata.dpor]\nstrategy = \"exhaustive\"\nmax-depth = 7\nseed = 3\n",
         "[package.metadata.dpor]\nseed = 4\nleaks = false\n",
     )
@@ -134,8 +135,9 @@ fn of_several_overrides_the_first_counts() {
 
 #[test]
 fn values_are_read_as_on_the_command_line() {
-    let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\npreemptions = 2\nmax-depth = 7\n\
-                stall = \"500ms\"\nspurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\nsimplify = 0\n\
+    let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\n\
+                preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\nspurious-wakeups = true\nspurious-cas = true\n\
+                leaks = true\nexact-states = true\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
                 fail-fast = true\ntest-jobs = 2\njunit = \"target/junit.xml\"\nreport = \"out\"\n";
     let workspace = Workspace::new(text, "", "");
@@ -350,7 +352,8 @@ fn overrides_for_nothing_are_said() {
         idle(&[("bank", "tests::a"), ("till", "c")], &both),
         [
             "dpor.toml:4: the override for filter = \"=b\" chooses no test",
-            "dpor.toml:10: the override for package = \"tlil\" chooses no test: there is no such package in the workspace",
+            "dpor.toml:10: the override for package = \"tlil\" chooses no test: there is no such package in the \
+             workspace",
             "bank/Cargo.toml:5: the override for filter = \"c\" chooses no test",
             "dpor.toml:14: the override for filter = \"/^x/\" chooses no test",
         ]
@@ -359,7 +362,8 @@ fn overrides_for_nothing_are_said() {
     assert_eq!(
         idle(&[("bank", "tests::a")], &["bank"]),
         [
-            "dpor.toml:10: the override for package = \"tlil\" chooses no test: there is no such package in the workspace",
+            "dpor.toml:10: the override for package = \"tlil\" chooses no test: there is no such package in the \
+             workspace",
             "bank/Cargo.toml:5: the override for filter = \"c\" chooses no test",
         ]
     );
@@ -426,7 +430,8 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         ),
         (
             "max-executions = -1",
-            "dpor.toml:1: `max-executions`: `-1` is not a whole number in digits; write `max-executions = 100000`, for example",
+            "dpor.toml:1: `max-executions`: `-1` is not a whole number in digits; write `max-executions = 100000`, for \
+             example",
         ),
         (
             "max-executions = 1e9",

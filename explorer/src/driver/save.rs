@@ -43,7 +43,7 @@ pub enum CannotResume {
 impl fmt::Display for CannotResume {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CannotResume::Damaged => f.write_str("what was saved of it is damaged"),
+            CannotResume::Damaged => f.write_str("the saved exploration is damaged"),
             CannotResume::Other => f.write_str("it was explored in another way"),
             CannotResume::Diverged(step) => write!(f, "the program does something else than it did, at step {step}"),
         }

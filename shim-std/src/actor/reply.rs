@@ -20,7 +20,7 @@ pub struct Lost;
 
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no answer will come: who had to give it has dropped the request")
+        f.write_str("no answer will come: the request was dropped")
     }
 }
 

@@ -78,12 +78,12 @@ impl Saving {
     /// # Errors
     /// Why that is not possible.
     pub fn resume(&mut self, explorer: &mut Explorer<Explored>, sharing: &mut Sharing) -> Result<u64, String> {
-        let damaged = || "what was saved of it is damaged".to_owned();
-        let unreadable = |error: io::Error| format!("what was saved of it cannot be read: {error}");
+        let damaged = || "the saved exploration is damaged".to_owned();
+        let unreadable = |error: io::Error| format!("the saved exploration cannot be read: {error}");
         let bytes = fs::read(&self.save.file).map_err(unreadable)?;
         let (executions, saved) = parse(&bytes).ok_or_else(damaged)?;
         if saved.layout != layout() {
-            return Err("the process does not lie at the addresses at which it lay".to_owned());
+            return Err("the process is loaded at other addresses than before".to_owned());
         }
         let keys = read_keys(&saved.keys, saved.count).map_err(unreadable)?;
         explorer.system().go_on_from(saved.learnt);

@@ -239,7 +239,8 @@ macro_rules! integers {
                 // SAFETY: it is aligned, alive and used by nobody else.
                 unsafe { <$atomic>::from_ptr(&mut plain) }.fetch_add(1, SeqCst);
                 assert_eq!(plain, 5);
-                assert_eq!((mem::size_of::<$atomic>(), mem::align_of::<$atomic>()), (mem::size_of::<$int>(), mem::size_of::<$int>()));
+                let size = mem::size_of::<$int>();
+                assert_eq!((mem::size_of::<$atomic>(), mem::align_of::<$atomic>()), (size, size));
             }
         )*
     };

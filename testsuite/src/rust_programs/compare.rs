@@ -222,7 +222,10 @@ fn smaller(program: &Program) -> Vec<Program> {
         .channel
         .map_or(0, |channel| channel.senders | 1 << channel.receiver);
     if last > 1 && program.threads[last].is_empty() && ends & 1 << last == 0 {
-        let named = |op| matches!(op, Op::Unpark(t) | Op::IsFinished(t) | Op::AwaitFinished(t) | Op::Join(t) if usize::from(t) == last);
+        let named = |op| match op {
+            Op::Unpark(t) | Op::IsFinished(t) | Op::AwaitFinished(t) | Op::Join(t) => usize::from(t) == last,
+            _ => false,
+        };
         if !program.ops().any(named) {
             offer(&|program| program.threads.truncate(last));
         }

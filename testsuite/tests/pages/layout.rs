@@ -16,7 +16,8 @@ const CLIPPED: &str = r"(() => {
   const scrolls = how => how === 'auto' || how === 'scroll';
   for (let text; (text = texts.nextNode());) {
     const node = text.parentElement;
-    if (!text.data.trim() || node.closest(STRICT ? 'script, .gone' : 'script, .gone, .run') || node.getClientRects().length === 0) continue;
+    if (!text.data.trim() || node.closest(STRICT ? 'script, .gone' : 'script, .gone, .run')) continue;
+    if (node.getClientRects().length === 0) continue;
     const range = document.createRange();
     range.selectNodeContents(text);
     for (const r of range.getClientRects()) {
@@ -25,7 +26,10 @@ const CLIPPED: &str = r"(() => {
         const style = getComputedStyle(at);
         if (style.overflowX === 'visible') continue;
         const frame = at.getBoundingClientRect();
-        if (scrolls(style.overflowX) && at.scrollWidth > at.clientWidth && !STRICT) { [left, right] = [-Infinity, Infinity]; break; }
+        if (scrolls(style.overflowX) && at.scrollWidth > at.clientWidth && !STRICT) {
+          [left, right] = [-Infinity, Infinity];
+          break;
+        }
         [left, right] = [Math.max(left, frame.left), Math.min(right, frame.right)];
       }
       if (r.left < left - 1 || r.right > right + 1) { clipped.push(text.data); break; }
@@ -60,7 +64,9 @@ const CROSSED: &str = r"(() => {
   for (const path of document.querySelectorAll('#arrows > path')) {
     for (let at = 0; at <= path.getTotalLength(); at++) {
       const { x, y } = path.getPointAtLength(at), [left, top] = [x + frame.left, y + frame.top];
-      for (const [r, text] of boxes) if (left > r.left && left < r.right && top > r.top && top < r.bottom) crossed.push(text);
+      for (const [r, text] of boxes) {
+        if (left > r.left && left < r.right && top > r.top && top < r.bottom) crossed.push(text);
+      }
     }
   }
   return [...new Set(crossed)];

@@ -113,8 +113,16 @@ fn open(browser: &mut Browser, address: &str) {
 /// Texts whose colour has a contrast to the ground behind it of less than 4.5, as the WCAG compute it.
 const FAINT: &str = r"(() => {
   const part = c => { c /= 255; return c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4; };
-  const light = colour => { const [r, g, b] = colour.match(/[\d.]+/g).map(Number); return .2126 * part(r) + .7152 * part(g) + .0722 * part(b); };
-  const ground = node => { for (; node; node = node.parentElement) { const c = getComputedStyle(node).backgroundColor; if (c !== 'rgba(0, 0, 0, 0)') return c; } };
+  const light = colour => {
+    const [r, g, b] = colour.match(/[\d.]+/g).map(Number);
+    return .2126 * part(r) + .7152 * part(g) + .0722 * part(b);
+  };
+  const ground = node => {
+    for (; node; node = node.parentElement) {
+      const c = getComputedStyle(node).backgroundColor;
+      if (c !== 'rgba(0, 0, 0, 0)') return c;
+    }
+  };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), faint = [];
   for (let text; (text = texts.nextNode());) {
     const node = text.parentElement;
@@ -219,7 +227,10 @@ fn deadlock(browser: &mut Browser, address: &str) {
     let mut reached = Vec::new();
     for _ in 0..6 {
         browser.press(&["Tab"]);
-        reached.push(browser.text("document.activeElement.getAttribute('aria-label') || document.activeElement.className || document.activeElement.textContent"));
+        reached.push(browser.text(
+            "document.activeElement.getAttribute('aria-label') || document.activeElement.className || \
+             document.activeElement.textContent",
+        ));
     }
     assert_eq!(
         reached,

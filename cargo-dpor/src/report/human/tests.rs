@@ -90,7 +90,10 @@ fn the_schedule_of_a_step_that_took_too_long_can_be_run_again() {
     outcome.account = failed_in_full().account;
     let replayed = replayed(outcome);
     assert!(
-        replayed.starts_with("incomplete: bank tests::a\n\n  thread t1 ran for 10 s\n    in bank::sum (src/lib.rs:7)\n\n  schedule (2 steps"),
+        replayed.starts_with(
+            "incomplete: bank tests::a\n\n  thread t1 ran for 10 s\n    in bank::sum (src/lib.rs:7)\n\n\
+             \x20 schedule (2 steps"
+        ),
         "{replayed}"
     );
 }
