@@ -39,7 +39,7 @@ enum Place {
     Repository(String),
 }
 
-/// A command, and what the page says is printed.
+/// A command, and its output on the page.
 #[derive(Debug, PartialEq, Eq)]
 struct Shown {
     command: String,

@@ -45,7 +45,7 @@ pub const DPORS: [Dpor; 6] = {
     }
     dpors
 };
-/// The unfolding-based strategy: with alternatives to all that was explored, and with k-partial ones.
+/// The unfolding-based strategy: with alternatives to everything explored, and with k-partial ones.
 pub const UNFOLDINGS: [Strategy; 3] = [
     Strategy::Unfolding { partial: None },
     Strategy::Unfolding {
@@ -242,7 +242,7 @@ fn judge_first_failure(strategy: Strategy, mut explorer: Explorer<Toy>) -> Resul
     Err(Mismatch { strategy, what })
 }
 
-/// Finds all that there is by brute force; `None` if that takes more than `limit` executions.
+/// Finds everything by brute force; `None` if that takes more than `limit` executions.
 pub fn enumerate_all<S: Exact>(mut system: S, limit: u64) -> Option<Found<S>> {
     let fresh = || Collector {
         found: Found::default(),

@@ -91,7 +91,7 @@ impl Project {
         command
     }
 
-    /// Runs `cargo dpor`, which comes to this exit code, with these words in what it says on standard error.
+    /// Runs `cargo dpor`, and checks that it ends with this exit code, and these words on standard error.
     ///
     /// # Panics
     /// If it does not.

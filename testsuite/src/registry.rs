@@ -37,7 +37,7 @@ pub fn source(name: &str, version: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{name} {version} was not fetched"))
 }
 
-/// Writes a file, unless that is what it holds: Cargo goes by the time of change.
+/// Writes a file, unless it already has these contents: Cargo looks at the time of change.
 pub(crate) fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|old| old == contents) {
         return Ok(());

@@ -39,7 +39,7 @@ pub struct Failure {
     pub again: Vec<String>,
     /// The warning if a replay did not reproduce it.
     pub warning: Option<String>,
-    /// All that was printed of it, but for the seed: what happened, and the schedule.
+    /// Everything printed about it except the seed: what happened, and the schedule.
     pub text: String,
 }
 

@@ -36,7 +36,7 @@ struct Union {
 #[derive(Default)]
 struct Collector(Union);
 
-/// The step as the program makes it: without what it has to do with pairs.
+/// The step as the program makes it, without its part in pairs.
 pub(crate) fn unsharded(step: &Step) -> Step {
     let own = step
         .footprint

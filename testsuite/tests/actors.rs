@@ -268,7 +268,7 @@ fn expected(table: &str, program: &str, order: &str) -> Option<[Option<Figures>;
     found.map(|row| row.3)
 }
 
-/// Where the published figures come out, and where others do, as the book says.
+/// The figures equal the published ones where the book says so, and differ elsewhere.
 #[test]
 fn tables() {
     let mut checked = 0;
@@ -293,7 +293,7 @@ fn tables() {
     assert_eq!(checked, EXPECTED.iter().flat_map(|row| row.3).flatten().count());
 }
 
-/// The programs that come with the authors' tool have the published figures, but for two of TransDPOR with sleep sets.
+/// The programs that come with the authors' tool have the published figures, except two of TransDPOR with sleep sets.
 #[test]
 fn published_figures() {
     let (mut agree, mut differ) = (0, Vec::new());

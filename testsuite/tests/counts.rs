@@ -46,7 +46,7 @@ fn factorial(n: u64) -> u64 {
     (1..=n).product()
 }
 
-/// Of n! executions of which all are alike, the part that has been run is known exactly.
+/// Of n! executions that are all alike, the explored part is known exactly.
 #[test]
 fn the_explored_part_of_a_regular_tree_is_known() {
     for executions in [1, 5, 8, 23] {
@@ -217,7 +217,7 @@ fn in_context(name: &str, program: Program, context: Context) -> (Statistics, us
     (s, ends.0.len())
 }
 
-/// Source-DPOR needs as many as there are traces.
+/// Source-DPOR needs as many executions as there are traces.
 fn source(program: Program) -> u64 {
     explore(program, Strategy::Source).1.complete
 }

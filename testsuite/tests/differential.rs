@@ -74,7 +74,7 @@ fn every_outcome_and_no_other() {
     compare(programs(), setting("DPOR_FUZZ_PROGRAMS", 2000));
 }
 
-/// Loops that write as they go round: a thread is held back in the middle of them, and others wait for what it has.
+/// Loops that write in each round: a thread is held back in the middle of them, and others wait for what it holds.
 #[test]
 fn every_outcome_of_loops_under_locks() {
     compare(polling_programs(), setting("DPOR_FUZZ_PROGRAMS", 2000) / 8);
@@ -299,7 +299,7 @@ fn livelocks_repeat() {
     );
 }
 
-/// Two threads spin for the same flag, and one then for what the other holds.
+/// Two threads spin on the same flag, and then one spins on what the other holds.
 #[test]
 fn spinning_threads_compete() {
     let _alone = alone();

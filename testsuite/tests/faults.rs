@@ -166,7 +166,7 @@ fn cuts_whose_races_are_not_looked_for() {
     contexts_caught_within("SkipCutRaces", settings, &CONTEXTS, 5000);
 }
 
-/// Only eager checks know what a sequence is dependent with.
+/// Only eager checks know on what a sequence depends.
 #[test]
 fn sleeping_sequences_that_are_kept() {
     let settings = Settings {

@@ -82,7 +82,7 @@ fn independent_steps_commute() {
     }
 }
 
-/// Whatever came before, a schedule leads to the same fingerprint; and what has the same fingerprint looks the same.
+/// A schedule leads to the same fingerprint whatever came before; and states with the same fingerprint look the same.
 #[test]
 fn fingerprints_name_states() {
     let mut runner = TestRunner::deterministic();
@@ -161,7 +161,7 @@ struct Pairs {
     conflicting: u32,
     /// Both orders lead to the same state.
     commuting: u32,
-    /// Of those, the pairs of which one order touches something in another way than the other order.
+    /// Commuting pairs in which one order has a footprint that differs from the other order's.
     differing: u32,
     /// Of the commuting pairs, those one of whose threads can go on at once.
     chained: u32,

@@ -1,4 +1,4 @@
-//! Runs of the tool that are killed, ended by a signal, or give up at a limit, and gone on with.
+//! Runs of the tool that are killed, ended by a signal, or give up at a limit, and are then resumed.
 
 use dpor_testsuite::project::{Project, Run};
 use serde_json::Value;

@@ -84,7 +84,7 @@ fn explicit_use() {
 /// Projects that share an `expected.toml`.
 struct Suite {
     folder: &'static str,
-    /// The folder of each project in the suite's, the flags that select its tests, and what is to be said besides.
+    /// The folder of each project in the suite's, the flags that select its tests, and lines that the output must have.
     projects: &'static [(&'static str, &'static [&'static str], &'static [&'static str])],
     /// Whether `unfolding` is to come to the same.
     unfolds: bool,
@@ -120,7 +120,7 @@ const FAILED: i32 = 1;
 const USAGE: i32 = 2;
 const INCOMPLETE: i32 = 3;
 
-/// The kind of failure that no schedule brings about, so that its replay says that it cannot be replayed.
+/// The kind of failure that no schedule causes, so that its replay says that it cannot be replayed.
 const NONDETERMINISM: &str = "nondeterminism";
 /// The kind of failure that is of all schedules together, so that there is no seed.
 const NEVER_REACHED: &str = "never-reached";
@@ -410,12 +410,12 @@ impl Project {
         (met, code)
     }
 
-    /// The file with what the tool printed.
+    /// The file with the tool's output.
     fn log(&self, what: &str) -> PathBuf {
         scratch().join(format!("{}-{what}.txt", self.name))
     }
 
-    /// Runs the tool: what it printed, which is kept in a file with `what` in its name, and its exit code.
+    /// Runs the tool; returns its output, which is kept in a file with `what` in its name, and its exit code.
     fn run(&self, what: &str, arguments: &[&str]) -> (String, i32) {
         let log = self.log(what);
         let file = File::create(&log).expect("the target folder is writable");

@@ -41,9 +41,9 @@ pub enum Message {
     Diverged {
         /// The number of the step, counted from 0.
         step: u64,
-        /// What the seed says.
+        /// The operation in the seed.
         expected: String,
-        /// What the program does now.
+        /// The operation of the program.
         met: String,
     },
     /// Two orders of the same steps that lead to different states. Only on request.
@@ -68,7 +68,7 @@ pub enum Message {
         /// The callers, innermost first.
         callers: Vec<CallerReport>,
     },
-    /// The exploration cannot resume from what was saved. The last message: nothing was explored.
+    /// The exploration cannot resume from the saved one. The last message: nothing was explored.
     CannotResume {
         /// The reason.
         reason: String,

@@ -94,7 +94,7 @@ enum Body<'a> {
     },
     Replayed {
         test: Name<'a>,
-        /// What the program did instead of what the seed says.
+        /// The program's operation and the seed's, where they differ.
         diverged: Option<Divergence<'a>>,
         #[serde(flatten)]
         result: Finished<'a>,

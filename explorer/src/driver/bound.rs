@@ -76,7 +76,7 @@ impl<S: System> Explorer<S> {
         }
     }
 
-    /// Adds to a reason to stop what has been explored under bounds.
+    /// Adds the part explored under bounds to a reason to stop.
     pub(super) fn under_bound(&self, reason: String) -> String {
         match self.preemptions {
             None => reason,

@@ -65,7 +65,7 @@ crate::codec!(struct State {
 });
 
 impl State {
-    /// Forgets everything, but for the storage.
+    /// Forgets everything except the storage.
     pub fn clear(&mut self) {
         self.enabled.clear();
         self.created.clear();

@@ -178,7 +178,7 @@ pub(crate) trait Rules {
     /// one before the event.
     fn lead(&mut self, _state: &mut State, _trace: &Trace, _lead: Lead, _statistics: &mut Statistics) {}
 
-    /// Is told of each operation that can wait: when it is next in the execution, when it has to wait, and when it is
+    /// Handles each operation that can wait: when it is next in the execution, when it has to wait, and when it is
     /// pending at the end.
     fn may_wait(&mut self, _: &mut [State], _: &Trace, _: ThreadId, _: &Footprint, _: &mut Statistics) {}
 

@@ -35,7 +35,7 @@ impl Lazy {
         self.value.load(SeqCst)
     }
 
-    /// Wrong: says that the value is there before it is.
+    /// Wrong: announces the value before it is there.
     pub fn get_ready_first(&self) -> u32 {
         if !self.ready.load(SeqCst) {
             let _guard = self.lock.lock().expect("not poisoned");

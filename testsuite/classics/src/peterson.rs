@@ -17,7 +17,7 @@ impl Peterson {
         self.wait(me);
     }
 
-    /// Wrong: gives the turn away before it says that it wants to enter.
+    /// Wrong: gives the turn away before it announces that it wants to enter.
     fn enter_turn_first(&self, me: usize) {
         self.turn.store(1 - me, SeqCst);
         self.wants[me].store(true, SeqCst);

@@ -32,7 +32,7 @@ where
     )
 }
 
-/// Fails a `reach_…` test: what it is named after has happened.
+/// Fails a `reach_…` test if the event in its name has happened.
 ///
 /// # Panics
 ///

@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::thread;
 
-/// Gives two threads what they share, each its own, and returns their results.
+/// Gives each of two threads its share, and returns their results.
 fn give<S, A, B>(
     first: S,
     second: S,
@@ -666,7 +666,7 @@ fn make_mut_takes_the_value_from_weak_pointers() {
     child.join().unwrap();
 }
 
-/// Whether somebody who was told of a cycle while it was made could upgrade it.
+/// Whether a thread that received a cycle while it was made could upgrade it.
 fn upgrade_against_cycle() -> bool {
     struct Cycle(Weak<Cycle>);
     let (sender, receiver) = channel();

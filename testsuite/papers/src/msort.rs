@@ -1,4 +1,4 @@
-//! MSort(n): each actor has both halves of its list sorted by children, and merges what they send back.
+//! MSort(n): the children of each actor sort both halves of its list, and it merges the results.
 //!
 //! 2^(n-1) orders: one race for each actor that has children. n - 1 is the number of states that CDPOR3 stores in Table
 //! 2; Source-DPOR's published executions are 2^8 for n = 9, and 912 of 2^11 and 15872 of 2^14 for the others.

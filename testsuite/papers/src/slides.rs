@@ -38,7 +38,7 @@ pub fn read_and_forgotten() {
     wait_all([writer, reader]);
 }
 
-/// `write x | read y; read x | read z; read x`: what the two readers have read last.
+/// `write x | read y; read x | read z; read x`: returns the last values that the two readers have read.
 pub fn two_readers() -> [u64; 2] {
     static X: Variable = Variable::new(0);
     static Y: Variable = Variable::new(0);

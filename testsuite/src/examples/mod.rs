@@ -1,4 +1,4 @@
-//! The examples in std's documentation of what the shim redefines, as tests under the tool.
+//! The examples in std's documentation of the items that the shim redefines, as tests under the tool.
 //!
 //! They are read from the installed documentation: the link to the playground of each holds all of its code, hidden
 //! lines included. What the examples come to is said in `surface/doc-examples.toml`: `complete`, but for those that

@@ -1,4 +1,4 @@
-//! The examples as a crate, and what the tool says of it.
+//! The examples as a crate, and the tool's results for it.
 
 use super::{Example, Examples, Exception};
 use crate::tool;
@@ -58,7 +58,7 @@ pub fn write_project<'a>(folder: &Path, examples: impl Iterator<Item = &'a Examp
     fs::write(folder.join("src/lib.rs"), source)
 }
 
-/// Explores the examples of a crate. What the tool prints is left in `log.txt` beside it.
+/// Explores the examples of a crate. Leaves the tool's output in `log.txt` beside it.
 ///
 /// # Errors
 /// What the tool said, if it explored nothing.

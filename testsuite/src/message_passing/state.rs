@@ -1,4 +1,4 @@
-//! The state of a program: mailboxes, mutexes, actors; what actions do to it, and what they touch.
+//! The state of a program: mailboxes, mutexes, actors; the effects of actions on it, and their footprints.
 
 use super::program::{Action, Program};
 use dpor_explorer::{AccessKind, Condition, Effect, Footprint, Guard, Location, Variable};
@@ -234,7 +234,7 @@ impl State {
         footprint
     }
 
-    /// Runs the actor's next action, and says what it did to the variables of guards.
+    /// Runs the actor's next action; returns its effects on the variables of guards.
     ///
     /// # Panics
     /// If the actor has ended.

@@ -22,7 +22,7 @@ pub struct Measured {
     pub failed: bool,
     /// Executions that ran to their end.
     pub complete: u64,
-    /// Executions given up because all that was enabled was asleep.
+    /// Executions abandoned because everything enabled was asleep.
     pub blocked: u64,
     /// Executions given up because their state was known.
     pub pruned: u64,

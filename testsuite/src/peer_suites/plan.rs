@@ -19,7 +19,7 @@ pub struct Plan {
     /// Files that are built with another text, without `.rs`. Their tests are exceptions.
     #[serde(default)]
     pub replacements: BTreeMap<String, String>,
-    /// The dependencies of the tests, but for the stand-in, as in a manifest.
+    /// The dependencies of the tests except the stand-in, as in a manifest.
     #[serde(default)]
     pub dependencies: BTreeMap<String, toml::Value>,
     /// Number of parts of a test's name that make up the heading under which it is counted.

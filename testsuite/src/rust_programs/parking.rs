@@ -266,7 +266,7 @@ impl Machine<'_> {
         !s.waking.iter().any(|&waking| waking)
     }
 
-    /// A sender is gone.
+    /// Removes a sender.
     pub fn drop_sender(&self, s: &mut State) {
         s.senders -= 1;
         if s.senders == 0 {
@@ -274,7 +274,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The receiver is gone.
+    /// Removes the receiver.
     pub fn drop_receiver(&self, m: &mut Move) {
         m.drop_receiver();
         self.disconnect(&mut m.s, SENDERS);

@@ -48,7 +48,7 @@ pub(super) enum Phase {
     Dropping(u8),
     /// The main thread joins the threads from this one on.
     Joining(u8),
-    /// The main thread drops the handles of the threads of the scope, and has come to this one.
+    /// The main thread drops the handles of the scope's threads, and has reached this one.
     Handles(u8),
     /// The main thread waits for the end of the scope.
     Scope,

@@ -12,7 +12,7 @@ pub struct Decisions {
     pub std: BTreeMap<String, String>,
     /// Differences between the shim's items and std's, as [`super::compare`] names them.
     pub differs: BTreeMap<String, String>,
-    /// Items of the shim that do not do all that std's do, by path.
+    /// Items of the shim that do not do everything that std's do, by path.
     pub limits: BTreeMap<String, String>,
     /// Items that are std's own and should not be, by path.
     pub holes: BTreeMap<String, String>,

@@ -269,7 +269,7 @@ fn text(element: ElementRef) -> String {
     element.text().collect()
 }
 
-/// Whether what a section shows is followed by a notice that it is not stable.
+/// Whether a notice that something is unstable follows a section.
 fn is_unstable(section: ElementRef) -> bool {
     let next = section.next_siblings().find_map(ElementRef::wrap);
     next.is_some_and(|next| {

@@ -1,4 +1,4 @@
-//! The list as text: one fact a line, indented under what it belongs to.
+//! The list as text: one fact per line, indented under the item to which it belongs.
 
 use super::{Impl, Item, Surface};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The surface of std, item by item, and what the shim has of it.
+//! The surface of std, item by item, and the shim's part of it.
 //!
 //! std's is read from the documentation that comes with the toolchain, and kept as a list of facts
 //! (`surface/std-1.95.txt`), so that the comparison also works where the documentation is not installed. The shim's is

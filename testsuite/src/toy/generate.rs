@@ -68,7 +68,7 @@ pub fn choosing_programs(most: u64) -> impl Strategy<Value = Program> {
     ]
 }
 
-/// Programs with pieces of these kinds besides those of some groups.
+/// Programs with pieces of these kinds and of some groups.
 fn programs_with(kinds: &'static [u8], most: u64) -> impl Strategy<Value = Program> {
     let gene = (any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>());
     let threads = vec(vec(gene, 1..=4), 2..=4);

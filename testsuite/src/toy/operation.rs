@@ -1,4 +1,4 @@
-//! Pending operations of toy programs as data: what they would touch and when they are enabled.
+//! Pending operations of toy programs as data: their footprints and guards.
 
 use super::program::Instruction;
 use super::state::Phase;
@@ -39,7 +39,7 @@ impl Toy {
         pending
     }
 
-    /// Adds what the instruction would touch after those `ahead` of it in its section, and when it would be enabled.
+    /// Adds the footprint and the guard of the instruction after those `ahead` of it in its section.
     fn add_operation(&self, id: ThreadId, instruction: Instruction, ahead: &[Instruction], pending: &mut Pending) {
         let Pending { footprint, guards, .. } = pending;
         let state = &self.state;

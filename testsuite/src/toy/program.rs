@@ -1,4 +1,4 @@
-//! Toy programs: what they consist of, and how they are printed.
+//! Toy programs: their parts, and how they are printed.
 
 use std::fmt;
 use std::ops::Range;

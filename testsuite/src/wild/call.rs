@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A call, but for its arguments.
+/// A call, without its arguments.
 pub struct Call<'a> {
     /// The crate.
     pub krate: &'a Crate,

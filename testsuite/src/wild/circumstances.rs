@@ -1,4 +1,4 @@
-//! When, where and with what a crate's tests were run.
+//! The circumstances of a crate's run: date, machine, toolchain and tool.
 
 use crate::tool;
 use crate::wild::{Crate, Table};
@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// When, where, and with what a run was made.
+/// The circumstances of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// The day.
@@ -23,7 +23,7 @@ pub struct Circumstances {
     pub stall: String,
     /// `--test-jobs`.
     pub test_jobs: u16,
-    /// A digest of the tool, and of what the table says of the crate.
+    /// A digest of the tool, and of the crate's part of the table.
     pub digest: String,
 }
 

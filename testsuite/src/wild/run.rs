@@ -18,7 +18,7 @@ pub struct Run {
     pub error: Option<String>,
     /// All of it, in seconds.
     pub seconds: f64,
-    /// When, where, and with what it was made.
+    /// The circumstances of the run.
     pub circumstances: Circumstances,
     /// Its tests.
     pub tests: Vec<Tested>,
@@ -51,7 +51,7 @@ pub enum Class {
         what: String,
         /// The seed.
         seed: Option<String>,
-        /// The arguments of `cargo` that replay it, but for the seed.
+        /// The arguments of `cargo` that replay it, without the seed.
         again: Vec<String>,
     },
     /// Not all was explored, for this reason.

@@ -22,8 +22,8 @@ pub struct Crate {
     pub name: String,
     /// Its exact version.
     pub version: String,
-    /// Whether its tests are part of the suites that must pass: all that [`Crate::open`] and [`Crate::failures`] do not
-    /// name are complete.
+    /// Whether its tests are part of the suites that must pass: all tests not named by [`Crate::open`] and
+    /// [`Crate::failures`] are complete.
     #[serde(default)]
     pub fast: bool,
     /// Features to switch on.
@@ -65,7 +65,7 @@ pub struct Crate {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// A file, or a folder with all that is in it, in the crate.
+    /// A file, or a folder with everything in it, in the crate.
     #[serde(default)]
     pub path: String,
     /// A regular expression. It must match.

@@ -482,8 +482,8 @@ mod tests {
 }
 "#;
 
-/// The list says what has limited an exploration, and which tests may have tested nothing. Columns that do not fit are
-/// scrolled to.
+/// The list shows what has limited an exploration, and which tests may have tested nothing. Columns that do not fit
+/// scroll.
 fn made(browser: &mut Browser) {
     let project = Project::new("pages", MADE);
     project.write(

@@ -1,6 +1,6 @@
 //! Numbers and runs as bytes: varints (LEB128), and run-length encoding.
 
-/// Maximum length of a run: a larger number is damage, and must not be taken for a size to allocate.
+/// Maximum length of a run: a larger number is damage, and must not be used as a size to allocate.
 const MAX_RUN: u64 = 1 << 24;
 
 #[derive(Default)]

@@ -29,7 +29,7 @@ pub fn wait(word: &AtomicU32, value: u32) -> Called {
     })
 }
 
-/// Waits while the word has this value, for at most so long.
+/// Waits while the word has this value, for at most this time.
 pub fn wait_for(word: &AtomicU32, value: u32, timeout: Duration) -> Called {
     let timeout = libc::timespec {
         tv_sec: timeout.as_secs() as i64,

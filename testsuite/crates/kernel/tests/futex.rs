@@ -283,7 +283,7 @@ impl Mutex {
         }
     }
 
-    /// Wakes before it says that the lock is free, so that who is woken may wait again for ever.
+    /// Wakes before it announces that the lock is free, so that the woken thread may wait again for ever.
     fn unlock_too_early(&self) {
         if self.0.load(SeqCst) == 2 {
             wake(&self.0, 1).unwrap();

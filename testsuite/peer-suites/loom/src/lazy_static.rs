@@ -10,7 +10,7 @@ static SHUT_DOWN: Word = Word::new(0);
 /// The values to drop then, newest first.
 static VALUES: Mutex<Vec<&'static dyn Value>> = Mutex::new(Vec::new());
 
-/// A value that is made by whoever asks for it first.
+/// A value that the first user makes.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Lazy<T>(OnceLock<T>);

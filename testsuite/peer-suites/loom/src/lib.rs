@@ -17,5 +17,5 @@ mod plain;
 pub use model::model;
 pub use shim_std::thread_local;
 
-/// For substitutions in the tests: what they gather over all executions.
+/// For substitutions in the tests: data that they gather over all executions.
 pub use support::outside;

@@ -16,5 +16,5 @@ mod check;
 pub use check::{Config, Runner, check, check_dfs, check_dfs_with_spurious_wakeups, check_pct, check_random};
 pub use shim_std::thread_local;
 
-/// For substitutions in the tests: what they gather over all executions.
+/// For substitutions in the tests: data that they gather over all executions.
 pub use support::outside;

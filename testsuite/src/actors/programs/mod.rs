@@ -1,4 +1,4 @@
-//! The programs of TransDPOR's evaluation, rebuilt from what the paper says of them.
+//! The programs of TransDPOR's evaluation, rebuilt from their description in the paper.
 
 mod chameneos;
 mod divide;

@@ -16,7 +16,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// An account with so much on it.
+    /// An account with this balance.
     pub fn with(balance: u32) -> Account {
         Account {
             balance: CachePadded::new(AtomicU32::new(balance)),

@@ -2,7 +2,7 @@
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// Gives a type a function `name` that says what it is called.
+/// Gives a type a function `name` that returns the type's name.
 ///
 /// ```
 /// #[derive(mixed_derive::Named)]
