@@ -50,7 +50,9 @@ pub use shard::ShardFault;
 pub use shard::{Part, Shard, Sharded};
 pub use statistics::Statistics;
 pub use strategy::{Check, Context, Dpor, Order, Strategy};
-pub use system::{Checkpoint, Failure, Fingerprint, Outlook, Pending, Step, Stop, System, Transition, Values};
+pub use system::{
+    Checkpoint, Failure, Fingerprint, Outlook, Pending, Rewindable, Step, Stop, System, Transition, Values,
+};
 pub use thread::{BitSet, Elements, Status, ThreadId};
 pub use trace::{Event, EventIndex, Trace};
 pub use vocabulary::codec;

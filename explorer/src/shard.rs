@@ -48,7 +48,7 @@ mod choose;
 use crate::footprint::{Access, AccessKind, Awaits, Footprint, Location};
 use crate::guard::{Condition, Effect, Guard, Variable};
 use crate::random::SplitMix64;
-use crate::system::{Checkpoint, Failure, Fingerprint, Outlook, Pending, Step, Stop, System, Transition, Values};
+use crate::system::{Failure, Fingerprint, Outlook, Pending, Rewindable, Step, Stop, System, Transition, Values};
 use crate::thread::{Status, ThreadId};
 pub use crate::vocabulary::Shard;
 pub use choose::Part;
@@ -364,13 +364,9 @@ impl<S: System> System for Sharded<S> {
         Some(Fingerprint(system ^ u128::from(digest) << 32))
     }
 
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
         // How far the pairs are would have to be saved as well.
-        self.orders.is_empty().then(|| self.system.checkpoint())?
-    }
-
-    fn rewind(&mut self, to: Checkpoint) {
-        self.statuses.take();
-        self.system.rewind(to);
+        let whole = self.orders.is_empty() && self.places.is_none();
+        whole.then(|| self.system.rewindable())?
     }
 }

@@ -14,8 +14,10 @@ pub struct Statistics {
     pub pruned: u64,
     /// Executions cut at the bound on an execution's length.
     pub cut: u64,
-    /// Steps run, including those of re-executed prefixes.
+    /// Steps of all executions, including those of prefixes that they have in common.
     pub steps: u64,
+    /// Steps of common prefixes that were not run again, because the search went back to a saved state behind them.
+    pub skipped: u64,
     /// States visited: the nodes of the search tree.
     pub states: u64,
     /// States compared with a stored one.
@@ -44,7 +46,7 @@ pub struct Statistics {
 }
 
 crate::codec!(struct Statistics {
-    complete, blocked, pruned, cut, steps, states, compared, equal, checks, races, backtracks, fallbacks,
+    complete, blocked, pruned, cut, steps, skipped, states, compared, equal, checks, races, backtracks, fallbacks,
     refinements, peak_depth, peak_sleeping, explored, time,
 });
 

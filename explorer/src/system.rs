@@ -115,8 +115,8 @@ pub struct Fingerprint(pub u128);
 
 crate::codec!(struct Fingerprint { 0 });
 
-/// The name of a state that a system has saved.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// Name of a state that a system has saved. Later ones have larger numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Checkpoint(pub u64);
 
 /// Whether a program can still go on when no thread is enabled.
@@ -216,9 +216,25 @@ pub trait System {
     /// The fingerprint of the current state; `None` if the system cannot see part of it.
     fn fingerprint(&mut self) -> Option<Fingerprint>;
 
-    /// Saves the current state, if the system can.
+    /// The same system, if it can save states: to go back to one is then cheaper than to run the steps again that lead
+    /// there.
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
+        None
+    }
+}
+
+/// A [`System`] that can save its state, and go back to what it has saved.
+///
+/// Checkpoints are kept in the order in which they were made. They outlive [`System::restart`], since the same steps lead
+/// to the same states in every execution.
+pub trait Rewindable {
+    /// Saves the current state, between two steps. `None` if the system cannot, or will not, save this one.
     fn checkpoint(&mut self) -> Option<Checkpoint>;
 
-    /// Restores a saved state.
-    fn rewind(&mut self, to: Checkpoint);
+    /// Goes back to a saved state. From there, everything goes on as it does after the steps that led there, in an
+    /// execution of their own. Returns false, and leaves the system as it is, if the state is kept no longer.
+    fn rewind(&mut self, to: Checkpoint) -> bool;
+
+    /// Forgets this checkpoint and all that were made after it.
+    fn forget_from(&mut self, from: Checkpoint);
 }

@@ -63,6 +63,18 @@ impl Labels {
         }
     }
 
+    /// Which labels the current execution has reached, in the order in which they were met.
+    pub fn reached(&self) -> impl Iterator<Item = bool> + '_ {
+        self.0.iter().map(|entry| entry.now)
+    }
+
+    /// Begins an execution that has reached these labels.
+    pub fn begin_with(&mut self, reached: &[bool]) {
+        for (entry, &now) in self.0.iter_mut().zip(reached) {
+            entry.now = now;
+        }
+    }
+
     /// Forgets the complete executions so far, as exploration starts again.
     pub fn start_again(&mut self) {
         self.0.iter_mut().for_each(|entry| entry.label.complete = 0);

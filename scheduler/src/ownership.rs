@@ -26,7 +26,7 @@ use std::panic::Location as Caller;
 type Clock = SmallVec<[u32; 8]>;
 
 /// What the current execution has shown about shared objects, and about the order of threads by spawns and joins.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Shares {
     /// Live objects that have lost shares, with the threads that dropped them, and the last epochs in which they did.
     /// Sorted.

@@ -50,6 +50,13 @@ fn list<'a>() -> &'a mut Vec<(usize, usize)> {
     unsafe { &mut *WAITING.0.get() }
 }
 
+/// Makes those wait that waited when a state was saved.
+pub(crate) fn restore(waiting: &[(usize, usize)]) {
+    let list = list();
+    list.clear();
+    list.extend_from_slice(waiting);
+}
+
 /// Forgets the waiters of an execution that has ended.
 pub(crate) fn forget_all() {
     list().clear();

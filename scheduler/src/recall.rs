@@ -5,16 +5,26 @@
 //! all of memory takes much longer than a step.
 
 use crate::spin::{Around, Arrival};
-use dpor_explorer::{ThreadId, Transition};
+use dpor_explorer::{SplitMix64, ThreadId, Transition};
 use smallvec::SmallVec;
 
 /// A step, and what the detector asked about it.
 #[derive(Debug)]
 struct Recorded {
     transition: Transition,
+    /// Of the transitions up to this one.
+    digest: u128,
     around: Option<Around>,
     /// The arrivals of threads in the step: the one that moved, and those that it created.
     arrivals: SmallVec<[(ThreadId, Arrival); 1]>,
+}
+
+/// The digest of transitions of which `before` is that of all but the last.
+fn following(before: u128, transition: Transition) -> u128 {
+    let step = u64::from(transition.thread.0) << 32 | u64::from(transition.alternative);
+    let [low, high] = [before as u64, (before >> 64) as u64];
+    let mix = |half: u64, salt: u64| u128::from(SplitMix64::mix(half.wrapping_mul(salt).wrapping_add(step) ^ salt));
+    mix(low, SplitMix64::GAMMA) | mix(high, 0xD1B5_4A32_D192_ED03) << 64
 }
 
 /// The steps of an execution, followed by those with which an earlier execution went on from there.
@@ -41,6 +51,30 @@ impl Recall {
         self.contradicted = false;
     }
 
+    /// What to give [`Recall::go_on`] when the execution goes on from here again, after so many steps. `None` if its steps
+    /// are not on record.
+    pub fn mark(&self, length: usize) -> Option<u128> {
+        match length.checked_sub(1) {
+            _ if !self.on => None,
+            None => Some(0),
+            Some(last) => Some(self.steps.get(last)?.digest),
+        }
+    }
+
+    /// Whether to go on from a mark would leave out what an execution from the start would have.
+    pub fn falls_short(&self, mark: Option<u128>) -> bool {
+        self.wanted && mark.is_none()
+    }
+
+    /// An execution goes on from where the mark was made, after so many steps. Steps are recorded if those before them are
+    /// on record still.
+    pub fn go_on(&mut self, length: usize, mark: Option<u128>) {
+        self.on = true;
+        self.on = mark.is_some() && mark == self.mark(length);
+        self.current = None;
+        self.contradicted = false;
+    }
+
     /// Forgets everything: steps end elsewhere, or begin with other stacks.
     pub fn forget(&mut self) {
         self.steps.clear();
@@ -57,8 +91,10 @@ impl Recall {
         let known = self.steps.get(number).map(|recorded| recorded.transition);
         if known != Some(transition) {
             self.steps.truncate(number);
+            let before = self.steps.last().map_or(0, |step| step.digest);
             self.steps.push(Recorded {
                 transition,
+                digest: following(before, transition),
                 around: None,
                 arrivals: SmallVec::new(),
             });

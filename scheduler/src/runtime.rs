@@ -224,6 +224,11 @@ impl Runtime {
         frames.filter(|caller| caller.of_program)
     }
 
+    /// Whether the next execution is to begin its threads on clean stacks, so that states can be compared.
+    pub fn wants_clean_stacks(&self) -> bool {
+        self.comparing || self.refinements.hashing
+    }
+
     /// Copies the thread-locals in place to where their owner keeps them.
     pub fn save_tls(&mut self) {
         let image = match self.tls_owner {
@@ -636,8 +641,10 @@ pub(crate) fn arrive(
     if caller.is_none() && of_model(|runtime| runtime.trace.is_some()) {
         on_model(|runtime| runtime.threads[runtime.current.index()].callers = backtrace());
     }
+    let unwinds = std::thread::panicking();
     let yielder = on_model_in_place(|runtime| {
         let record = &mut runtime.threads[runtime.current.index()];
+        record.unwinds = unwinds;
         record.pending = std::ptr::from_ref(operation).cast();
         record.caller = caller;
         record.registers = registers;

@@ -24,6 +24,7 @@ use std::arch::asm;
 use std::mem::{MaybeUninit, offset_of};
 use std::ops::Range;
 use std::panic::Location as Caller;
+use std::rc::Rc;
 
 /// Maximum number of places per thread that it may come back to; others are forgotten.
 const PLACES: usize = 32;
@@ -208,7 +209,16 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    pub fn clear(&mut self) {
+    /// Forgets everything about a thread.
+    pub fn forget(spin: &mut Rc<Spin>) {
+        match Rc::get_mut(spin) {
+            Some(spin) => spin.clear(),
+            // Saved states have it, too.
+            None => *spin = Rc::default(),
+        }
+    }
+
+    fn clear(&mut self) {
         let Spin {
             passed,
             anchors,
@@ -314,7 +324,7 @@ pub(crate) fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'sta
     let site = caller.map_or(0, |caller| std::ptr::from_ref(caller).addr() as u64);
     let again = on_model(|runtime| {
         let current = runtime.current;
-        runtime.threads[current.index()].spin.hinted_again(site, allowed)
+        Rc::make_mut(&mut runtime.threads[current.index()].spin).hinted_again(site, allowed)
     });
     if again {
         arrive(&Operation::always(kind, Location(0), &[]), caller, &Registers::save());
@@ -357,7 +367,7 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
     let wrote = changes(footprint);
     let steps = runtime.steps;
     {
-        let spin = &mut runtime.threads[thread.index()].spin;
+        let spin = Rc::make_mut(&mut runtime.threads[thread.index()].spin);
         // What it has done before what it waited for changed, says nothing about what it would do now.
         if spin.awaiting.take().is_some_and(|awaiting| awaiting.changed)
             && let Some(left) = spin.anchors.last_mut()
@@ -396,10 +406,11 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
             let mut changes = footprint.accesses().iter().filter(|a| a.kind != AccessKind::Read);
             changes.any(|a| touched.iter().any(|touched| touched.location == a.location))
         };
-        for anchor in &mut record.spin.anchors {
+        let spin = Rc::make_mut(&mut record.spin);
+        for anchor in &mut spin.anchors {
             anchor.disturbed |= touches(&anchor.touched);
         }
-        if let Some(awaiting) = &mut record.spin.awaiting {
+        if let Some(awaiting) = &mut spin.awaiting {
             awaiting.changed |= awaiting.touched.is_empty() || touches(&awaiting.touched);
         }
     }
@@ -417,7 +428,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
     let has_timeout = operation.timeout.is_some_and(|(alternative, _)| alternative != NEVER);
     let known = record.spin.anchors.iter().position(|anchor| anchor.site == site);
     if known.is_none() && !has_timeout && !runtime.refinements.loops.contains(&site) {
-        let spin = &mut runtime.threads[thread.index()].spin;
+        let spin = Rc::make_mut(&mut runtime.threads[thread.index()].spin);
         match spin.passed.iter_mut().find(|passed| passed.site == site) {
             Some(passed) if !passed.idle && passed.visits < VISITS => {
                 passed.visits += 1;
@@ -461,7 +472,7 @@ pub(crate) fn arrived(runtime: &mut Runtime, thread: ThreadId) -> bool {
         around: Surroundings { others, memory },
     } = arrival;
     let steps = runtime.steps;
-    let spin = &mut runtime.threads[thread.index()].spin;
+    let spin = Rc::make_mut(&mut runtime.threads[thread.index()].spin);
     let mut taken = BitSet::new();
     if let Some(known) = known {
         let anchor = spin.anchors.remove(known);

@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::panic::Location as Caller;
 use std::ptr;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The record of a model thread. Records outlive executions; `alive` says whether the thread exists now.
@@ -43,7 +44,7 @@ pub(crate) struct Record {
     pub callers: Box<[usize]>,
     /// The suspended thread's registers, on its own stack; null before its first scheduling point.
     pub registers: *const Registers,
-    pub name: Option<String>,
+    pub name: Option<Rc<str>>,
     /// Whether it was created in this execution, and where (the main thread: nowhere in the program).
     pub created: bool,
     pub created_at: Option<&'static Caller<'static>>,
@@ -52,7 +53,10 @@ pub(crate) struct Record {
     pub clock_reads: u32,
     pub panic: Option<PanicRecord>,
     pub panicked: bool,
-    pub spin: Spin,
+    /// It is suspended while a panic of its own unwinds its stack.
+    pub unwinds: bool,
+    /// Shared with saved states until it changes.
+    pub spin: Rc<Spin>,
 }
 
 impl Record {
@@ -78,7 +82,8 @@ impl Record {
             clock_reads: 0,
             panic: None,
             panicked: false,
-            spin: Spin::default(),
+            unwinds: false,
+            spin: Rc::default(),
         }
     }
 
@@ -88,9 +93,20 @@ impl Record {
         self.registers = ptr::null();
     }
 
+    /// Drops what is left of the thread when its execution is given up. Nothing unwinds.
+    pub fn discard(&mut self) {
+        if let Some(mut coroutine) = self.coroutine.take() {
+            // SAFETY: everything on the coroutine's stack belongs to the explored program, whose heap is reset and whose
+            // statics are restored before another thread runs. Nothing of the checker's is kept there.
+            unsafe { coroutine.force_reset() };
+        }
+        self.alive = false;
+        self.created = false;
+    }
+
     /// The name for reports: the program's name for it, or one made of the id.
     pub fn display_name(&self) -> String {
-        self.name.clone().unwrap_or_else(|| "<unnamed>".to_owned())
+        self.name.as_deref().unwrap_or("<unnamed>").to_owned()
     }
 
     /// The pending operation of a thread that is alive and suspended.
@@ -297,13 +313,14 @@ pub(crate) fn create(
     record.pending = &raw const START;
     record.caller = caller;
     record.registers = ptr::null();
-    record.name = name;
+    record.name = name.map(Rc::from);
     record.created = true;
     record.created_at = caller;
     record.panic = None;
     record.panicked = false;
+    record.unwinds = false;
     record.clock_reads = 0;
-    record.spin.clear();
+    Spin::forget(&mut record.spin);
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
 use crate::spin::{self, Registers};
 use dpor_explorer::{AccessKind, Guard, Location};
 use std::panic::Location as Caller;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The cost of the first question for the time.
@@ -29,7 +30,7 @@ pub fn now() -> Duration {
         let tick = TICK.saturating_mul(1 << (record.clock_reads / DOUBLE_AFTER).min(31));
         record.clock_reads += 1;
         record.time = record.time.saturating_add(tick);
-        record.spin.looked_at_clock();
+        Rc::make_mut(&mut record.spin).looked_at_clock();
         [record.time.as_secs(), u64::from(record.time.subsec_nanos())]
     });
     Duration::new(seconds, nanoseconds as u32)

@@ -5,8 +5,8 @@ use crate::mazurkiewicz::canonical_form;
 use crate::shards::unsharded;
 use crate::toy::{Program, Terminal, Toy};
 use dpor_explorer::{
-    Checkpoint, End, Explorer, Failure, Fault, Fingerprint, Limits, Observer, Outlook, Part, Pending, Report, Shard,
-    Sharded, SplitMix64, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Transition, Verdict,
+    End, Explorer, Failure, Fault, Fingerprint, Limits, Observer, Outlook, Part, Pending, Report, Shard, Sharded,
+    SplitMix64, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Transition, Verdict,
 };
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -85,12 +85,6 @@ impl System for Counting {
     fn fingerprint(&mut self) -> Option<Fingerprint> {
         self.toy.fingerprint()
     }
-
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
-        None
-    }
-
-    fn rewind(&mut self, _: Checkpoint) {}
 }
 
 /// What was found, with the least number of preemptions for each.

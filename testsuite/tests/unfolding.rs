@@ -2,8 +2,8 @@
 //! explored.
 
 use dpor_explorer::{
-    AccessKind, Checkpoint, Explorer, Failure, Fingerprint, Footprint, Limits, Pending, Report, Status, Step, Stop,
-    Strategy, System, ThreadId, Transition, Verdict,
+    AccessKind, Explorer, Failure, Fingerprint, Footprint, Limits, Pending, Report, Status, Step, Stop, Strategy,
+    System, ThreadId, Transition, Verdict,
 };
 use dpor_testsuite::message_passing::{Action, Machine, Program};
 use dpor_testsuite::programs::{lastwrite, readers};
@@ -51,14 +51,6 @@ impl System for Lying {
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {
         None
-    }
-
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
-        None
-    }
-
-    fn rewind(&mut self, _: Checkpoint) {
-        unreachable!("no state was saved")
     }
 }
 

@@ -5,6 +5,7 @@
 //! execution.
 
 mod bound;
+mod cursor;
 mod ends;
 mod races;
 mod save;
@@ -15,14 +16,14 @@ use crate::keys::KeySet;
 use crate::learned::Learned;
 use crate::statistics::Statistics;
 use crate::strategy::{Check, Context, Lead, Rules, Search, Strategy};
-use crate::system::{Failure, Step, Stop, System, Transition};
+use crate::system::{Checkpoint, Failure, Step, Stop, System, Transition};
 use crate::thread::{Status, ThreadId};
 use crate::trace::{Event, EventIndex, Races, Trace};
 use crate::unfolding::Unfolding;
 use save::Unsaved;
 pub use save::{CannotResume, Snapshot};
 pub(crate) use state::{Added, Sleeping, State};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 /// Bounds on an exploration. Reaching one makes the verdict [`Verdict::Incomplete`].
@@ -184,6 +185,9 @@ pub struct Explorer<S> {
     preemptions: Option<u32>,
     pub(crate) keep_going: bool,
     verify_states: bool,
+    rewinds: bool,
+    /// What the system has saved on the way to the current state: after how many steps, in ascending order.
+    checkpoints: Vec<(usize, Checkpoint)>,
     pub(crate) states: Vec<State>,
     /// Number of states of the current execution; the rest of `states` is kept for its storage.
     pub(crate) depth: usize,
@@ -232,6 +236,8 @@ impl<S: System> Explorer<S> {
             preemptions: limits.preemptions.map(|_| 0),
             keep_going: false,
             verify_states: false,
+            rewinds: true,
+            checkpoints: Vec::new(),
             states: Vec::new(),
             depth: 0,
             trace: Trace::following_waits(matches!(strategy, Strategy::Context(_))),
@@ -269,6 +275,14 @@ impl<S: System> Explorer<S> {
     #[must_use]
     pub fn verify_states(mut self, verify_states: bool) -> Self {
         self.verify_states = verify_states;
+        self
+    }
+
+    /// Whether to go back to saved states, if the system can save some; it does unless it is told otherwise. What is
+    /// explored does not depend on it.
+    #[must_use]
+    pub fn rewinds(mut self, rewinds: bool) -> Self {
+        self.rewinds = rewinds;
         self
     }
 
@@ -380,6 +394,7 @@ impl<S: System> Explorer<S> {
     }
 
     fn forget(&mut self) {
+        self.forget_checkpoints(0);
         self.trace.truncate(0);
         self.depth = 0;
         self.deferred.clear();
@@ -400,8 +415,7 @@ impl<S: System> Explorer<S> {
 
     /// Runs one execution to its end: first the transitions on the stack, then new ones.
     fn execute(&mut self, observer: &mut dyn Observer<S>) -> Next {
-        self.system.restart();
-        if let Err(diverged) = self.repeat_trace(self.trace.len()) {
+        if let Err(diverged) = self.go_back() {
             return diverged;
         }
         match self.extend(observer) {
@@ -445,26 +459,36 @@ impl<S: System> Explorer<S> {
 
     /// Runs the first `len` transitions of the current execution again.
     pub(crate) fn repeat_trace(&mut self, len: usize) -> Result<(), Next> {
+        self.repeat_steps(0..len)
+    }
+
+    /// Runs these transitions of the current execution again.
+    fn repeat_steps(&mut self, steps: Range<usize>) -> Result<(), Next> {
         let mut scratch = Step::default();
-        for i in 0..len {
+        for i in steps {
             let event = &self.trace.events()[i];
             let (transition, expected) = (event.transition(), event.step().signature);
             self.repeat(i, transition, expected, &mut scratch)?;
-            if self.verify_states
-                && let Some(expected) = self.states.get(i + 1).and_then(|state| state.fingerprint)
-                && i + 1 < self.depth
-                && self.system.fingerprint() != Some(expected)
-            {
-                let message = format!(
-                    "the program is not deterministic: run again with the same schedule, the state after step {} ({}) \
-                     is another",
-                    i + 1,
-                    transition.thread
-                );
-                return Err(self.not_deterministic(message));
-            }
+            self.verify_state(i + 1)?;
         }
         Ok(())
+    }
+
+    /// Compares the state after so many steps with what it was when it was reached first, if states are verified.
+    fn verify_state(&mut self, steps: usize) -> Result<(), Next> {
+        let known = self.states.get(steps).and_then(|state| state.fingerprint);
+        let Some(expected) = known.filter(|_| self.verify_states && 0 < steps && steps < self.depth) else {
+            return Ok(());
+        };
+        if self.system.fingerprint() == Some(expected) {
+            return Ok(());
+        }
+        let message = format!(
+            "the program is not deterministic: run again with the same schedule, the state after step {steps} ({}) is \
+             another",
+            self.trace.events()[steps - 1].thread()
+        );
+        Err(self.not_deterministic(message))
     }
 
     /// Repeats a transition of an earlier execution.

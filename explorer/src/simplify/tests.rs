@@ -1,7 +1,7 @@
 //! Simplification of schedules of a program of counters and locks.
 
 use super::*;
-use crate::system::{Checkpoint, Fingerprint, Pending};
+use crate::system::{Fingerprint, Pending};
 use crate::thread::Status;
 use std::time::Duration;
 
@@ -122,12 +122,6 @@ impl System for Toy {
     fn gives_way(&self, thread: ThreadId) -> bool {
         matches!(self.op(thread.index()), Some(Yield))
     }
-
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
-        None
-    }
-
-    fn rewind(&mut self, _: Checkpoint) {}
 }
 
 /// The failure that the search is about, and the cost of the best schedule so far.

@@ -328,6 +328,60 @@ pub(crate) unsafe fn reset() {
     region::mark_none_used();
 }
 
+/// What of a thread's arena is used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Used {
+    cursor: usize,
+    end: usize,
+    last: usize,
+    draws: u64,
+}
+
+/// The used part of a thread's arena, and what to give [`set_used`] to make it that again.
+///
+/// # Safety
+///
+/// As for [`used_ranges`].
+pub(crate) unsafe fn used(thread: usize) -> (Range<usize>, Used) {
+    // SAFETY: the caller's promise.
+    let record = unsafe { &*region::record(thread) };
+    let start = region::arena_slot(thread).0;
+    let used = Used {
+        cursor: record.cursor,
+        end: record.end,
+        last: record.last,
+        draws: record.draws,
+    };
+    (start..record.cursor.max(start), used)
+}
+
+/// Makes this the used part of a thread's arena; the bytes in it are for the caller to restore. All others are zero then.
+///
+/// # Safety
+///
+/// As for [`reset`]; `used` is of this thread.
+pub(crate) unsafe fn set_used(thread: usize, used: Used) {
+    // SAFETY: the caller's promise.
+    let (now, _) = unsafe { self::used(thread) };
+    let end = used.cursor.max(now.start);
+    if end < now.end {
+        // SAFETY: a part of the thread's arena that the caller promises is not used any more.
+        unsafe { wipe(end, now.end - end, 0) };
+    }
+    // SAFETY: the caller's promise.
+    let record = unsafe { &mut *region::record(thread) };
+    (record.cursor, record.end, record.last, record.draws) = (used.cursor, used.end, used.last, used.draws);
+    region::mark_used(thread);
+}
+
+/// What of a thread's arena is used before it allocates.
+pub(crate) const UNUSED: Used = Used {
+    cursor: 0,
+    end: 0,
+    last: 0,
+    draws: 0,
+};
+
 /// The thread's newest block, the only one that can grow in place.
 ///
 /// # Safety

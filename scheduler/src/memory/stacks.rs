@@ -139,6 +139,29 @@ impl ModelStack {
     }
 }
 
+/// The lowest address, down from the stack pointer of a suspended thread, at which its stack is not zero. Searches as
+/// [`ModelStack::clear`] does, and misses what that would miss.
+///
+/// # Safety
+///
+/// The pointer is into a stack on which nothing runs, and that was cleared before its thread began.
+pub(crate) unsafe fn lowest_used(pointer: usize) -> usize {
+    // SAFETY: a stack has a thread, and the region is reserved.
+    let limit = unsafe { (*region::record(region::stack_thread(pointer))).stack_limit };
+    let (mut lowest, mut at, mut quiet) = (pointer & !(PIECE - 1), pointer & !(PIECE - 1), 0);
+    while quiet < QUIET && at > limit {
+        at -= PIECE;
+        // SAFETY: the pieces lie in the accessible part of the stack, whose limit is a multiple of a page.
+        let piece = unsafe { std::slice::from_raw_parts(at as *const u64, PIECE / 8) };
+        if piece.iter().fold(0, |all, word| all | word) == 0 {
+            quiet += PIECE;
+        } else {
+            (lowest, quiet) = (at, 0);
+        }
+    }
+    lowest.max(limit)
+}
+
 /// Notes the depth of the stack of a thread that is suspended at `pointer`.
 #[inline]
 pub(crate) fn note_depth(pointer: usize) {

@@ -14,6 +14,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use std::arch::naked_asm;
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::Range;
 use std::ptr;
 
 pub(crate) type ModelCoroutine = Coroutine<(), (), (), ModelStack>;
@@ -163,6 +164,41 @@ pub(crate) fn in_checker<R, F: FnOnce() -> R>(f: F) -> R {
     }
     // SAFETY: `run` has written it.
     unsafe { call.result.assume_init() }
+}
+
+/// A suspended, ended or missing coroutine as it was, to be put back where it was.
+pub(crate) struct SavedCoroutine(MaybeUninit<Option<ModelCoroutine>>);
+
+impl SavedCoroutine {
+    /// A copy of a coroutine that is not running.
+    pub(crate) fn of(coroutine: &Option<ModelCoroutine>) -> SavedCoroutine {
+        let mut copy = MaybeUninit::uninit();
+        // SAFETY: both are places for one value. The copy is never used as a value, nor dropped.
+        unsafe { ptr::copy_nonoverlapping(coroutine, copy.as_mut_ptr(), 1) };
+        SavedCoroutine(copy)
+    }
+
+    /// Makes the coroutine what it was. What it is meanwhile is not dropped: it has the same stack.
+    ///
+    /// # Safety
+    ///
+    /// The coroutine is at the place where it was when it was saved, and its stack holds what it held then.
+    pub(crate) unsafe fn restore(&self, coroutine: &mut Option<ModelCoroutine>) {
+        // SAFETY: the promise of the caller; a coroutine is its stack, where that is suspended, and nothing on the heap.
+        unsafe { ptr::copy_nonoverlapping(self.0.as_ptr(), coroutine, 1) };
+    }
+
+    /// The stack pointer of the suspended coroutine, of whose stack these addresses are accessible.
+    ///
+    /// corosensei keeps it in the coroutine (`coroutine.rs`), beside the ends of the stack and the stack pointer with which
+    /// it began, above which it cannot be.
+    pub(crate) fn stack_pointer(&self, stack: Range<usize>) -> Option<usize> {
+        const WORDS: usize = size_of::<Option<ModelCoroutine>>() / size_of::<usize>();
+        let words = self.0.as_ptr().cast::<MaybeUninit<usize>>();
+        // SAFETY: reads as many words as the value has. None of them is padding: they are pointers.
+        let words = (0..WORDS).map(|at| unsafe { words.add(at).read().assume_init() });
+        words.filter(|word| stack.contains(word)).min()
+    }
 }
 
 struct Resumption {

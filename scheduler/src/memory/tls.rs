@@ -112,6 +112,11 @@ impl TlsImage {
         &self.0
     }
 
+    /// The same, to be written.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
     /// Makes this image equal to `other`, which came from the same block.
     #[inline]
     pub(crate) fn copy_from(&mut self, other: &TlsImage) {

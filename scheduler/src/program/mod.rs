@@ -1,10 +1,12 @@
 //! The explored program as a [`System`].
 
+mod checkpoint;
 mod crash;
 mod reports;
 mod step;
 mod stuck;
 
+use checkpoint::Checkpoints;
 pub use crash::{Crash, Place, Watch, watch};
 pub use reports::functions_at;
 
@@ -24,7 +26,7 @@ use crate::state::{self, StateImage, leaks};
 use crate::thread::{self, Record};
 use crate::{panic, queue};
 use dpor_explorer::{
-    Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Status, Step, Stop, System, ThreadId, Transition,
+    Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId, Transition,
 };
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,6 +54,7 @@ pub struct Program {
     body: Box<dyn Fn() -> Result<(), Failure>>,
     image: Option<StaticsImage>,
     initialised: bool,
+    checkpoints: Checkpoints,
     _model: MutexGuard<'static, ()>,
 }
 
@@ -98,6 +101,7 @@ impl Program {
             body: Box::new(body),
             image: Some(image),
             initialised: false,
+            checkpoints: Checkpoints::default(),
             _model: model,
         })
     }
@@ -184,6 +188,11 @@ impl Program {
             .collect()
     }
 
+    /// Number of steps of the current execution so far.
+    pub fn length(&self) -> usize {
+        Self::runtime().steps as usize
+    }
+
     /// Number of thread ids.
     pub fn known_threads(&self) -> usize {
         Self::runtime().threads.len()
@@ -244,15 +253,7 @@ impl Program {
     fn discard(&mut self) {
         let runtime = Self::runtime();
         runtime.switch_tls(None);
-        for record in &mut runtime.threads {
-            if let Some(mut coroutine) = record.coroutine.take() {
-                // SAFETY: everything on the coroutine's stack belongs to the explored program: its heap is reset
-                // below, and its statics are restored. Nothing of the checker's is kept there.
-                unsafe { coroutine.force_reset() };
-            }
-            record.alive = false;
-            record.created = false;
-        }
+        runtime.threads.iter_mut().for_each(Record::discard);
         // It lives in the program's memory, which is about to go.
         mem::forget(runtime.user_hook.take());
     }
@@ -347,7 +348,7 @@ impl System for Program {
         }
         self.initialised = true;
         let runtime = Self::runtime();
-        let clean = runtime.comparing || runtime.refinements.hashing;
+        let clean = runtime.wants_clean_stacks();
         if clean != runtime.clean {
             runtime.recall.forget();
         }
@@ -465,12 +466,8 @@ impl System for Program {
         Some(Fingerprint(state::fingerprint(runtime)))
     }
 
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
-        None
-    }
-
-    fn rewind(&mut self, _to: Checkpoint) {
-        unreachable!("no checkpoint was handed out")
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
+        Some(self)
     }
 }
 

@@ -68,6 +68,13 @@ impl Program {
         Self::runtime().trace.as_ref().and_then(|trace| trace.last.clone())
     }
 
+    /// The kind of a thread's pending operation.
+    #[inline]
+    pub fn pending_kind(&self, thread: ThreadId) -> Option<OperationKind> {
+        let record = Self::runtime().threads.get(thread.index());
+        Some(record.filter(|record| record.alive)?.operation().kind)
+    }
+
     /// The kind and place of a thread's pending operation.
     pub fn pending_operation(&self, thread: ThreadId) -> Option<(OperationKind, Option<Source>)> {
         let runtime = Self::runtime();
@@ -85,7 +92,7 @@ impl Program {
         let report = |(i, record): (usize, &Record)| ThreadReport {
             id: ThreadId(i as u32),
             parent: record.parent,
-            name: record.name.clone(),
+            name: record.name.as_deref().map(str::to_owned),
             source: record.created_at.map(Source::from),
         };
         created.map(report).collect()
@@ -104,7 +111,7 @@ impl Program {
         Self::runtime()
             .threads
             .get(thread.index())
-            .and_then(|record| record.name.clone())
+            .and_then(|record| record.name.as_deref().map(str::to_owned))
     }
 
     /// The thread that moved last.

@@ -3,7 +3,7 @@
 use super::{Program, bring_up_to_date};
 use crate::operation::OperationKind;
 use crate::report::BlockedReport;
-use crate::spin::Awaiting;
+use crate::spin::{Awaiting, Spin};
 use crate::state;
 use crate::thread::Record;
 use crate::time;
@@ -45,7 +45,7 @@ impl Program {
         }
         let refinements = runtime.refinements.clone();
         for record in &mut runtime.threads {
-            record.spin.clear();
+            Spin::forget(&mut record.spin);
             record.moved = true;
         }
         runtime.stale = true;

@@ -255,6 +255,8 @@ fn visit_thread(
         clock_reads,
         panic,
         panicked,
+        // Shows in the thread-locals, where std counts the thread's panics.
+        unwinds: _,
         spin,
     } = record;
     let Owner::Thread(id) = owner else {

@@ -1,7 +1,8 @@
 //! Keeps the schedule of the current execution where it outlives the process.
 
 use dpor_explorer::{
-    Checkpoint, Failure, Fingerprint, Outlook, Pending, Sharded, Status, Step, Stop, System, ThreadId, Transition,
+    Checkpoint, Failure, Fingerprint, Outlook, Pending, Rewindable, Sharded, Status, Step, Stop, System, ThreadId,
+    Transition,
 };
 use dpor_protocol::{Creation, Phase, SharedSchedule};
 use dpor_scheduler::{Learnt, OperationKind, Program};
@@ -54,8 +55,8 @@ impl Journaled {
 
     /// Writes down what is about to run.
     fn begin(&self, transition: Transition) {
-        let pending = self.program.pending_operation(transition.thread);
-        let kind = pending.map_or(OperationKind::Start, |(kind, _)| kind);
+        let kind = self.program.pending_kind(transition.thread);
+        let kind = kind.unwrap_or(OperationKind::Start);
         self.map.push(transition, kind as u8);
         self.map.set_phase(Phase::Running);
     }
@@ -142,11 +143,26 @@ impl System for Journaled {
         self.program.fingerprint()
     }
 
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
+        Some(self)
+    }
+}
+
+impl Rewindable for Journaled {
     fn checkpoint(&mut self) -> Option<Checkpoint> {
         self.program.checkpoint()
     }
 
-    fn rewind(&mut self, to: Checkpoint) {
-        self.program.rewind(to);
+    fn rewind(&mut self, to: Checkpoint) -> bool {
+        let rewound = self.program.rewind(to);
+        if rewound {
+            // The steps before are the same as in the execution that is on record.
+            self.map.truncate(self.program.length());
+        }
+        rewound
+    }
+
+    fn forget_from(&mut self, from: Checkpoint) {
+        self.program.forget_from(from);
     }
 }

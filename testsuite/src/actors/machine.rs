@@ -3,8 +3,8 @@
 use super::protocol::{Actor, Constraint, Outbox, Protocol};
 use crate::oracle::Exact;
 use dpor_explorer::{
-    AccessKind, BitSet, Checkpoint, Condition, Effect, Failure, Fingerprint, Guard, Location, Pending, Status, Step,
-    Stop, System, ThreadId, Transition, Variable,
+    AccessKind, BitSet, Condition, Effect, Failure, Fingerprint, Guard, Location, Pending, Status, Step, Stop, System,
+    ThreadId, Transition, Variable,
 };
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -297,14 +297,6 @@ impl<P: Protocol> System for Actors<P> {
             u128::from(hasher.finish())
         };
         Some(Fingerprint(half(0) << 64 | half(1)))
-    }
-
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
-        None
-    }
-
-    fn rewind(&mut self, _: Checkpoint) {
-        unreachable!("no state was saved")
     }
 }
 

@@ -36,7 +36,7 @@ pub use program::{Action, Program};
 pub use state::State;
 
 use dpor_explorer::{
-    BitSet, Checkpoint, Failure, Fingerprint, Pending, Status, Step, Stop, System, ThreadId, Transition, Variable,
+    BitSet, Failure, Fingerprint, Pending, Status, Step, Stop, System, ThreadId, Transition, Variable,
 };
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -167,14 +167,6 @@ impl System for Machine {
             u128::from(hasher.finish())
         };
         Some(Fingerprint(half(0) << 64 | half(1)))
-    }
-
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
-        None
-    }
-
-    fn rewind(&mut self, _: Checkpoint) {
-        unreachable!("no state was saved")
     }
 }
 

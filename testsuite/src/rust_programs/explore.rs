@@ -12,6 +12,7 @@ use shim_std::thread;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// Room for the log of a thread: its lines, and the joins of the main thread.
 const ROOM: usize = LINES + THREADS;
@@ -108,7 +109,8 @@ impl Observer<Sharded<Model>> for Collector {
 }
 
 /// Explores a program and gives its outcomes. `replay` says to run the schedule of each outcome again, and to check
-/// that the same transitions lead to the same states, and that states with the same fingerprint have the same bytes.
+/// that the same transitions lead to the same states, that states with the same fingerprint have the same bytes, and
+/// that nothing depends on whether the search goes back to saved states.
 ///
 /// # Panics
 /// If this process cannot hold a model.
@@ -124,11 +126,39 @@ pub fn explore_part(
     replay: bool,
     shard: Option<Shard>,
 ) -> Option<Found> {
+    let mut found = explore_once(program, strategy, executions, replay, shard, true)?;
+    if replay && found.error.is_none() {
+        let other = explore_once(program, strategy, executions, replay, shard, false)?;
+        let counted = |found: &Found| Statistics {
+            skipped: 0,
+            time: Duration::ZERO,
+            ..found.statistics
+        };
+        if counted(&found) != counted(&other) || found.outcomes != other.outcomes || found.verdict != other.verdict {
+            found.error = Some(format!(
+                "without saved states, the exploration is another one:\n{:?}\n{:?}",
+                counted(&found),
+                counted(&other)
+            ));
+        }
+    }
+    Some(found)
+}
+
+/// The record of the model's current execution.
+fn recorder() -> &'static Cell<Option<&'static Recorder>> {
     thread_local! {
         static RECORDER: &'static Cell<Option<&'static Recorder>> = Box::leak(Box::default());
     }
-    let recorder = RECORDER.with(|recorder| *recorder);
-    let threads = program.threads.len();
+    RECORDER.with(|recorder| *recorder)
+}
+
+/// A model of the program.
+///
+/// # Panics
+/// If this process cannot hold one.
+pub fn model(program: &Program) -> Model {
+    let recorder = recorder();
     let options = Options {
         spurious_wakeups: program.spurious_wakeups,
         spurious_cas: program.spurious_cas,
@@ -154,10 +184,22 @@ pub fn explore_part(
         }
         Ok(())
     };
-    let mut model = match Model::new(options, body) {
+    match Model::new(options, body) {
         Ok(model) => model,
         Err(error) => panic!("{error}"),
-    };
+    }
+}
+
+fn explore_once(
+    program: &Program,
+    strategy: Strategy,
+    executions: u64,
+    replay: bool,
+    shard: Option<Shard>,
+    rewinds: bool,
+) -> Option<Found> {
+    let (recorder, threads) = (recorder(), program.threads.len());
+    let mut model = model(program);
     model.compare_states(matches!(strategy, Strategy::Context(_)));
     model.exact_states(replay);
     let limits = Limits {
@@ -174,7 +216,8 @@ pub fn explore_part(
     }
     let mut explorer = Explorer::new(model, strategy, limits)
         .keep_going(true)
-        .verify_states(replay);
+        .verify_states(replay)
+        .rewinds(rewinds);
     let mut collector = Collector {
         recorder,
         threads,

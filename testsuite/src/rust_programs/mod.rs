@@ -22,7 +22,7 @@ mod print;
 mod reference;
 
 pub use compare::{Agreement, Mismatch, check, check_shards, minimise};
-pub use explore::{Found, explore, explore_part};
+pub use explore::{Found, explore, explore_part, model};
 pub use generate::{polling_programs, programs};
 pub use outcome::{Finals, Outcome, Seen};
 pub use reference::{TooLarge, enumerate};

@@ -19,8 +19,8 @@ pub use program::{Instruction, Operand, Program, REGISTERS, Register, Test};
 pub use state::{Phase, Terminal, ThreadEnd};
 
 use dpor_explorer::{
-    AccessKind, Checkpoint, Condition, Failure, Fingerprint, Guard, Pending, Status, Step, Stop, System, ThreadId,
-    Transition, Values, Variable,
+    AccessKind, Condition, Failure, Fingerprint, Guard, Pending, Status, Step, Stop, System, ThreadId, Transition,
+    Values, Variable,
 };
 use state::{Channel, State, Thread};
 use std::collections::HashMap;
@@ -344,14 +344,6 @@ impl System for Toy {
         };
         let fingerprint = half(0) << 64 | half(1);
         (!self.opaque || fingerprint % 3 != 0).then_some(Fingerprint(fingerprint))
-    }
-
-    fn checkpoint(&mut self) -> Option<Checkpoint> {
-        None
-    }
-
-    fn rewind(&mut self, _: Checkpoint) {
-        unreachable!("no state was saved")
     }
 }
 
