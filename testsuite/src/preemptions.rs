@@ -24,7 +24,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// A toy of which about every n-th operation gives way; none, if `yields` is 0.
+    /// Creates a toy in which about every n-th operation yields; none, if `yields` is 0.
     pub fn new(program: Program, yields: u64) -> Counting {
         Counting {
             toy: Toy::new(program),
@@ -87,14 +87,14 @@ impl System for Counting {
     }
 }
 
-/// What was found, with the least number of preemptions for each.
+/// The findings, with the minimum number of preemptions for each.
 #[derive(Clone, Debug, Default)]
 struct Found {
     terminals: HashMap<Terminal, u32>,
     traces: HashMap<u64, u32>,
     /// For each class, an execution with so few.
     schedules: HashMap<u64, Vec<Transition>>,
-    /// The least number of preemptions in an execution that fails.
+    /// Minimum number of preemptions in an execution that fails.
     failing: Option<u32>,
     /// Some execution was cut short by a failure.
     stopped: bool,
@@ -174,12 +174,12 @@ impl Observer<Sharded<Counting>> for Collector {
     }
 }
 
-/// What the comparison of one program has covered.
+/// The coverage of the comparison of one program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
     /// Executions without a bound, each interleaving of steps.
     pub exhaustive: u64,
-    /// The most preemptions that the simplest member of a class of executions has.
+    /// Maximum, over the classes of executions, of the preemptions in the class's simplest member.
     pub needed: u32,
     /// Executions of the searches under each bound.
     pub bounded: u64,

@@ -11,7 +11,7 @@ use dpor_testsuite::toy::Toy;
 
 const UNFOLDING: Strategy = Strategy::Unfolding { partial: None };
 
-/// A system that keeps silent about what it reads.
+/// A system that hides what it reads.
 struct Lying(Machine);
 
 fn without_reads(footprint: &Footprint) -> Footprint {
@@ -73,7 +73,7 @@ fn reason(report: Report) -> String {
     }
 }
 
-/// What enables the wait is not in its footprint.
+/// The write that enables the wait is not in its footprint.
 #[test]
 fn a_step_that_nothing_led_to_is_noticed() {
     let program = Program::new(vec![vec![post(true), Action::wait(0)], vec![post(false)]]);

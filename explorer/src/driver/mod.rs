@@ -108,7 +108,7 @@ pub struct Report {
     pub preemptions: Option<u32>,
 }
 
-/// Is told of each execution when it has ended.
+/// Receives each execution when it has ended.
 pub trait Observer<S: System> {
     /// An execution has ended. `system` is still in its last state. Breaking makes the verdict incomplete.
     fn execution(&mut self, system: &mut S, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()>;

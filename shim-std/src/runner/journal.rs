@@ -1,4 +1,4 @@
-//! Keeps the schedule of the current execution where it outlives the process.
+//! Records the schedule of the current execution in memory that outlives the process.
 
 use dpor_explorer::{
     Checkpoint, Failure, Fingerprint, Outlook, Pending, Rewindable, Sharded, Status, Step, Stop, System, ThreadId,
@@ -13,16 +13,16 @@ use std::sync::OnceLock;
 pub(crate) struct Journaled {
     pub program: Program,
     pub map: &'static SharedSchedule,
-    /// How many threads are on record.
+    /// Number of recorded threads.
     threads: usize,
-    /// How many refinements are on record.
+    /// Number of recorded refinements.
     refinements: usize,
 }
 
-/// What is explored: a part of such a program, or all of it.
+/// The explored system: a part of such a program, or all of it.
 pub(crate) type Explored = Sharded<Journaled>;
 
-/// A mapping for a process that shares it with nobody. So [`Explored`] is all that is ever explored, and the search is
+/// A mapping for a process that shares it with nobody. So only [`Explored`] is ever explored, and the search is
 /// compiled once. Models of one process take turns.
 pub(crate) fn unshared() -> &'static SharedSchedule {
     static MAP: OnceLock<&SharedSchedule> = OnceLock::new();
@@ -46,14 +46,14 @@ impl Journaled {
         }
     }
 
-    /// Goes on with what was learnt in another process, before the first execution.
+    /// Resumes with what another process has learnt, before the first execution.
     pub fn go_on_from(&mut self, learnt: Learnt) {
         self.program.go_on_from(learnt);
         self.note_threads();
         self.note_refinements();
     }
 
-    /// Writes down what is about to run.
+    /// Records the transition that is about to run.
     fn begin(&self, transition: Transition) {
         let kind = self.program.pending_kind(transition.thread);
         let kind = kind.unwrap_or(OperationKind::Start);
@@ -61,7 +61,7 @@ impl Journaled {
         self.map.set_phase(Phase::Running);
     }
 
-    /// Writes down what else is needed to run it again.
+    /// Records what else is needed to run it again.
     fn end<T>(&mut self, result: &Result<T, Stop>) {
         self.map.set_phase(Phase::Exploring);
         self.note_threads();

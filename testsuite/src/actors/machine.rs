@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Who has created something: a message's step, or the start.
+/// The creator of something: a message's step, or the start.
 type Creator = Option<ThreadId>;
 
-/// What was sent and not yet processed.
+/// A message that was sent and not yet processed.
 #[derive(Clone)]
 struct Message<C> {
     to: Actor,
@@ -25,7 +25,7 @@ struct Message<C> {
 #[derive(Clone)]
 struct ActorData<S> {
     state: S,
-    /// When it was created in this execution: it is the n-th.
+    /// Its index among everything created in this execution.
     created: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Actors<P: Protocol> {
     actors: Vec<Option<ActorData<P::State>>>,
     statuses: Vec<Status>,
     created: u64,
-    /// Why the last step failed.
+    /// The message of the last step's failure.
     failed: Option<String>,
     /// Names of threads and of actors by creator and number; kept over restarts.
     threads: HashMap<(Creator, usize), ThreadId>,
@@ -58,7 +58,7 @@ pub struct Terminal {
     pub actors: Vec<ActorEnd>,
     /// The messages that nobody has processed, by creation path.
     pub left: Vec<Vec<u8>>,
-    /// What [`Protocol::judge`] or a failed step says.
+    /// The failure found by [`Protocol::judge`] or in a step.
     pub failure: Option<String>,
 }
 
@@ -323,7 +323,7 @@ impl<P: Protocol> Exact for Actors<P> {
         Terminal { actors, left, failure }
     }
 
-    /// Which of its sender's messages it is, after the path of the message that the sender processed.
+    /// The index of the message among its sender's, after the path of the message that the sender processed.
     fn path(&self, thread: ThreadId) -> &[u8] {
         &self.thread_paths[thread.index()]
     }

@@ -70,7 +70,7 @@ impl Machine {
         &self.state
     }
 
-    /// Finds out who can move, and compares with what the guards say.
+    /// Finds out who can move, and compares this with the guards.
     fn refresh(&mut self) {
         self.statuses.clear();
         for actor in 0..self.program.actors.len() {

@@ -1,4 +1,4 @@
-//! Programs under the explorer, with a record of what they see.
+//! Programs under the explorer, with a record of their observations.
 
 use super::interpret::{Shared, run_main};
 use super::outcome::{Finals, Outcome, Seen};

@@ -50,7 +50,7 @@ pub struct Toy {
     /// The effects so far, folded.
     folded: Vec<(Variable, i64)>,
     steps: u32,
-    /// How often each shared variable was written.
+    /// Number of writes of each shared variable.
     versions: Vec<u64>,
     /// The step after which each shared variable was last written.
     written: Vec<u32>,
@@ -58,11 +58,11 @@ pub struct Toy {
     looked: Vec<u32>,
     /// Ids of threads by parent and number; kept over restarts.
     interned: HashMap<(ThreadId, usize), ThreadId>,
-    /// How many ids were given.
+    /// Number of ids assigned.
     ids: usize,
     /// The mutexes whose unlocks are scheduling points; kept over restarts.
     observed: Vec<bool>,
-    /// What fingerprints do not depend on, although they should.
+    /// The part of the state on which fingerprints do not depend, although they should.
     unseen: Option<Part>,
     /// Whether a third of the states has no fingerprint.
     opaque: bool,
@@ -224,7 +224,7 @@ impl Toy {
         }
     }
 
-    /// Demands that the step is dependent with what it enabled or disabled.
+    /// Checks that the step is dependent with the steps that it enabled or disabled.
     fn check_dependency(&self, moved: ThreadId, before: &[Status], operations: &[Option<Pending>], step: &Step) {
         for (index, (status, operation)) in before.iter().zip(operations).enumerate() {
             if index != moved.index()
