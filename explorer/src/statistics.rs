@@ -14,9 +14,9 @@ pub struct Statistics {
     pub pruned: u64,
     /// Executions cut at the bound on an execution's length.
     pub cut: u64,
-    /// Steps of all executions, including those of prefixes that they have in common.
+    /// Steps of all executions, including those of common prefixes.
     pub steps: u64,
-    /// Steps of common prefixes that were not run again, because the search went back to a saved state behind them.
+    /// Steps of common prefixes that were not run again because the search went back to a saved state.
     pub skipped: u64,
     /// States visited: the nodes of the search tree.
     pub states: u64,

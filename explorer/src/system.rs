@@ -216,25 +216,25 @@ pub trait System {
     /// The fingerprint of the current state; `None` if the system cannot see part of it.
     fn fingerprint(&mut self) -> Option<Fingerprint>;
 
-    /// The same system, if it can save states: to go back to one is then cheaper than to run the steps again that lead
-    /// there.
+    /// The same system, if it can save states: going back to a saved state is cheaper than repeating the steps that
+    /// lead there.
     fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
         None
     }
 }
 
-/// A [`System`] that can save its state, and go back to what it has saved.
+/// A [`System`] that can save its state, and restore it.
 ///
-/// Checkpoints are kept in the order in which they were made. They outlive [`System::restart`], since the same steps lead
-/// to the same states in every execution.
+/// Checkpoints are kept in the order in which they were made. They outlive [`System::restart`], since the same steps
+/// lead to the same states in every execution.
 pub trait Rewindable {
-    /// Saves the current state, between two steps. `None` if the system cannot, or will not, save this one.
+    /// Saves the current state, between two steps. `None` if the system does not save this state.
     fn checkpoint(&mut self) -> Option<Checkpoint>;
 
-    /// Goes back to a saved state. From there, everything goes on as it does after the steps that led there, in an
-    /// execution of their own. Returns false, and leaves the system as it is, if the state is kept no longer.
+    /// Restores a saved state. Everything then goes on as after the steps that led there, in a separate execution.
+    /// Returns false, and leaves the system as it is, if the state is no longer kept.
     fn rewind(&mut self, to: Checkpoint) -> bool;
 
-    /// Forgets this checkpoint and all that were made after it.
+    /// Forgets this checkpoint and all later ones.
     fn forget_from(&mut self, from: Checkpoint);
 }

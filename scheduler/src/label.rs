@@ -63,7 +63,7 @@ impl Labels {
         }
     }
 
-    /// Which labels the current execution has reached, in the order in which they were met.
+    /// Whether the current execution has reached each label, in the order in which labels were first met.
     pub fn reached(&self) -> impl Iterator<Item = bool> + '_ {
         self.0.iter().map(|entry| entry.now)
     }

@@ -50,7 +50,7 @@ fn list<'a>() -> &'a mut Vec<(usize, usize)> {
     unsafe { &mut *WAITING.0.get() }
 }
 
-/// Makes those wait that waited when a state was saved.
+/// Restores the waiting threads of a saved state.
 pub(crate) fn restore(waiting: &[(usize, usize)]) {
     let list = list();
     list.clear();

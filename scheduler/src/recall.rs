@@ -12,14 +12,14 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 struct Recorded {
     transition: Transition,
-    /// Of the transitions up to this one.
+    /// The digest of the transitions up to this one.
     digest: u128,
     around: Option<Around>,
     /// The arrivals of threads in the step: the one that moved, and those that it created.
     arrivals: SmallVec<[(ThreadId, Arrival); 1]>,
 }
 
-/// The digest of transitions of which `before` is that of all but the last.
+/// The digest of transitions, given the digest `before` of all but the last.
 fn following(before: u128, transition: Transition) -> u128 {
     let step = u64::from(transition.thread.0) << 32 | u64::from(transition.alternative);
     let [low, high] = [before as u64, (before >> 64) as u64];
@@ -51,8 +51,8 @@ impl Recall {
         self.contradicted = false;
     }
 
-    /// What to give [`Recall::go_on`] when the execution goes on from here again, after so many steps. `None` if its steps
-    /// are not on record.
+    /// The argument for [`Recall::go_on`] when the execution resumes from here, after `length` steps. `None` if its
+    /// steps are not recorded.
     pub fn mark(&self, length: usize) -> Option<u128> {
         match length.checked_sub(1) {
             _ if !self.on => None,
@@ -61,13 +61,13 @@ impl Recall {
         }
     }
 
-    /// Whether to go on from a mark would leave out what an execution from the start would have.
+    /// Whether resuming from a mark would lack something that an execution from the start would have.
     pub fn falls_short(&self, mark: Option<u128>) -> bool {
         self.wanted && mark.is_none()
     }
 
-    /// An execution goes on from where the mark was made, after so many steps. Steps are recorded if those before them are
-    /// on record still.
+    /// Resumes an execution from where the mark was made, after `length` steps. Steps are recorded if the earlier ones
+    /// are still on record.
     pub fn go_on(&mut self, length: usize, mark: Option<u128>) {
         self.on = true;
         self.on = mark.is_some() && mark == self.mark(length);

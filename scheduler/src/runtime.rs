@@ -224,7 +224,7 @@ impl Runtime {
         frames.filter(|caller| caller.of_program)
     }
 
-    /// Whether the next execution is to begin its threads on clean stacks, so that states can be compared.
+    /// Whether the next execution will begin its threads on clean stacks, so that states can be compared.
     pub fn wants_clean_stacks(&self) -> bool {
         self.comparing || self.refinements.hashing
     }

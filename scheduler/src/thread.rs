@@ -53,7 +53,7 @@ pub(crate) struct Record {
     pub clock_reads: u32,
     pub panic: Option<PanicRecord>,
     pub panicked: bool,
-    /// It is suspended while a panic of its own unwinds its stack.
+    /// Whether it is suspended while a panic of its own unwinds its stack.
     pub unwinds: bool,
     /// Shared with saved states until it changes.
     pub spin: Rc<Spin>,
@@ -93,11 +93,11 @@ impl Record {
         self.registers = ptr::null();
     }
 
-    /// Drops what is left of the thread when its execution is given up. Nothing unwinds.
+    /// Drops the rest of the thread when its execution is abandoned. Nothing unwinds.
     pub fn discard(&mut self) {
         if let Some(mut coroutine) = self.coroutine.take() {
-            // SAFETY: everything on the coroutine's stack belongs to the explored program, whose heap is reset and whose
-            // statics are restored before another thread runs. Nothing of the checker's is kept there.
+            // SAFETY: everything on the coroutine's stack belongs to the explored program, whose heap is reset and
+            // whose statics are restored before another thread runs. Nothing of the checker's is kept there.
             unsafe { coroutine.force_reset() };
         }
         self.alive = false;

@@ -1,7 +1,7 @@
-//! Saved states: whatever goes on from one is, byte for byte, what goes on after the steps that lead there.
+//! Saved states: an execution that resumes from one is, byte for byte, the same as after the steps that lead there.
 //!
-//! Generated programs (those of `differential`) are run at random, with checkpoints on the way; `DPOR_FUZZ_PROGRAMS` sets how many
-//! (400 by default). That explorations do not depend on saved states is compared in `differential`.
+//! Generated programs (those of `differential`) are run at random, with checkpoints on the way; `DPOR_FUZZ_PROGRAMS`
+//! sets how many (400 by default). That explorations do not depend on saved states is compared in `differential`.
 
 use dpor_explorer::{Checkpoint, Rewindable, SplitMix64, Status, Step, System, Transition};
 use dpor_scheduler::{Program as Model, StateImage};
@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 /// Maximum number of steps of an execution.
 const LONGEST: usize = 200;
 
-/// A state on the way of an execution.
+/// A saved state of an execution.
 struct Kept {
     checkpoint: Checkpoint,
     schedule: Vec<Transition>,
@@ -20,7 +20,7 @@ struct Kept {
     statuses: String,
 }
 
-/// A program that is run at random.
+/// A program that runs at random.
 struct Walk {
     model: Model,
     random: SplitMix64,
@@ -38,7 +38,8 @@ impl Walk {
         format!("{:?}", &threads[..count.map_or(0, |last| last + 1)])
     }
 
-    /// Makes steps until the execution ends, and saves some states. False if exploration would have to start again.
+    /// Makes steps until the execution ends, and saves some states. Returns false if exploration would have to start
+    /// again.
     fn go_on(&mut self) -> bool {
         let mut step = Step::default();
         while self.schedule.len() < LONGEST {
@@ -68,8 +69,8 @@ impl Walk {
         true
     }
 
-    /// Goes back to a saved state, and compares it with what it was. False if the model has learnt meanwhile that it wants to
-    /// begin executions in another way.
+    /// Goes back to a saved state, and compares it with what it was. Returns false if the model has since learnt that
+    /// it wants to begin executions in another way.
     fn go_back(&mut self, to: usize) -> bool {
         let kept = &self.kept[to];
         if !self.model.rewind(kept.checkpoint) {
@@ -83,7 +84,7 @@ impl Walk {
         true
     }
 
-    /// Runs the present schedule from the start, and compares where it leads.
+    /// Runs the present schedule from the start, and compares the final state.
     fn replay(&mut self) {
         let (image, statuses) = (self.model.capture(), self.statuses());
         self.model.restart();
@@ -98,7 +99,7 @@ impl Walk {
     }
 }
 
-/// Runs a program at random until nothing is left to be learnt, then back and forth.
+/// Runs a program at random until nothing is left to learn, then back and forth.
 fn walk(mut model: Model, seed: u64) -> usize {
     model.compare_states(true);
     let mut walk = Walk {
@@ -165,7 +166,7 @@ fn check(generator: impl Strategy<Value = dpor_testsuite::rust_programs::Program
     assert!(compared as u64 > 10 * cases);
 }
 
-/// One after the other: statics of this executable are part of a model's state.
+/// In one test, one after the other: statics of this executable are part of a model's state.
 #[test]
 fn what_goes_on_from_a_saved_state_is_the_same_byte_for_byte() {
     check(programs());

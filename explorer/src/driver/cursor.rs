@@ -1,15 +1,16 @@
-//! How the search goes back to a state: to a saved one on the way there, if there is one, and from the start otherwise.
+//! How the search goes back to a state: to a saved one on the way, if there is one, and otherwise from the start.
 //!
-//! A state is saved when the search comes back to it for the first time, because most states are left once and for all. Which
-//! ones are saved changes no count but [`Statistics::skipped`](crate::Statistics::skipped): what is explored is the same.
+//! A state is saved when the search comes back to it for the first time, because most states are left once and for all.
+//! Which ones are saved changes no count but [`Statistics::skipped`](crate::Statistics::skipped): what is explored is
+//! the same.
 //!
-//! Invariant: the checkpoints are of states on the way to the current one, and the steps before each of them are those of the
-//! trace. Steps that are added to the trace or taken away behind a checkpoint leave it valid.
+//! Invariant: the checkpoints are of states on the way to the current one, and the steps before each of them are those
+//! of the trace. Steps that are added to the trace or taken away behind a checkpoint leave it valid.
 
 use super::{Explorer, Next};
 use crate::system::System;
 
-/// To run fewer steps than this again is cheaper than to save a state.
+/// Minimum number of steps to repeat for which saving a state is cheaper.
 const WORTH_SAVING: usize = 2;
 
 impl<S: System> Explorer<S> {
@@ -32,7 +33,8 @@ impl<S: System> Explorer<S> {
         Ok(())
     }
 
-    /// Goes to the last saved state on the way to the one after so many steps. Returns how many steps lead there.
+    /// Goes to the last saved state on the way to the state after `target` steps. Returns the number of steps that lead
+    /// there.
     fn rewind(&mut self, target: usize) -> Result<Option<usize>, Next> {
         let kept = self.checkpoints.partition_point(|&(steps, _)| steps <= target);
         self.forget_checkpoints(kept);

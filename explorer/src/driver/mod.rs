@@ -186,7 +186,7 @@ pub struct Explorer<S> {
     pub(crate) keep_going: bool,
     verify_states: bool,
     rewinds: bool,
-    /// What the system has saved on the way to the current state: after how many steps, in ascending order.
+    /// The states saved on the way to the current one, with the numbers of steps before them, in ascending order.
     checkpoints: Vec<(usize, Checkpoint)>,
     pub(crate) states: Vec<State>,
     /// Number of states of the current execution; the rest of `states` is kept for its storage.
@@ -278,8 +278,8 @@ impl<S: System> Explorer<S> {
         self
     }
 
-    /// Whether to go back to saved states, if the system can save some; it does unless it is told otherwise. What is
-    /// explored does not depend on it.
+    /// Sets whether to go back to saved states, if the system can save them; the default. The explored executions do
+    /// not depend on it.
     #[must_use]
     pub fn rewinds(mut self, rewinds: bool) -> Self {
         self.rewinds = rewinds;
@@ -474,7 +474,7 @@ impl<S: System> Explorer<S> {
         Ok(())
     }
 
-    /// Compares the state after so many steps with what it was when it was reached first, if states are verified.
+    /// Compares the state after `steps` steps with the one at the first visit, if states are verified.
     fn verify_state(&mut self, steps: usize) -> Result<(), Next> {
         let known = self.states.get(steps).and_then(|state| state.fingerprint);
         let Some(expected) = known.filter(|_| self.verify_states && 0 < steps && steps < self.depth) else {

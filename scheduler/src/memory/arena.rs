@@ -328,7 +328,7 @@ pub(crate) unsafe fn reset() {
     region::mark_none_used();
 }
 
-/// What of a thread's arena is used.
+/// The used part of a thread's arena.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Used {
     cursor: usize,
@@ -337,7 +337,7 @@ pub(crate) struct Used {
     draws: u64,
 }
 
-/// The used part of a thread's arena, and what to give [`set_used`] to make it that again.
+/// The used part of a thread's arena, and the argument with which [`set_used`] restores it.
 ///
 /// # Safety
 ///
@@ -355,7 +355,7 @@ pub(crate) unsafe fn used(thread: usize) -> (Range<usize>, Used) {
     (start..record.cursor.max(start), used)
 }
 
-/// Makes this the used part of a thread's arena; the bytes in it are for the caller to restore. All others are zero then.
+/// Makes this the used part of a thread's arena; the caller restores its bytes. All others are zero.
 ///
 /// # Safety
 ///
@@ -374,7 +374,7 @@ pub(crate) unsafe fn set_used(thread: usize, used: Used) {
     region::mark_used(thread);
 }
 
-/// What of a thread's arena is used before it allocates.
+/// The used part of a thread's arena before it allocates.
 pub(crate) const UNUSED: Used = Used {
     cursor: 0,
     end: 0,

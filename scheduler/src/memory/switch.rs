@@ -166,7 +166,7 @@ pub(crate) fn in_checker<R, F: FnOnce() -> R>(f: F) -> R {
     unsafe { call.result.assume_init() }
 }
 
-/// A suspended, ended or missing coroutine as it was, to be put back where it was.
+/// A copy of a suspended, ended or missing coroutine, which can be restored in its place.
 pub(crate) struct SavedCoroutine(MaybeUninit<Option<ModelCoroutine>>);
 
 impl SavedCoroutine {
@@ -178,20 +178,21 @@ impl SavedCoroutine {
         SavedCoroutine(copy)
     }
 
-    /// Makes the coroutine what it was. What it is meanwhile is not dropped: it has the same stack.
+    /// Restores the coroutine. Its present value is not dropped: it has the same stack.
     ///
     /// # Safety
     ///
     /// The coroutine is at the place where it was when it was saved, and its stack holds what it held then.
     pub(crate) unsafe fn restore(&self, coroutine: &mut Option<ModelCoroutine>) {
-        // SAFETY: the promise of the caller; a coroutine is its stack, where that is suspended, and nothing on the heap.
+        // SAFETY: the promise of the caller; a coroutine is its stack, where that is suspended, and nothing on the
+        // heap.
         unsafe { ptr::copy_nonoverlapping(self.0.as_ptr(), coroutine, 1) };
     }
 
-    /// The stack pointer of the suspended coroutine, of whose stack these addresses are accessible.
+    /// The stack pointer of the suspended coroutine, whose stack has these accessible addresses.
     ///
-    /// corosensei keeps it in the coroutine (`coroutine.rs`), beside the ends of the stack and the stack pointer with which
-    /// it began, above which it cannot be.
+    /// corosensei keeps it in the coroutine (`coroutine.rs`), beside the ends of the stack and the stack pointer with
+    /// which it began, above which it cannot be.
     pub(crate) fn stack_pointer(&self, stack: Range<usize>) -> Option<usize> {
         const WORDS: usize = size_of::<Option<ModelCoroutine>>() / size_of::<usize>();
         let words = self.0.as_ptr().cast::<MaybeUninit<usize>>();

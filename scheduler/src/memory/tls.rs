@@ -112,7 +112,7 @@ impl TlsImage {
         &self.0
     }
 
-    /// The same, to be written.
+    /// The saved bytes, mutably.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.0
     }

@@ -1,16 +1,17 @@
-//! Saved states: to copy one back takes less time than to run the steps again that lead there.
+//! Saved states: copying one back takes less time than repeating the steps that lead there.
 //!
 //! A state is what [`fingerprint`](dpor_explorer::System::fingerprint) sees of it, and all else that the rest of an
-//! execution depends on. [`Saved::take`] and [`Saved::put_back`] name each field of the runtime and of a thread's record, so that a new
-//! one does not compile until somebody has decided whether it belongs to the state.
+//! execution depends on. [`Saved::take`] and [`Saved::put_back`] name each field of the runtime and of a thread's
+//! record, so that a new one does not compile until somebody has decided whether it belongs to the state.
 //!
-//! Invariant: an execution that goes on from a saved state is, byte for byte, the one that goes on after the steps that lead there.
-//! Where states are compared, this includes what calls have left on stacks below the stack pointers, since later frames can show
-//! it. Elsewhere nobody looks at that.
+//! Invariant: an execution that goes on from a saved state is, byte for byte, the one that goes on after the steps that
+//! lead there. Where states are compared, this includes what calls have left on stacks below the stack pointers, since
+//! later frames can show it. Elsewhere nobody looks at that.
 //!
-//! Not saved, and replayed instead: a traced execution, one with a panic hook of the program's or an open file, one with memory out of
-//! sight, and a state that is so large that copying it is no cheaper than running. Nor one in which a panic unwinds a stack: std counts
-//! those of all threads, in a static that is none of the program's, and would count the end of one panic more than once.
+//! Not saved, and replayed instead: a traced execution, one with a panic hook of the program's or an open file, one
+//! with memory out of sight, and a state that is so large that copying it is no cheaper than running. Nor one in which
+//! a panic unwinds a stack: std counts those of all threads, in a static that is none of the program's, and would count
+//! the end of one panic more than once.
 
 use super::Program;
 use crate::memory::arena::{self, Used};
@@ -33,7 +34,7 @@ use std::panic::Location as Caller;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Maximum size of a saved state, in bytes. The time to copy as much is that of some ten steps.
+/// Maximum size of a saved state, in bytes. Copying this many takes about as long as ten steps.
 const LARGEST: usize = 256 << 10;
 /// Maximum size of all saved states, in bytes.
 const LARGEST_TOTAL: usize = 64 << 20;
@@ -42,9 +43,9 @@ const LARGEST_TOTAL: usize = 64 << 20;
 #[derive(Default)]
 pub(super) struct Checkpoints {
     kept: Vec<Saved>,
-    /// Forgotten ones, for their storage.
+    /// Forgotten states, kept for their storage.
     spare: Vec<Saved>,
-    /// Size of those that are kept, in bytes.
+    /// Total size of the kept states, in bytes.
     size: usize,
     next: u64,
 }
@@ -61,7 +62,7 @@ impl Checkpoints {
 #[derive(Default)]
 struct Saved {
     name: u64,
-    /// Threads began on clean stacks.
+    /// Whether threads began on clean stacks.
     clean: bool,
     /// The contents of the arenas, the statics, and each thread's stack and thread-locals.
     bytes: Vec<u8>,
@@ -69,7 +70,7 @@ struct Saved {
     threads: Vec<SavedThread>,
     waiting: Vec<(usize, usize)>,
     steps: u32,
-    /// Of what is known of those steps.
+    /// The mark in the record of these steps, if there is one.
     recall: Option<u128>,
     watched: bool,
     surroundings: Option<(ThreadId, Surroundings)>,
@@ -77,7 +78,7 @@ struct Saved {
     output: usize,
     /// Number of blocks that the checker holds.
     held: usize,
-    /// Which labels were reached.
+    /// Whether each label was reached.
     labels: Vec<bool>,
     clock_started: bool,
     times: KeyMap<Location, Duration>,
@@ -102,7 +103,7 @@ struct SavedThread {
     panic: Option<PanicRecord>,
     panicked: bool,
     spin: Rc<Spin>,
-    /// The part of its stack that was copied, up to the end; empty unless it is alive.
+    /// The copied part of its stack, up to the end; empty unless the thread is alive.
     stack: Range<usize>,
     local_root: *mut u8,
 }
@@ -117,7 +118,7 @@ unsafe fn copy(bytes: &mut Vec<u8>, range: Range<usize>) {
     bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) });
 }
 
-/// Copies the next bytes back to where they come from.
+/// Copies the next bytes back to their place.
 ///
 /// # Safety
 ///
@@ -129,7 +130,7 @@ unsafe fn copy_back(bytes: &mut &[u8], range: Range<usize>) {
     *bytes = rest;
 }
 
-/// The addresses of a thread's stack that are accessible.
+/// The accessible addresses of a thread's stack.
 fn stack_of(thread: usize) -> Range<usize> {
     // SAFETY: a model exists, so the region is reserved; its only OS thread is the caller.
     let limit = unsafe { (*region::record(thread)).stack_limit };
@@ -137,7 +138,8 @@ fn stack_of(thread: usize) -> Range<usize> {
 }
 
 impl Saved {
-    /// Saves the present state, in which no thread runs and the thread-locals are in their images. False if it is too large.
+    /// Saves the present state, in which no thread runs and the thread-locals are in their images. Returns false if it
+    /// is too large.
     fn take(&mut self, runtime: &Runtime) -> bool {
         let Saved {
             name: _,
@@ -263,7 +265,7 @@ impl Saved {
         true
     }
 
-    /// Makes this the present state.
+    /// Restores this state.
     ///
     /// # Safety
     ///
@@ -374,13 +376,14 @@ impl SavedThread {
         }
     }
 
-    /// Makes the thread what it was.
+    /// Restores the thread.
     ///
     /// # Safety
     ///
     /// That of [`Saved::put_back`]; the record is that of the thread.
     unsafe fn put_back(&self, record: &mut Record, bytes: &mut &[u8], clean: bool) {
-        // SAFETY: nobody uses the thread's stack, and the coroutine is where it was, as a record's coroutine stays where it is.
+        // SAFETY: nobody uses the thread's stack, and the coroutine is where it was, as a record's coroutine stays
+        // where it is.
         unsafe {
             if self.alive && clean {
                 // What the thread, or an earlier one with its index, has left there since.

@@ -108,9 +108,9 @@ impl Observer<Sharded<Model>> for Collector {
     }
 }
 
-/// Explores a program and gives its outcomes. `replay` says to run the schedule of each outcome again, and to check
-/// that the same transitions lead to the same states, that states with the same fingerprint have the same bytes, and
-/// that nothing depends on whether the search goes back to saved states.
+/// Explores a program and returns its outcomes. With `replay`, runs the schedule of each outcome again, and checks that
+/// the same transitions lead to the same states, that states with the same fingerprint have the same bytes, and that
+/// nothing depends on whether the search goes back to saved states.
 ///
 /// # Panics
 /// If this process cannot hold a model.
