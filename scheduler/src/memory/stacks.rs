@@ -139,8 +139,8 @@ impl ModelStack {
     }
 }
 
-/// The lowest address of a suspended thread's stack that is not zero, searched downwards from its stack pointer. Searches
-/// like [`ModelStack::clear`], and misses what that would miss.
+/// The lowest address of a suspended thread's stack that is not zero, searched downwards from its stack pointer.
+/// Searches like [`ModelStack::clear`], and misses what that would miss.
 ///
 /// # Safety
 ///
