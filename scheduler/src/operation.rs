@@ -1,7 +1,7 @@
 //! Operations as data: a thread's next operation, so that it can be judged without running it.
 
 use crate::word::Word;
-use dpor_explorer::{Access, AccessKind, Awaits, Guard, Location, Values};
+use dpor_explorer::{Access, AccessKind, Awaits, Guard, Location, SplitMix64, Values, Variable};
 use std::fmt;
 use std::time::Duration;
 
@@ -242,6 +242,38 @@ pub fn access_of(location: Location, kind: AccessKind) -> Access {
 /// The access of an operation that is enabled only after something was done to the location, in every execution.
 pub fn awaiting(location: Location, kind: AccessKind, awaits: Awaits) -> Access {
     Access { location, kind, awaits }
+}
+
+/// What a status depends on: variables, as a set that may hold more than was put into it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Variables(u64);
+
+impl Variables {
+    /// The bit that is in every set of changes. No variable has it.
+    const ALWAYS: u64 = 1 << 63;
+
+    /// Nothing.
+    pub const NONE: Variables = Variables(0);
+    /// More than variables, so that it may have changed at any time.
+    pub const AND_MORE: Variables = Variables(u64::MAX);
+
+    /// Adds a variable.
+    #[inline]
+    pub fn add(&mut self, variable: Variable) {
+        self.0 |= 1 << (variable.0.wrapping_mul(SplitMix64::GAMMA) >> 32) % 63;
+    }
+
+    /// Whether something in the set may be among these changes.
+    #[inline]
+    pub fn may_be_among(self, changes: Variables) -> bool {
+        self.0 & (changes.0 | Self::ALWAYS) != 0
+    }
+}
+
+impl Default for Variables {
+    fn default() -> Variables {
+        Variables::NONE
+    }
 }
 
 /// Evaluates a guard in the present state, reading each variable where it lives.

@@ -12,7 +12,7 @@ use crate::memory::{
     switch::{Plain, in_checker},
     tls::{TlsBlock, TlsImage},
 };
-use crate::operation::{Operation, OperationKind, access_of, awaiting, part_of};
+use crate::operation::{Operation, OperationKind, Variables, access_of, awaiting, part_of};
 use crate::options::Options;
 use crate::ordering::{Orderings, WeakOrderings};
 use crate::output::Output;
@@ -111,6 +111,8 @@ pub(crate) struct Runtime {
     pub step: Step,
     /// Whether the step runs again what ran before: only its signature counts.
     pub repeating: bool,
+    /// Variables that have changed since the statuses were evaluated.
+    pub changed: Variables,
     /// Whether a thread has moved since the statuses were evaluated.
     pub stale: bool,
     pub request: Option<Request>,
@@ -415,6 +417,7 @@ pub(crate) fn effect(effect: Effect) {
     // looks the same.
     let ready = |runtime: &Runtime| runtime.repeating || runtime.step.effects.len() < runtime.step.effects.capacity();
     on_model_in_place_if(ready, |runtime| {
+        runtime.changed.add(effect.variable);
         if runtime.repeating {
             return;
         }

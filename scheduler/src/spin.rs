@@ -18,7 +18,7 @@ use crate::memory::{arena, hash, region, stacks};
 use crate::operation::{NEVER, Operation, OperationKind};
 use crate::runtime::{Runtime, arrive, on_model, on_model_thread};
 use crate::state;
-use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location, ThreadId, Transition};
+use dpor_explorer::{Access, AccessKind, BitSet, Condition, Location, ThreadId, Transition};
 use smallvec::SmallVec;
 use std::arch::asm;
 use std::mem::{MaybeUninit, offset_of};
@@ -251,6 +251,14 @@ impl Spin {
         before >= allowed
     }
 
+    /// Notes a step of the thread.
+    fn moved_on(&mut self, wrote: bool) {
+        self.hint = None;
+        if wrote {
+            self.passed.iter_mut().for_each(|passed| passed.idle = false);
+        }
+    }
+
     /// Notes that the thread asks for the time.
     pub fn looked_at_clock(&mut self) {
         self.anchors.iter_mut().for_each(|anchor| anchor.saw_clock = true);
@@ -347,6 +355,16 @@ pub(crate) fn begins(runtime: &mut Runtime, transition: Transition) {
 
 /// Tells the detector whose step it was, and what it touched.
 pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
+    let footprint = &runtime.step.footprint;
+    let wrote = footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
+    if !runtime.watched {
+        runtime.surroundings = None;
+        let spin = &mut runtime.threads[thread.index()].spin;
+        if spin.hint.is_some() || wrote && spin.passed.iter().any(|passed| passed.idle) {
+            Rc::make_mut(spin).moved_on(wrote);
+        }
+        return;
+    }
     let around = runtime.before.take().map(|before| match before {
         Before::Recalled(around) => around,
         Before::Hashed(before) => {
@@ -363,8 +381,6 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
     runtime.surroundings = around.map(|around| (thread, around.after));
     let (meddled, stirred) = around.map_or((false, false), |around| (around.meddled, around.stirred));
     let footprint = &runtime.step.footprint;
-    let changes = |footprint: &Footprint| footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
-    let wrote = changes(footprint);
     let steps = runtime.steps;
     {
         let spin = Rc::make_mut(&mut runtime.threads[thread.index()].spin);
@@ -374,10 +390,7 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
         {
             left.taken.clear();
         }
-        spin.hint = None;
-        if wrote {
-            spin.passed.iter_mut().for_each(|passed| passed.idle = false);
-        }
+        spin.moved_on(wrote);
         for anchor in &mut spin.anchors {
             if anchor.own_steps == 0 {
                 anchor.left_by = runtime.chosen;
@@ -394,9 +407,6 @@ pub(crate) fn stepped(runtime: &mut Runtime, thread: ThreadId) {
                 }
             }
         }
-    }
-    if !runtime.watched {
-        return;
     }
     for (i, record) in runtime.threads.iter_mut().enumerate() {
         if i == thread.index() || !record.alive || !record.spin.is_watched() {

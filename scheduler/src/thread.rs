@@ -4,7 +4,7 @@ use crate::memory::region;
 use crate::memory::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::memory::switch::{ModelCoroutine, in_checker};
 use crate::memory::tls::TlsImage;
-use crate::operation::{Operation, OperationKind, access_of, add_values_now, holds_now};
+use crate::operation::{Operation, OperationKind, Variables, access_of, add_values_now, holds_now};
 use crate::ownership;
 use crate::panic::PanicRecord;
 use crate::runtime::{self, Request, Runtime, of_model, on_model, on_model_in_place};
@@ -37,6 +37,8 @@ pub(crate) struct Record {
     pub alive: bool,
     /// Whether it has moved since its status was evaluated.
     pub moved: bool,
+    /// What its status depends on while it does not move.
+    pub depends_on: Variables,
     /// The pending operation, on the thread's own stack.
     pub pending: *const Operation<'static>,
     pub caller: Option<&'static Caller<'static>>,
@@ -71,6 +73,7 @@ impl Record {
             tls: None,
             alive: false,
             moved: true,
+            depends_on: Variables::NONE,
             pending: ptr::null(),
             caller: None,
             callers: Box::default(),
@@ -173,6 +176,22 @@ impl Record {
         } else {
             Status::Enabled(enabled)
         }
+    }
+
+    /// What the status depends on, until the thread moves.
+    pub fn dependencies(&self) -> Variables {
+        if !self.alive {
+            return Variables::NONE;
+        }
+        if self.spin.awaiting().is_some() {
+            return Variables::AND_MORE;
+        }
+        let mut variables = Variables::NONE;
+        let guards = self.operation().alternatives.iter();
+        guards
+            .flat_map(Guard::variables)
+            .for_each(|variable| variables.add(variable));
+        variables
     }
 
     /// Says whether more than one alternative of the pending operation is enabled.

@@ -177,6 +177,7 @@ impl Saved {
             // Made anew from the threads.
             statuses: _,
             stale: _,
+            changed: _,
             // Of a step.
             current: _,
             chosen: _,
@@ -342,6 +343,7 @@ impl SavedThread {
             children: _,
             // Only tells what to look at again.
             moved: _,
+            depends_on: _,
             // Of traced executions.
             callers: _,
         } = record;

@@ -307,21 +307,23 @@ impl Drop for Program {
     }
 }
 
-/// Re-evaluates what each thread can do. Only guards and threads that moved can have changed.
+/// Re-evaluates what the threads can do that have moved since the last time, or that depend on what has changed.
 fn refresh(runtime: &mut Runtime) {
     let spin_blocks = runtime.spin_blocks;
     runtime.stale = false;
+    let changed = mem::take(&mut runtime.changed);
+    debug_assert_eq!(runtime.threads.len(), runtime.statuses.len());
     for (record, status) in runtime.threads.iter_mut().zip(&mut runtime.statuses) {
-        let free = record.alive && !record.moved && {
-            let unguarded = record.operation().alternatives.is_empty();
-            unguarded && record.spin.awaiting().is_none()
-        };
-        if !free {
-            let new = record.status(spin_blocks);
-            if *status != new {
-                *status = new;
-            }
+        if record.moved {
+            record.depends_on = record.dependencies();
             record.moved = false;
+        } else if !record.depends_on.may_be_among(changed) {
+            debug_assert_eq!(*status, record.status(spin_blocks), "nothing else has changed");
+            continue;
+        }
+        let new = record.status(spin_blocks);
+        if *status != new {
+            *status = new;
         }
     }
 }
@@ -406,8 +408,11 @@ impl System for Program {
         if !enabled {
             return Ok(None);
         }
-        self.advance(transition, true)?;
-        Ok(Some(Self::runtime().step.signature))
+        let result = self.advance(transition, true);
+        let step = &mut Self::runtime().step;
+        let signature = step.signature;
+        step.clear();
+        result.map(|()| Some(signature))
     }
 
     fn pending(&self, thread: ThreadId) -> Pending {

@@ -11,6 +11,8 @@ use dpor_explorer::{AccessKind, Failure, Location, Stop, ThreadId, Transition};
 use smallvec::SmallVec;
 
 impl Program {
+    /// Invariant: the record in the runtime is empty between steps.
+    ///
     /// Runs the transition, and leaves the record of the step in the runtime.
     pub(super) fn advance(&mut self, transition: Transition, repeating: bool) -> Result<(), Stop> {
         let thread = transition.thread;
@@ -25,7 +27,7 @@ impl Program {
         let Runtime { threads, step: own, .. } = runtime;
         let record = &mut threads[thread.index()];
         record.moved = true;
-        own.clear();
+        debug_assert!(own.footprint.accesses().is_empty() && own.guards.is_empty() && own.signature == 0);
         own.signature = record.signature();
         let operation = record.operation();
         let (kind, object) = (operation.kind, operation.object);

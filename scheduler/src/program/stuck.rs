@@ -84,9 +84,9 @@ impl Program {
                 return Outlook::GoesOn;
             }
             let transition = enabled[random.below(enabled.len())];
-            if self.advance(transition, true).is_err()
-                || alive.iter().any(|&thread| !Self::runtime().threads[thread].alive)
-            {
+            let result = self.advance(transition, true);
+            Self::runtime().step.clear();
+            if result.is_err() || alive.iter().any(|&thread| !Self::runtime().threads[thread].alive) {
                 return Outlook::GoesOn;
             }
             // The state is hashed only if it may be the same.

@@ -73,8 +73,9 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         // The record of the last step, which is the explorer's by now.
         step: _,
         repeating: _,
-        // Says whether the statuses are up to date, and they are.
+        // Say whether the statuses are up to date, and they are.
         stale: _,
+        changed: _,
         // None between steps.
         request: _,
         // How much of an execution lies behind decides nothing.
@@ -239,8 +240,9 @@ fn visit_thread(
         yielder: _,
         tls,
         alive,
-        // Says whether the status is up to date, and it is.
+        // Say whether the status is up to date, and it is.
         moved: _,
+        depends_on: _,
         pending,
         // In the site.
         caller: _,
