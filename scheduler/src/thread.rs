@@ -105,6 +105,7 @@ impl Record {
         }
         self.alive = false;
         self.created = false;
+        self.moved = true;
     }
 
     /// The name for reports: the program's name for it, or one made of the id.
