@@ -260,7 +260,7 @@ impl Variables {
     /// Adds a variable.
     #[inline]
     pub fn add(&mut self, variable: Variable) {
-        self.0 |= 1 << (variable.0.wrapping_mul(SplitMix64::GAMMA) >> 32) % 63;
+        self.0 |= 1 << ((variable.0.wrapping_mul(SplitMix64::GAMMA) >> 32) % 63);
     }
 
     /// Whether something in the set may be among these changes.
