@@ -1,24 +1,19 @@
 //! The position of a model thread: the return addresses of its frames.
 //!
-//! The walk is that of the library which unwinds panics, by the executable's unwind tables. It starts wherever it is
-//! asked for, on the checker's stack or on that of a signal handler, and shows only what is on a model thread's stack.
-//! In a signal handler it allocates nothing and writes nothing, and takes no lock but the dynamic linker's, which is
-//! recursive (none at all with glibc 2.35 or later).
+//! The package `backtrace` walks the stack with the library that unwinds panics, by the executable's unwind tables. A
+//! walk starts wherever it is asked for, on the checker's stack or on that of a signal handler, and shows only what is
+//! on a model thread's stack. In a signal handler it allocates nothing and writes nothing, and takes no lock but the
+//! dynamic linker's, which is recursive (none at all with glibc 2.35 or later).
 
 use crate::memory::executable::Executable;
 use crate::memory::region;
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::{mem, ptr};
 
 unsafe extern "C" {
-    /// The stack walk of the C++ ABI, from the library that unwinds panics.
-    fn _Unwind_Backtrace(frame: extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
-    /// The instruction of a frame. Sets the second argument if a signal interrupted the frame before this instruction;
-    /// otherwise a call returns to it.
-    fn _Unwind_GetIPInfo(context: *mut c_void, before: *mut i32) -> usize;
-    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
-    /// The unwind table's entry for the function at an address; null if there is none.
+    /// The unwind table's entry for the function at an address; null if there is none. `backtrace` looks an entry up
+    /// only for a frame that its walk has reached, and the walk must not reach a frame without one.
     fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
 }
 
@@ -28,43 +23,37 @@ unsafe extern "C" {
 static CODE: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 /// Calls `found` with the return address of each frame of the running model thread, innermost first, until `found`
-/// wants no more. For a frame that a signal has interrupted, the address is that of the byte after the first byte of
-/// the interrupted instruction: as with a return address, the byte before it belongs to the instruction in question.
-pub(crate) fn walk<F: FnMut(usize) -> bool>(found: F) {
-    struct Walk<F> {
-        found: F,
-        begun: bool,
-    }
-    extern "C" fn frame<F: FnMut(usize) -> bool>(context: *mut c_void, walk: *mut c_void) -> i32 {
-        let mut before = 0;
-        // SAFETY: called with a valid context, and the value below.
-        let (walk, address, stack) = unsafe {
-            let address = _Unwind_GetIPInfo(context, &raw mut before);
-            (&mut *walk.cast::<Walk<F>>(), address, _Unwind_GetCFA(context))
-        };
-        // Before the thread's frames are those of the checker, and after them those of who has resumed it.
-        let goes_on = match region::in_stacks(stack) {
-            true => {
-                walk.begun = true;
-                (walk.found)(address + usize::from(before != 0))
+/// wants no more.
+pub(crate) fn walk(mut found: impl FnMut(usize) -> bool) {
+    let mut begun = false;
+    // SAFETY: a thread needs no synchronisation to walk its own stack. `backtrace` synchronises the use of symbols,
+    // which this does not ask for.
+    unsafe {
+        backtrace::trace_unsynchronized(|frame| {
+            // Before the thread's frames are those of the checker, and after them those of who has resumed it.
+            match region::in_stacks(frame.sp().addr()) {
+                true => {
+                    begun = true;
+                    found(frame.ip().addr())
+                }
+                false => !begun,
             }
-            false => !walk.begun,
-        };
-        // Not 0 ends the walk.
-        i32::from(!goes_on)
+        });
     }
-    let mut walk = Walk { found, begun: false };
-    // SAFETY: the value outlives the walk, which goes from the caller's stack to that of the thread.
-    unsafe { _Unwind_Backtrace(frame::<F>, (&raw mut walk).cast()) };
 }
 
 /// Like [`walk`], from a signal handler that has interrupted the instruction at an address, with the stack pointer at
-/// that time.
-pub(crate) fn walk_interrupted<F: FnMut(usize) -> bool>(instruction: usize, stack: usize, mut found: F) {
+/// that time. The first address is that of the byte after the first byte of the interrupted instruction: as with a
+/// return address, the byte before it belongs to the instruction in question.
+pub(crate) fn walk_interrupted(instruction: usize, stack: usize, mut found: impl FnMut(usize) -> bool) {
     // SAFETY: only looks for the address in the tables. It takes return addresses.
     let known = unsafe { !_Unwind_FindEnclosingFunction(ptr::without_provenance_mut(instruction + 1)).is_null() };
     if known {
-        walk(found);
+        let mut first = true;
+        walk(|address| {
+            let interrupted = mem::take(&mut first) && address == instruction;
+            found(address + usize::from(interrupted))
+        });
     } else if region::in_stacks(stack) {
         // A call of what is no function: the unwinder would read there. The caller is on top of the stack.
         // SAFETY: the stack pointer of a model thread that has made a call.

@@ -222,12 +222,11 @@ fn program_ranges(bytes: &[u8]) -> Result<Vec<Range<usize>>, StaticsError> {
 
     let mut sections = Vec::new();
     for section in file.sections() {
-        let SectionFlags::Elf { sh_flags } = section.flags() else {
+        let SectionFlags::Elf { sh_flags: flags, .. } = section.flags() else {
             continue;
         };
-        let flags = sh_flags as u32;
         let (address, size) = (section.address() as usize, section.size() as usize);
-        let writable = flags & elf::SHF_ALLOC != 0 && flags & elf::SHF_WRITE != 0 && flags & elf::SHF_TLS == 0;
+        let writable = flags.contains(elf::SHF_ALLOC | elf::SHF_WRITE) && !flags.contains(elf::SHF_TLS);
         let name = section.name_bytes().map_err(StaticsError::Malformed)?;
         // The linker's own tables are not for the program to write.
         let linkers = name.starts_with(b".got") || name.starts_with(b".dynamic") || name.ends_with(b"_array");
