@@ -12,19 +12,17 @@ mod place;
 mod tests;
 mod words;
 
+use dashmap::DashMap;
 use debug_info::DebugInfo;
 use decode::Decoder;
 use dpor_protocol::{Message, StepReport, ValueBytes, ValueReport};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use words::Words;
 
-/// Of an executable, or `None` if it has no debug information. Read when the first value is decoded, and kept: many
-/// tests share an executable.
-type Known = Arc<Mutex<Option<DebugInfo>>>;
-
-static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
+/// The debug information of each executable; none if it has none. It is read when the first value is to be decoded, and
+/// kept: many tests have one executable, and several threads run tests.
+static KNOWN: LazyLock<DashMap<PathBuf, Option<DebugInfo>>> = LazyLock::new(DashMap::new);
 
 /// Finds words for the values in the messages of an executable's process.
 #[derive(Debug, Default)]
@@ -88,13 +86,9 @@ impl Values {
     }
 
     fn with_types<R>(&self, find: impl FnOnce(&mut DebugInfo) -> Option<R>) -> Option<R> {
-        let known = Arc::clone(
-            KNOWN
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .entry(self.executable.clone())
-                .or_insert_with(|| Arc::new(Mutex::new(DebugInfo::open(&self.executable)))),
-        );
-        find(known.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?)
+        let mut known = KNOWN
+            .entry(self.executable.clone())
+            .or_insert_with(|| DebugInfo::open(&self.executable));
+        find(known.as_mut()?)
     }
 }
