@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use words::Words;
 
-/// The debug information of each executable; none if it has none. It is read when the first value is to be decoded, and
-/// kept: many tests have one executable, and several threads run tests.
+/// The debug information of each executable, or `None` if it has none. Read when the first value is decoded, and kept:
+/// many tests share an executable, and several threads run tests.
 static KNOWN: LazyLock<DashMap<PathBuf, Option<DebugInfo>>> = LazyLock::new(DashMap::new);
 
 /// Finds words for the values in the messages of an executable's process.

@@ -20,6 +20,9 @@ use std::sync::OnceLock;
 
 /// Crates whose statics are not the explored program's: the real standard library with everything in it, and the
 /// checker.
+///
+/// `backtrace` is not among them. What the checker uses of it has no statics. A program that depends on it has a copy
+/// of its own, whose lock and cache of symbols must be restored like its other statics.
 pub(crate) const FOREIGN_CRATES: &[&str] = &[
     "std",
     "core",
@@ -320,6 +323,7 @@ fn identifier(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object::SymbolKind;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     // Without a mangled name, as the names of this crate are taken for the checker's.
@@ -379,6 +383,20 @@ mod tests {
         let left = subtract(vec![40..50, 0..20, 20..30], vec![5..10, 8..12, 25..45, 48..60]);
         assert_eq!(left, [0..5, 12..25, 45..48]);
         assert_eq!(subtract(vec![0..10, 10..20], vec![]), [Range { start: 0, end: 20 }]);
+    }
+
+    /// They would count as the program's.
+    #[test]
+    fn the_checkers_copy_of_backtrace_has_no_statics() {
+        let file = Mapped::open("/proc/self/exe").unwrap();
+        let file = ElfFile64::<NativeEndian>::parse(file.bytes()).unwrap();
+        let of_backtrace = |kinds: &[SymbolKind]| {
+            let symbols = file.symbols().filter(|symbol| kinds.contains(&symbol.kind()));
+            let mut names = symbols.filter_map(|symbol| symbol.name().ok());
+            names.find(|name| crate_of(name.as_bytes()) == Some("backtrace"))
+        };
+        assert!(of_backtrace(&[SymbolKind::Text]).is_some());
+        assert_eq!(of_backtrace(&[SymbolKind::Data, SymbolKind::Tls]), None);
     }
 
     #[test]

@@ -1,4 +1,8 @@
 //! The executable's symbols and debug information for an address.
+//!
+//! The package `backtrace` finds the same functions and lines, but not the offset of an address in a static, nor the
+//! folder in which the code was compiled. It opens the executable by name, which fails once the file has been replaced,
+//! and keeps what it has read in a static, which would count as the explored program's.
 
 use crate::memory::executable::Executable;
 use crate::memory::statics::{FOREIGN_CRATES, Mapped};
