@@ -172,6 +172,8 @@ pub(crate) struct Runtime {
     pub failed_at: Box<[usize]>,
     /// The executable's symbols, after the first lookup.
     pub symbols: OnceCell<Symbols>,
+    /// The steps that lead to a state are run again instead of copying it back: they may change what cannot be seen.
+    pub replays: bool,
     /// Whether fingerprints leave out the stacks.
     #[cfg(feature = "faults")]
     pub coarse: bool,
@@ -349,6 +351,10 @@ pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Runtime) -> R) -> R {
 ///
 /// A panic in `f` ends the process.
 pub fn outside(f: impl FnOnce()) {
+    if on_model_thread() {
+        // Whoever runs the steps before again makes the call again.
+        on_model(|runtime| runtime.replays = true);
+    }
     in_checker(f);
 }
 

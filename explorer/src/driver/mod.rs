@@ -312,7 +312,8 @@ impl<S: System> Explorer<S> {
     }
 
     /// The explored program, which outlives the exploration.
-    pub fn into_system(self) -> S {
+    pub fn into_system(mut self) -> S {
+        self.forget_checkpoints(0);
         self.system
     }
 

@@ -139,25 +139,41 @@ impl ModelStack {
     }
 }
 
-/// The lowest address of a suspended thread's stack that is not zero, searched downwards from its stack pointer.
-/// Searches like [`ModelStack::clear`], and misses what that would miss.
+/// The lowest address at which the stack of a suspended thread is not zero, or the stack pointer. Finds what
+/// [`ModelStack::clear`] would clear.
 ///
 /// # Safety
 ///
 /// The pointer is into a stack on which nothing runs, and that was cleared before its thread began.
 pub(crate) unsafe fn lowest_used(pointer: usize) -> usize {
     // SAFETY: a stack has a thread, and the region is reserved.
-    let limit = unsafe { (*region::record(region::stack_thread(pointer))).stack_limit };
-    let (mut lowest, mut at, mut quiet) = (pointer & !(PIECE - 1), pointer & !(PIECE - 1), 0);
-    while quiet < QUIET && at > limit {
-        at -= PIECE;
+    let (limit, deepest) = unsafe {
+        let record = &*region::record(region::stack_thread(pointer));
+        (record.stack_limit, record.deepest)
+    };
+    let is_zero = |at: usize| {
         // SAFETY: the pieces lie in the accessible part of the stack, whose limit is a multiple of a page.
         let piece = unsafe { std::slice::from_raw_parts(at as *const u64, PIECE / 8) };
-        if piece.iter().fold(0, |all, word| all | word) == 0 {
+        piece.iter().fold(0, |all, word| all | word) == 0
+    };
+    let known = if deepest == 0 {
+        pointer
+    } else {
+        pointer.min(deepest.max(limit))
+    };
+    let mut lowest = known & !(PIECE - 1);
+    let (mut at, mut quiet) = (lowest, 0);
+    while quiet < QUIET && at > limit {
+        at -= PIECE;
+        if is_zero(at) {
             quiet += PIECE;
         } else {
             (lowest, quiet) = (at, 0);
         }
+    }
+    // What was used at another time, or only in part.
+    while lowest + PIECE <= pointer && is_zero(lowest) {
+        lowest += PIECE;
     }
     lowest.max(limit)
 }

@@ -7,6 +7,7 @@
 //! nothing but an exploration changes it.
 
 use super::executable::Executable;
+use crate::platform::imports;
 use object::elf;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{NativeEndian, Object, ObjectSection, ObjectSymbol, SectionFlags};
@@ -80,6 +81,8 @@ impl std::error::Error for StaticsError {}
 /// The places of the explored program's statics: ascending, disjoint, never adjacent ranges.
 pub(crate) struct Statics {
     ranges: Vec<Range<usize>>,
+    /// A function of a library that the executable imports and that may keep state out of sight.
+    hidden: Option<String>,
 }
 
 impl Statics {
@@ -92,6 +95,11 @@ impl Statics {
         #[unsafe(link_section = ".dpor.data")]
         static FOUND: OnceLock<Result<Statics, StaticsError>> = OnceLock::new();
         FOUND.get_or_init(find).as_ref()
+    }
+
+    /// A function of a library that the executable imports and that may keep state out of sight, if there is one.
+    pub(crate) fn hidden(&self) -> Option<&str> {
+        self.hidden.as_deref()
     }
 
     /// The ranges of addresses.
@@ -199,7 +207,9 @@ fn find() -> Result<Statics, StaticsError> {
     let file = Mapped::open("/proc/self/exe").map_err(StaticsError::Unreadable)?;
     let bias = Executable::running().bias;
     let ranges = program_ranges(file.bytes())?;
+    let parsed = ElfFile64::<NativeEndian>::parse(file.bytes()).map_err(StaticsError::Malformed)?;
     Ok(Statics {
+        hidden: imports::with_state(&parsed),
         ranges: ranges
             .into_iter()
             .map(|range| range.start + bias..range.end + bias)

@@ -15,6 +15,7 @@
 
 use super::Program;
 use crate::memory::arena::{self, Used};
+use crate::memory::statics::Statics;
 use crate::memory::switch::SavedCoroutine;
 use crate::memory::{region, stacks};
 use crate::operation::Operation;
@@ -36,6 +37,8 @@ use std::time::Duration;
 
 /// Maximum size of a saved state, in bytes. Copying this many takes about as long as ten steps.
 const LARGEST: usize = 256 << 10;
+/// Maximum number of forgotten states that are kept for their storage.
+const SPARE: usize = 16;
 /// Maximum size of all saved states, in bytes.
 const LARGEST_TOTAL: usize = 64 << 20;
 
@@ -54,7 +57,9 @@ impl Checkpoints {
     fn forget(&mut self, kept: usize) {
         for saved in self.kept.drain(kept..).rev() {
             self.size -= saved.bytes.len();
-            self.spare.push(saved);
+            if self.spare.len() < SPARE {
+                self.spare.push(saved);
+            }
         }
     }
 }
@@ -84,6 +89,8 @@ struct Saved {
     times: KeyMap<Location, Duration>,
     shares: Shares,
     main_result: Option<Result<(), Failure>>,
+    /// The C library's error number, which is no thread-local of the executable.
+    errno: i32,
 }
 
 /// A thread that exists, or has existed, in the execution.
@@ -159,7 +166,9 @@ impl Saved {
             times: saved_times,
             shares: saved_shares,
             main_result: saved_main_result,
+            errno: saved_errno,
         } = self;
+        *saved_errno = errno();
         let Runtime {
             threads,
             steps,
@@ -200,6 +209,7 @@ impl Saved {
             hashed: _,
             scratch: _,
             symbols: _,
+            replays: _,
             #[cfg(feature = "faults")]
                 coarse: _,
             tls: _,
@@ -219,20 +229,19 @@ impl Saved {
         bytes.clear();
         arenas.clear();
         saved_threads.clear();
+        // SAFETY: the region is reserved, and the caller is the model's OS thread.
+        let heap: usize = unsafe { arena::used_ranges() }.map(|range| range.len()).sum();
+        if heap + statics.map_or(0, Statics::size) > LARGEST {
+            return false;
+        }
         // SAFETY: no thread runs, and these are the program's memory.
         unsafe {
             for thread in 0..region::used_threads() {
                 let (range, used) = arena::used(thread);
-                if bytes.len() + range.len() > LARGEST {
-                    return false;
-                }
                 copy(bytes, range);
                 arenas.push(used);
             }
             for range in statics.iter().flat_map(|statics| statics.ranges()) {
-                if bytes.len() + range.len() > LARGEST {
-                    return false;
-                }
                 copy(bytes, range);
             }
         }
@@ -311,7 +320,19 @@ impl Saved {
         runtime.before = None;
         runtime.step.clear();
         runtime.stale = true;
+        set_errno(self.errno);
     }
+}
+
+/// The C library's error number of this OS thread, which all model threads share.
+fn errno() -> i32 {
+    // SAFETY: the number is this thread's.
+    unsafe { *libc::__errno_location() }
+}
+
+fn set_errno(errno: i32) {
+    // SAFETY: the number is this thread's.
+    unsafe { *libc::__errno_location() = errno };
 }
 
 impl SavedThread {
@@ -389,7 +410,7 @@ impl SavedThread {
         unsafe {
             if self.alive && clean {
                 // What the thread, or an earlier one with its index, has left there since.
-                let lowest = stacks::lowest_used(self.stack.start);
+                let lowest = stacks::lowest_used(self.stack.start).min(self.stack.start);
                 std::ptr::write_bytes(lowest as *mut u8, 0, self.stack.start - lowest);
             }
             copy_back(bytes, self.stack.clone());
@@ -423,7 +444,10 @@ impl SavedThread {
 impl Rewindable for Program {
     fn checkpoint(&mut self) -> Option<Checkpoint> {
         let runtime = Self::runtime();
-        let out_of_sight = runtime.out_of_sight.is_some() || runtime.user_hook.is_some() || interpose::reads_files();
+        let out_of_sight = runtime.replays
+            || runtime.out_of_sight.is_some()
+            || runtime.user_hook.is_some()
+            || interpose::reads_files();
         let unwinds = runtime.threads.iter().any(|record| record.alive && record.unwinds);
         if out_of_sight || unwinds || runtime.trace.is_some() || self.checkpoints.size >= LARGEST_TOTAL {
             return None;
@@ -452,6 +476,10 @@ impl Rewindable for Program {
         let known = self.checkpoints.kept.binary_search_by_key(&to.0, |saved| saved.name);
         let Ok(at) = known else { return false };
         let saved = &self.checkpoints.kept[at];
+        // What is out of sight would not be where it is after the steps that lead there.
+        if runtime.replays || runtime.out_of_sight.is_some() {
+            return false;
+        }
         // Whether threads begin on clean stacks, and whether steps are recorded, changes with a restart only.
         let wants_restart = runtime.wants_clean_stacks() != saved.clean || runtime.recall.falls_short(saved.recall);
         if wants_restart || saved.clean != runtime.clean || runtime.trace.is_some() {

@@ -140,6 +140,18 @@ impl Program {
         Self::runtime().exact = exact.then(Default::default);
     }
 
+    /// Sets whether states are saved, so that going back to one does not run the steps again that lead there. They are,
+    /// unless this says otherwise.
+    pub fn save_states(&mut self, save: bool) {
+        Self::runtime().replays = !save;
+    }
+
+    /// A function of a library that the executable imports and that may keep state out of sight, such as `rand`: a program that
+    /// calls it may depend on its being called again in each execution.
+    pub fn hidden_import(&self) -> Option<&str> {
+        Self::runtime().statics?.hidden()
+    }
+
     /// Sets whether it is a failure if an execution succeeds but leaves blocks on the heap that it can no longer free.
     pub fn find_leaks(&mut self, find: bool) {
         Self::runtime().find_leaks = find;

@@ -127,6 +127,7 @@ pub(crate) fn visit(runtime: &Runtime, visitor: &mut impl Visitor) {
         freed_wrongly: _,
         failed_at: _,
         symbols: _,
+        replays: _,
         #[cfg(feature = "faults")]
         coarse,
     } = runtime;

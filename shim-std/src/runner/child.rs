@@ -325,6 +325,7 @@ fn explorer(
     program.compare_states(needs_states(strategy) && config.limits.preemptions.is_none());
     program.exact_states(config.exact_states);
     program.find_leaks(config.leaks);
+    program.save_states(program.hidden_import().is_none());
     let whole = Sharded::whole(Journaled::new(program, map));
     let (limits, started) = (limits(config), Instant::now());
     let (system, part) = match shard {

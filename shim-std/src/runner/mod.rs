@@ -56,6 +56,7 @@ pub struct Model {
     options: Options,
     leaks: bool,
     exact_states: bool,
+    rewinds: bool,
 }
 
 impl Default for Model {
@@ -74,6 +75,7 @@ impl Model {
             options: Options::default(),
             leaks: false,
             exact_states: false,
+            rewinds: false,
         }
     }
 
@@ -152,6 +154,17 @@ impl Model {
         self
     }
 
+    /// Lets the exploration copy saved states back instead of running the steps again that lead there, which is faster.
+    ///
+    /// For tests that write to no memory that is older than the execution, except for counters that need not be exact: what
+    /// the steps before have written there is not written again. `cargo dpor test`, where all memory is the model's, does so
+    /// by itself.
+    #[must_use]
+    pub fn rewinds(mut self, rewinds: bool) -> Model {
+        self.rewinds = rewinds;
+        self
+    }
+
     /// Explores, and returns the result. About memory that outlives an execution, see [`model`].
     ///
     /// Inside of a model, which a test under `cargo dpor test` is, there can be no second exploration: the verdict on
@@ -216,7 +229,9 @@ impl Model {
         program.exact_states(self.exact_states);
         program.find_leaks(self.leaks);
         let whole = Sharded::whole(Journaled::new(program, unshared()));
-        let mut explorer = Explorer::new(whole, self.strategy, self.limits).verify_states(self.exact_states);
+        let mut explorer = Explorer::new(whole, self.strategy, self.limits)
+            .verify_states(self.exact_states)
+            .rewinds(self.rewinds);
         let mut watching = coverage::Watching::default();
         let mut report = explorer.run(&mut watching);
         let program = &mut explorer.system().program;

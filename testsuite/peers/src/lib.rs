@@ -212,7 +212,7 @@ impl Checker for Shuttle {
 }
 
 fn explore_with(strategy: Strategy, program: Program) -> Statistics {
-    let model = shim_std::Model::new().strategy(strategy);
+    let model = shim_std::Model::new().strategy(strategy).rewinds(true);
     model.explore(move || on_dpor::run(program)).report.statistics
 }
 
