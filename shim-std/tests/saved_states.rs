@@ -1,5 +1,5 @@
-//! Explorations that go back to saved states: what goes on from one must be what goes on from the start, also where the program
-//! has something that a saved state does not hold.
+//! Explorations that go back to saved states: what goes on from one must be what goes on from the start, also where the
+//! program has something that a saved state does not hold.
 
 use dpor_explorer::{Explorer, Limits, Rewindable, Step, Strategy, System, ThreadId, Transition, Verdict};
 use dpor_scheduler::{Options, Program};

@@ -56,7 +56,8 @@ fn direct(metadata: &Metadata, package: &str) -> Names {
     others.map(|dependency| dependency.name.clone()).collect()
 }
 
-/// What is compiled for a package of the project, but for others of the project. Cargo's metadata has the features of the whole workspace.
+/// What is compiled for a package of the project, but for others of the project. Cargo's metadata has the features of
+/// the whole workspace.
 fn compiled(package: &str) -> Names {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

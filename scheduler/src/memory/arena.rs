@@ -40,8 +40,9 @@ const HEADER: usize = size_of::<Header>();
 const LIVE: u64 = 0xA110_C8ED_B10C_0001;
 const FREED: u64 = 0xF4EE_D0FF_B10C_0002;
 
-/// Minimum size of what is given back to the kernel instead of being written. To write is far cheaper, because pages that were given
-/// back have to be made again one by one; but a program that has used very much once is not to keep it for good.
+/// Minimum size of what is given back to the kernel instead of being written. To write is far cheaper, because pages
+/// that were given back have to be made again one by one; but a program that has used very much once is not to keep it
+/// for good.
 const LARGE: usize = 64 << 20;
 
 const _: () = assert!(HEADER == 16);

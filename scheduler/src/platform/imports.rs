@@ -1,16 +1,16 @@
 //! Functions of libraries that the executable imports.
 //!
-//! The C library keeps state that nobody sees: the seed of `rand`, the position of `strtok`, the locale, the environment. A prefix of
-//! an execution that is run again changes it again as before, and a saved state that is copied back does not. So states are
-//! not saved if the program could have changed such state.
+//! The C library keeps state that nobody sees: the seed of `rand`, the position of `strtok`, the locale, the
+//! environment. A prefix of an execution that is run again changes it again as before, and a saved state that is copied
+//! back does not. So states are not saved if the program could have changed such state.
 
 use object::read::elf::ElfFile64;
 use object::{NativeEndian, Object, ObjectSymbol};
 
 /// Functions that the real standard library imports, and those of the mathematics library, in order. None of them keeps
-/// state that the explored program could depend on: they only compute, they tell what stays the same, they belong to the
-/// unwinder or the loader, or they begin something that is out of sight anyway (a process, a thread, a signal handler), which
-/// the scheduler refuses or notes. `errno` is part of saved states.
+/// state that the explored program could depend on: they only compute, they tell what stays the same, they belong to
+/// the unwinder or the loader, or they begin something that is out of sight anyway (a process, a thread, a signal
+/// handler), which the scheduler refuses or notes. `errno` is part of saved states.
 const HARMLESS: &[&str] = &[
     "_ITM_deregisterTMCloneTable",
     "_ITM_registerTMCloneTable",

@@ -146,8 +146,8 @@ impl Program {
         Self::runtime().replays = !save;
     }
 
-    /// A function of a library that the executable imports and that may keep state out of sight, such as `rand`: a program that
-    /// calls it may depend on its being called again in each execution.
+    /// A function of a library that the executable imports and that may keep state out of sight, such as `rand`: a
+    /// program that calls it may depend on its being called again in each execution.
     pub fn hidden_import(&self) -> Option<&str> {
         Self::runtime().statics?.hidden()
     }

@@ -156,9 +156,9 @@ impl Model {
 
     /// Lets the exploration copy saved states back instead of running the steps again that lead there, which is faster.
     ///
-    /// For tests that write to no memory that is older than the execution, except for counters that need not be exact: what
-    /// the steps before have written there is not written again. `cargo dpor test`, where all memory is the model's, does so
-    /// by itself.
+    /// For tests that write to no memory that is older than the execution, except for counters that need not be exact:
+    /// what the steps before have written there is not written again. `cargo dpor test`, where all memory is the
+    /// model's, does so by itself.
     #[must_use]
     pub fn rewinds(mut self, rewinds: bool) -> Model {
         self.rewinds = rewinds;
