@@ -116,6 +116,11 @@ fn locate(callers: &[u64], parent: &mut Parent) -> Message {
         .map(describe::caller)
         .collect();
     parent.send(&Message::Callers { callers });
+    done()
+}
+
+/// The last word of a process that has nothing more to say than it has said.
+pub(crate) fn done() -> Message {
     Message::Finished {
         verdict: dpor_protocol::Verdict::Complete,
         reason: None,

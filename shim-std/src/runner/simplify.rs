@@ -6,13 +6,13 @@
 mod forked;
 
 use super::body::Body;
-use super::child::{Parent, incomplete, of_seed, options_of};
+use super::child::{self, Parent, incomplete, of_seed, options_of};
 use super::describe;
 use super::journal::Journaled;
 use super::seed_of;
 use dpor_explorer::simplify::{self, Bound, Cost, InPlace, Judge, Parting, Run, Trials};
 use dpor_explorer::{Failure, Strategy, Transition};
-use dpor_protocol::{ChoiceReport, Config, Counts, Message, PartingReport, Seed, SeedStep, SharedSchedule, Simplified};
+use dpor_protocol::{ChoiceReport, Config, Message, PartingReport, Seed, SeedStep, SharedSchedule, Simplified};
 use dpor_scheduler::{Location, OperationKind, Options, Program};
 use forked::Forked;
 use std::collections::BTreeSet;
@@ -71,14 +71,7 @@ pub(super) fn serve(
     if !done {
         return incomplete("the schedule, run once more, did not end in the same failure".to_owned());
     }
-    Message::Finished {
-        verdict: dpor_protocol::Verdict::Complete,
-        reason: None,
-        note: None,
-        counts: Counts::default(),
-        failure: None,
-        seed: None,
-    }
+    child::done()
 }
 
 /// Trials in this process.
