@@ -87,6 +87,20 @@ fn the_error_number_is_part_of_a_saved_state() {
     assert!(outcome.report.statistics.skipped > 0);
 }
 
+/// How far a folder has been read is known to the kernel only.
+#[test]
+fn who_reads_a_folder_has_each_step_run_again() {
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let all = std::fs::read_dir(folder).unwrap().count();
+    let outcome = explored("source", true, move || {
+        let mut entries = std::fs::read_dir(folder).unwrap();
+        race(3);
+        assert_eq!(entries.by_ref().count(), all);
+    });
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+    assert_eq!(outcome.report.statistics.skipped, 0);
+}
+
 /// What `cargo dpor test` asks before it has states saved.
 #[test]
 fn functions_that_keep_state_are_known() {

@@ -122,7 +122,6 @@ const HARMLESS: &[&str] = &[
     "memset",
     "mprotect",
     "munmap",
-    "opendir",
     "pidfd_getpid",
     "pidfd_spawnp",
     "posix_spawn_file_actions_addchdir",
@@ -206,7 +205,16 @@ mod tests {
     #[test]
     fn the_list_is_in_order() {
         assert!(HARMLESS.is_sorted());
-        for name in ["rand", "srand", "strtok", "setenv", "setlocale", "fopen", "localtime"] {
+        for name in [
+            "rand",
+            "srand",
+            "strtok",
+            "setenv",
+            "setlocale",
+            "fopen",
+            "localtime",
+            "opendir",
+        ] {
             assert!(HARMLESS.binary_search(&name).is_err(), "{name} keeps state");
         }
     }

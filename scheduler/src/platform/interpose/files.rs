@@ -2,6 +2,7 @@
 
 use super::{interposed, note_out_of_sight, system_call};
 use crate::memory::arena::in_program;
+use crate::runtime;
 use libc::{c_int, c_long};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -188,4 +189,17 @@ interposed! {
 fn note(function: &'static str) -> Option<c_long> {
     note_out_of_sight(function);
     None
+}
+
+/// How far the program has read a folder is known to the kernel only: the steps that lead to a state are run again instead
+/// of copying it back. Passes the call on.
+fn reads_folder() -> Option<c_long> {
+    if in_program() {
+        runtime::on_model(|runtime| runtime.replays = true);
+    }
+    None
+}
+
+interposed! {
+    opendir(path) => reads_folder();
 }
