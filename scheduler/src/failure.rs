@@ -1,6 +1,6 @@
 //! Failures found by the scheduler, kept outside the explored program's memory.
 
-use crate::memory::switch::in_checker;
+use crate::image::switch::in_checker;
 use dpor_explorer::Failure;
 
 /// A failure whose message does not live in the explored program's memory, which the execution takes with it.

@@ -11,48 +11,37 @@
 //! Everything that the program can change lies in memory of the scheduler's (folder `memory`), at addresses that
 //! do not depend on the interleaving. What depends on the platform is in the folders `memory` and `platform`.
 
-mod callers;
+mod api;
+mod detect;
 mod failure;
-pub mod label;
-mod learnt;
-mod memory;
-mod native;
+mod image;
+mod machine;
+mod memory_model;
 pub mod operation;
 pub mod options;
-pub mod ordering;
-pub mod output;
-mod overlap;
-pub mod ownership;
-pub mod panic;
 mod platform;
 pub mod program;
-mod queue;
-mod recall;
 pub mod report;
-mod runtime;
-pub mod spin;
-mod state;
-pub mod thread;
-pub mod time;
-mod word;
 
-pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
-pub use learnt::Learnt;
-pub use memory::glimpse::{Glimpse, glimpse};
-pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
-pub use options::Options;
-pub use ordering::{Orderings, WeakOrderings};
-pub use overlap::{atomic_location, atomic_point};
-pub use program::{Crash, Place, Program, SetupError};
-pub use runtime::{
+pub use api::atomics::{atomic_location, atomic_point};
+pub use api::word::Word;
+pub use api::{
     access, access_awaiting, atomic_access, fail, gives_back, hold, is_observed, note, observe, observe_each,
     on_model_thread, options, outside, perform, perform_from, point, release, stands_for, steps_begun, takes,
     unsupported, value, value_if,
 };
-pub use state::{Difference, StateImage};
-pub use word::Word;
+pub use api::{hint, label, output, ownership, panic, thread, time};
+pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
+pub use image::glimpse::{Glimpse, glimpse};
+pub use machine::learnt::Learnt;
+pub use memory_model::orderings as ordering;
+pub use memory_model::orderings::{Orderings, WeakOrderings};
+pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
+pub use options::Options;
+pub use program::{Crash, Place, Program, SetupError};
+pub use report::difference::{Difference, StateImage};
 
 // The unit tests of the memory bring their own.
 #[cfg(not(test))]
 #[global_allocator]
-static ALLOCATOR: memory::arena::DporAllocator = memory::arena::DporAllocator;
+static ALLOCATOR: image::arena::DporAllocator = image::arena::DporAllocator;

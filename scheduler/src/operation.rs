@@ -1,6 +1,6 @@
 //! Operations as data: a thread's next operation, so that it can be judged without running it.
 
-use crate::word::Word;
+use crate::image::variables::value_of;
 use dpor_explorer::{Access, AccessKind, Awaits, Guard, Location, SplitMix64, Values, Variable};
 use std::fmt;
 use std::time::Duration;
@@ -278,14 +278,14 @@ impl Default for Variables {
 
 /// Evaluates a guard in the present state, reading each variable where it lives.
 pub(crate) fn holds_now(guard: &Guard) -> bool {
-    guard.holds(|condition| condition.holds_for(Word::value_of).unwrap_or(false))
+    guard.holds(|condition| condition.holds_for(value_of).unwrap_or(false))
 }
 
 /// Adds the present values of the guards' variables.
 pub(crate) fn add_values_now(guards: &[Guard], values: &mut Values) {
     for variable in guards.iter().flat_map(Guard::variables) {
         if !values.iter().any(|(known, _)| *known == variable) {
-            values.push((variable, Word::value_of(variable)));
+            values.push((variable, value_of(variable)));
         }
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Handle, Lock, Register, spawn};
 use dpor_explorer::{Fingerprint, SplitMix64, Step, Stop, System, ThreadId, Transition};
-use dpor_scheduler::{OperationKind, Options, Program, StateImage, spin, time};
+use dpor_scheduler::{OperationKind, Options, Program, StateImage, hint, time};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
@@ -283,7 +283,7 @@ fn spinning() {
                 let x = Rc::clone(&x);
                 spawn(move || {
                     while x.load() == 0 {
-                        spin::hint(OperationKind::SpinLoop);
+                        hint::hint(OperationKind::SpinLoop);
                     }
                 })
             })

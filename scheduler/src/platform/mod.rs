@@ -1,6 +1,5 @@
 //! Everything that depends on the operating system: crashes of the explored program, and its calls that bypass the
 //! standard library.
 
-pub(crate) mod imports;
 pub(crate) mod interpose;
 pub(crate) mod signals;

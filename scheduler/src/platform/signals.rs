@@ -1,9 +1,9 @@
 //! Signals that concern the explored program: fatal ones, caught on their own stack and classified, and one that asks
 //! where it is.
 
-use crate::memory::region;
-use crate::memory::stacks;
-use crate::memory::tls::thread_pointer;
+use crate::image::region;
+use crate::image::stacks;
+use crate::image::tls::thread_pointer;
 use libc::{c_int, c_void, siginfo_t};
 use std::io;
 use std::mem::MaybeUninit;
@@ -268,8 +268,9 @@ unsafe fn chain(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::testing::{Model, on_thread};
-    use crate::{callers, state::Symbols};
+    use crate::image::callers;
+    use crate::image::testing::{Model, on_thread};
+    use crate::report::symbols::Symbols;
     use std::hint::black_box;
     use std::sync::atomic::AtomicBool;
 

@@ -1,7 +1,7 @@
 //! Signals that concern the explored program.
 
 use super::SetupError;
-use crate::callers;
+use crate::image::callers;
 use crate::platform::signals::{Callbacks, CrashInfo, CrashKind, Interrupted, SignalHandler};
 use dpor_explorer::ThreadId;
 use std::mem;

@@ -1,32 +1,29 @@
 //! One step.
 
 use super::Program;
-use crate::memory::{stacks, switch};
+use crate::image::{stacks, switch};
+use crate::machine::Machine;
+use crate::machine::step::Request;
+use crate::machine::watch;
 use crate::operation::{OperationKind, add_values_now};
 use crate::report::{Source, StepReport};
-use crate::runtime::{Request, Runtime};
-use crate::spin;
 use corosensei::CoroutineResult;
 use dpor_explorer::{AccessKind, Failure, Location, Stop, ThreadId, Transition};
 use smallvec::SmallVec;
 
 impl Program {
-    /// Invariant: the record in the runtime is empty between steps.
-    ///
-    /// Runs the transition, and leaves the record of the step in the runtime.
+    /// Runs the transition, and leaves the record of the step in the machine.
     pub(super) fn advance(&mut self, transition: Transition, repeating: bool) -> Result<(), Stop> {
         let thread = transition.thread;
-        let runtime = Self::runtime();
-        runtime.repeating = repeating;
-        runtime.stale = true;
-        let source = runtime
-            .trace
-            .is_some()
-            .then(|| runtime.source(&runtime.threads[thread.index()]))
-            .flatten();
-        let Runtime { threads, step: own, .. } = runtime;
-        let record = &mut threads[thread.index()];
-        record.moved = true;
+        let machine = Self::machine();
+        let source = machine.traced.is_some().then(|| self.source_of(thread)).flatten();
+        let Machine { execution, step, .. } = machine;
+        step.repeating = repeating;
+        step.chosen = transition.alternative;
+        execution.length.0 += 1;
+        execution.threads.note_move(thread);
+        let record = &execution.threads[thread];
+        let own = &mut step.record;
         debug_assert!(own.footprint.accesses().is_empty() && own.guards.is_empty() && own.signature == 0);
         own.signature = record.signature();
         let operation = record.operation();
@@ -40,30 +37,29 @@ impl Program {
                 add_values_now(&own.guards, &mut own.values);
             }
         }
-        runtime.chosen = transition.alternative;
-        runtime.steps += 1;
-        let main_ran_before = runtime.main_result.is_some();
-        spin::begins(runtime, transition);
+        let main_ran_before = execution.outcome.of_main.is_some();
+        watch::begins(machine, transition);
         let result = Self::run(thread);
-        let runtime = Self::runtime();
-        if runtime.trace.is_some() {
-            report_step(runtime, thread, kind, object, source);
+        let machine = Self::machine();
+        if machine.traced.is_some() {
+            report_step(machine, thread, kind, object, source);
         }
+        let Machine { session, execution, .. } = machine;
         if matches!(result, Err(Stop::Refine)) {
-            runtime.recall.forget();
-            if !runtime.trying_out {
-                runtime.labels.start_again();
+            session.recall.forget();
+            if !execution.watch.trying_out {
+                session.labels.start_again();
             }
         }
         result?;
         // Where states are compared exactly; otherwise it is relied upon.
-        if runtime.recall.is_contradicted() {
+        if session.recall.is_contradicted() {
             return Err(Stop::Failed(Failure {
                 kind: "nondeterminism",
                 message: "memory is not as it was after the same steps before".to_owned(),
             }));
         }
-        match &runtime.main_result {
+        match &execution.outcome.of_main {
             Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
             _ => Ok(()),
         }
@@ -73,80 +69,94 @@ impl Program {
     fn run(thread: ThreadId) -> Result<(), Stop> {
         let mut running: SmallVec<[ThreadId; 2]> = SmallVec::from_iter([thread]);
         while let Some(&top) = running.last() {
-            let runtime = Self::runtime();
-            runtime.current = top;
-            // They hold for a suspended thread only.
-            runtime.threads[top.index()].registers = std::ptr::null();
-            runtime.switch_tls(Some(top));
-            let coroutine = &raw mut *runtime.threads[top.index()].coroutine;
-            // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a
-            // coroutine. It stays in its box while the list of threads grows.
-            let result = unsafe { switch::resume(coroutine, runtime.clean) };
-            let runtime = Self::runtime();
-            match result {
+            match Self::resume(top) {
                 CoroutineResult::Return(()) => {
-                    runtime.threads[top.index()].alive = false;
+                    let machine = Self::machine();
+                    machine.execution.threads[top].alive = false;
                     running.pop();
                     if running.is_empty() {
-                        spin::stepped(runtime, top);
+                        watch::stepped(machine, top);
                     }
                 }
-                CoroutineResult::Yield(()) => match runtime.request.take() {
-                    Some(Request::Point) => {
-                        // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers.
-                        if let Some(registers) = unsafe { runtime.threads[top.index()].registers.as_ref() } {
-                            stacks::note_depth(registers.stack().start);
-                        }
-                        running.pop();
-                        if running.is_empty() {
-                            spin::stepped(runtime, top);
-                        }
-                        if spin::arrived(runtime, top) {
-                            for stopped in running {
-                                runtime.threads[stopped.index()].abandon();
+                CoroutineResult::Yield(()) => {
+                    let machine = Self::machine();
+                    let stop = match machine.step.request.take() {
+                        Some(Request::Point) => {
+                            running.pop();
+                            if running.is_empty() {
+                                watch::stepped(machine, top);
                             }
-                            return Err(Stop::Refine);
+                            watch::arrived(machine, top).then_some(Stop::Refine)
                         }
-                    }
-                    Some(Request::Spawn(child)) => running.push(child),
-                    Some(Request::Stop(stop)) => {
+                        Some(Request::Spawn(child)) => {
+                            running.push(child);
+                            None
+                        }
+                        Some(Request::Stop(stop)) => Some(stop),
+                        None => unreachable!("a coroutine suspends with a request"),
+                    };
+                    if let Some(stop) = stop {
                         // What they had pending at the start of the step is gone from their stacks.
                         for stopped in running {
-                            runtime.threads[stopped.index()].abandon();
+                            machine.execution.threads[stopped].abandon();
                         }
                         return Err(stop);
                     }
-                    None => unreachable!("a coroutine suspends with a request"),
-                },
+                }
             }
         }
         Ok(())
     }
+
+    /// Resumes the thread's coroutine until it suspends or ends.
+    #[inline]
+    fn resume(thread: ThreadId) -> CoroutineResult<(), ()> {
+        let Machine {
+            session,
+            execution,
+            step,
+            ..
+        } = Self::machine();
+        step.thread = thread;
+        session.tls.switch(Some(thread), &mut execution.threads);
+        let clean = execution.threads.clean;
+        let record = &mut execution.threads[thread];
+        // They hold for a suspended thread only.
+        record.registers = std::ptr::null();
+        let coroutine = &raw mut *record.coroutine;
+        // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a
+        // coroutine. It stays in its box while the list of threads grows.
+        let result = unsafe { switch::resume(coroutine, clean) };
+        let record = &Self::machine().execution.threads[thread];
+        // SAFETY: if there are registers, the thread is suspended in `arrive`, whose caller holds them.
+        if let Some(registers) = unsafe { record.registers.as_ref() } {
+            stacks::note_depth(registers.stack().start);
+        }
+        result
+    }
 }
 
-fn report_step(runtime: &mut Runtime, thread: ThreadId, kind: OperationKind, object: Location, source: Option<Source>) {
+fn report_step(machine: &mut Machine, thread: ThreadId, kind: OperationKind, object: Location, source: Option<Source>) {
     use OperationKind as K;
-    let touched = runtime
-        .step
-        .footprint
-        .accesses()
-        .iter()
-        .find(|access| access.location == object);
+    let record = &machine.step.record;
+    let mut accesses = record.footprint.accesses().iter();
+    let touched = accesses.find(|access| access.location == object);
     let changes = touched.is_some_and(|access| access.kind != AccessKind::Read);
     let acquires = matches!(
         kind,
         K::Lock | K::TryLock | K::ReadLock | K::TryReadLock | K::WriteLock | K::TryWriteLock
     );
-    let index = runtime.steps.saturating_sub(1);
-    let Some(trace) = &mut runtime.trace else { return };
-    let reads_from = trace.wrote(index, kind, object, &runtime.step.footprint);
+    let index = machine.execution.length.0.saturating_sub(1);
+    let Some(traced) = &mut machine.traced else { return };
+    let trace = &mut traced.steps;
+    let reads_from = trace.wrote(index, kind, object, &record.footprint);
     if acquires && changes {
         trace.acquired(thread, object, source.clone());
     }
     let released = trace.end_step(thread, source.as_ref());
     let (values, freed) = (trace.take_values(), trace.take_freed());
     let detail = trace.take_notes();
-    let spawned = runtime.step.spawned.to_vec();
+    let spawned = record.spawned.to_vec();
     trace.last = Some(StepReport {
         thread,
         kind,

@@ -1,22 +1,21 @@
 //! Executions in which no thread can run.
 
-use super::{Program, bring_up_to_date};
+use super::Program;
+use crate::api::time;
+use crate::detect::spin::{Awaiting, Spin};
+use crate::machine::Machine;
+use crate::machine::threads::Record;
 use crate::operation::OperationKind;
 use crate::report::BlockedReport;
-use crate::spin::{Awaiting, Spin};
-use crate::state;
-use crate::thread::Record;
-use crate::time;
-use dpor_explorer::{Failure, Outlook, SplitMix64, System, Transition};
+use dpor_explorer::{Failure, Outlook, SplitMix64, System, ThreadId, Transition};
 use smallvec::SmallVec;
 
 impl Program {
     /// Holds back threads that only repeat themselves, from here on.
     pub fn hold_spinning(&mut self) {
-        let runtime = Self::runtime();
-        runtime.spin_blocks = true;
-        runtime.stale = true;
-        runtime.threads.iter_mut().for_each(|record| record.moved = true);
+        let Machine { session, execution, .. } = Self::machine();
+        session.spin_blocks = true;
+        execution.threads.note_change_of_rules();
     }
 
     /// Answers [`System::outlook`] for an execution in which no thread can run.
@@ -37,23 +36,27 @@ impl Program {
     /// step of `F` with what it depends on in `R`; the reversals of these races begin before `R` or in it, where the
     /// thread was not held back yet.
     pub(super) fn outlook_of_held(&mut self) -> Outlook {
-        let runtime = Self::runtime();
+        let Machine {
+            session,
+            execution,
+            traced,
+            ..
+        } = Self::machine();
         let held = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::writes);
         // A traced execution is that of a failure that has been judged.
-        if runtime.trace.is_some() || !runtime.threads.iter().any(held) {
+        if traced.is_some() || !execution.threads.iter().any(|(_, record)| held(record)) {
             return Outlook::Stuck;
         }
-        let refinements = runtime.refinements.clone();
-        for record in &mut runtime.threads {
+        let refinements = session.refinements.clone();
+        for (_, record) in execution.threads.iter_mut() {
             Spin::forget(&mut record.spin);
-            record.moved = true;
         }
-        runtime.stale = true;
-        runtime.trying_out = true;
+        execution.threads.note_change_of_rules();
+        execution.watch.trying_out = true;
         let outlook = self.try_out();
-        let runtime = Self::runtime();
-        runtime.trying_out = false;
-        runtime.refinements = refinements;
+        let Machine { session, execution, .. } = Self::machine();
+        execution.watch.trying_out = false;
+        session.refinements = refinements;
         outlook
     }
 
@@ -64,17 +67,16 @@ impl Program {
         const ROUNDS: usize = 1000;
         /// Maximum number of steps of each thread.
         const MOST_ROUNDS: usize = 10 * ROUNDS;
-        let alive: SmallVec<[usize; 8]> = (0..Self::runtime().threads.len())
-            .filter(|&thread| Self::runtime().threads[thread].alive)
-            .collect();
+        let threads = Self::machine().execution.threads.iter();
+        let alive: SmallVec<[ThreadId; 8]> = threads.filter(|(_, record)| record.alive).map(|(id, _)| id).collect();
         let places = || -> SmallVec<[u64; 8]> {
-            let place = |&thread: &usize| Self::runtime().threads[thread].place();
+            let place = |&thread: &ThreadId| Self::machine().execution.threads[thread].place();
             alive.iter().map(place).collect()
         };
         let fingerprint = || {
-            let runtime = Self::runtime();
-            bring_up_to_date(runtime);
-            state::fingerprint(runtime)
+            let machine = Self::machine();
+            machine.bring_up_to_date();
+            machine.fingerprint()
         };
         let (places_before, before) = (places(), fingerprint());
         let mut random = SplitMix64::new(0);
@@ -85,8 +87,9 @@ impl Program {
             }
             let transition = enabled[random.below(enabled.len())];
             let result = self.advance(transition, true);
-            Self::runtime().step.clear();
-            if result.is_err() || alive.iter().any(|&thread| !Self::runtime().threads[thread].alive) {
+            Self::machine().step.record.clear();
+            let threads = &Self::machine().execution.threads;
+            if result.is_err() || alive.iter().any(|&thread| !threads[thread].alive) {
                 return Outlook::GoesOn;
             }
             // The state is hashed only if it may be the same.

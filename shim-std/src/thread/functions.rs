@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::current::current;
 use super::join::JoinHandle;
-use dpor_scheduler::{OperationKind, on_model_thread, ownership, spin, time};
+use dpor_scheduler::{OperationKind, hint, on_model_thread, ownership, time};
 use std::io;
 use std::num::NonZero;
 use std::thread as real;
@@ -30,7 +30,7 @@ where
 #[track_caller]
 pub fn yield_now() {
     if on_model_thread() {
-        spin::hint(OperationKind::Yield);
+        hint::hint(OperationKind::Yield);
     } else {
         real::yield_now();
     }

@@ -5,7 +5,7 @@
 //! one model thread no other thread takes anything from it.
 
 use super::{interposed, raw, unsupported};
-use crate::memory::arena::in_program;
+use crate::image::arena::in_program;
 use libc::{c_int, c_long, pollfd};
 
 /// Whether an operation on the descriptor that waits for `events` would block.

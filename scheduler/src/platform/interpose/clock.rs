@@ -1,9 +1,9 @@
 //! Clocks and sleeping: virtual time.
 
 use super::{failed, interposed, system_call};
-use crate::memory::arena::in_program;
+use crate::api::{hint, time};
+use crate::image::arena::in_program;
 use crate::operation::OperationKind;
-use crate::{spin, time};
 use libc::{c_int, c_long, timespec};
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ pub(super) unsafe fn sleep_on(_clock: usize, flags: usize, request: usize) -> Op
 /// `sched_yield` on a model thread.
 pub(super) fn give_way() -> Option<c_long> {
     in_program().then(|| {
-        spin::hint_call(OperationKind::Yield);
+        hint::hint_call(OperationKind::Yield);
         0
     })
 }

@@ -1,10 +1,11 @@
 //! Mappings, files and the environment: state of the explored program that the checker does not see.
 
 use super::{interposed, note_out_of_sight, system_call};
-use crate::memory::arena::in_program;
-use crate::runtime;
+use crate::api;
+use crate::image::arena::in_program;
+use crate::image::files;
 use libc::{c_int, c_long};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Functions that are system calls with the same arguments, which are noted.
 macro_rules! noted_system_calls {
@@ -64,27 +65,6 @@ noted_system_calls! {
     chdir = SYS_chdir(path);
 }
 
-/// The files that the program has open for reading, one bit for each descriptor. The checker does not see how far it
-/// has read them.
-#[unsafe(link_section = ".dpor.data")]
-static READ_FILES: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
-
-/// Says whether the program has a file open, so that the checker does not see its state until it closes it.
-pub(crate) fn reads_files() -> bool {
-    READ_FILES.iter().any(|descriptors| descriptors.load(Relaxed) != 0)
-}
-
-/// Forgets the files that an execution has left open.
-pub(crate) fn forget_files() {
-    READ_FILES.iter().for_each(|descriptors| descriptors.store(0, Relaxed));
-}
-
-/// The word and the bit of a descriptor, if it has one.
-fn read_file(descriptor: c_long) -> Option<(&'static AtomicU64, u64)> {
-    let descriptor = usize::try_from(descriptor).ok()?;
-    Some((READ_FILES.get(descriptor / 64)?, 1 << (descriptor % 64)))
-}
-
 /// Opens a file, and notes that unless it is opened only for reading.
 ///
 /// # Safety
@@ -95,7 +75,7 @@ unsafe fn open_noted(directory: usize, path: usize, flags: usize, mode: usize) -
     let descriptor = unsafe { system_call(libc::SYS_openat, [directory, path, flags, mode].into_iter()) };
     if in_program() && descriptor >= 0 {
         let writes = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
-        match read_file(descriptor) {
+        match files::bit_of(descriptor) {
             Some((descriptors, bit)) if flags as c_int & writes == libc::O_RDONLY => {
                 descriptors.fetch_or(bit, Relaxed);
             }
@@ -135,7 +115,7 @@ pub unsafe extern "C" fn openat(directory: usize, path: usize, flags: usize, mod
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     if in_program()
-        && let Some((descriptors, bit)) = read_file(c_long::from(descriptor))
+        && let Some((descriptors, bit)) = files::bit_of(c_long::from(descriptor))
     {
         descriptors.fetch_and(!bit, Relaxed);
     }
@@ -195,7 +175,7 @@ fn note(function: &'static str) -> Option<c_long> {
 /// of copying it back. Passes the call on.
 fn reads_folder() -> Option<c_long> {
     if in_program() {
-        runtime::on_model(|runtime| runtime.replays = true);
+        api::on_model(|machine| machine.session.replays = true);
     }
     None
 }

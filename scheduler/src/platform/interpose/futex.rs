@@ -7,11 +7,11 @@
 //! Differences from the kernel: any waiter may be woken, in no order; a timeout can always come before a wake-up.
 
 use super::{clock, failed, is_programs, unsupported};
+use crate::api::atomics;
+use crate::api::queue::{Choices, End, Waiter, queue_location, with_guards};
+use crate::api::time;
+use crate::api::{access, note, perform_call};
 use crate::operation::{Operation, OperationKind, access_of};
-use crate::overlap;
-use crate::queue::{Choices, End, Waiter, queue_location, with_guards};
-use crate::runtime::{access, note, perform_call};
-use crate::time;
 use dpor_explorer::{Access, AccessKind, Location};
 use libc::{c_int, c_long};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -101,7 +101,7 @@ fn atomic<'a>(word: usize) -> &'a AtomicU32 {
 
 fn wait(word: usize, expected: u32, mask: u32, timeout: Option<Timeout>) -> Result<c_long, c_int> {
     let object = Location(word as u64);
-    let looked_at = overlap::used(object, WORD);
+    let looked_at = atomics::used(object, WORD);
     let waiter = Waiter::new(mask, timeout.is_some());
     let accesses = [
         access_of(looked_at, AccessKind::Read),
@@ -191,7 +191,7 @@ fn requeue(word: usize, numbers: [c_int; 2], other: usize, expected: Option<u32>
     let object = Location(word as u64);
     let [woken, moved] = numbers.map(|number| number as u64);
     let looked_at = match expected {
-        Some(_) => overlap::used(object, WORD),
+        Some(_) => atomics::used(object, WORD),
         None => object,
     };
     let accesses = [
@@ -241,7 +241,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
         return Err(libc::ENOSYS);
     }
     let object = Location(word as u64);
-    let second = overlap::used(Location(other as u64), WORD);
+    let second = atomics::used(Location(other as u64), WORD);
     let accesses = [
         access_of(second, AccessKind::Write),
         access_of(queue_location(word), AccessKind::Write),

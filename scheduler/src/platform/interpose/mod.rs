@@ -19,11 +19,9 @@ mod process;
 mod pthread;
 mod random;
 
-pub(crate) use files::{forget_files, reads_files};
-
-use crate::memory::arena::in_program;
-use crate::memory::region;
-use crate::runtime;
+use crate::api;
+use crate::image::arena::in_program;
+use crate::image::region;
 use libc::{c_int, c_long, c_void};
 use std::arch::asm;
 use std::ffi::CStr;
@@ -79,7 +77,7 @@ fn note_out_of_sight(what: &'static str) {
 /// Says whether the address is in memory of the explored program. A wait at any other address does not concern the
 /// model: at a lock of the real standard library, say, which threads beside the model use as well.
 fn is_programs(address: usize) -> bool {
-    region::in_arena(address) || region::in_stacks(address) || runtime::in_statics(address)
+    region::in_arena(address) || region::in_stacks(address) || api::in_statics(address)
 }
 
 /// A function of the C library that one of ours precedes.
@@ -266,8 +264,8 @@ unsafe fn raw(number: c_long, arguments: [usize; 6]) -> c_long {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::arena;
-    use crate::memory::testing::{Model, on_thread};
+    use crate::image::arena;
+    use crate::image::testing::{Model, on_thread};
     use std::collections::HashSet;
     use std::hint::black_box;
     use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -346,7 +344,7 @@ mod tests {
     fn what_is_out_of_sight_is_noted_in_the_program_only() {
         static NOTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
         fn note(what: &str) {
-            crate::memory::switch::in_checker(|| NOTED.lock().unwrap().push(what.to_owned()));
+            crate::image::switch::in_checker(|| NOTED.lock().unwrap().push(what.to_owned()));
         }
         let _model = Model::enter();
         set_out_of_sight_hook(note);
@@ -384,10 +382,10 @@ mod tests {
             }),
             ("fcntl", || {
                 let file = std::fs::File::open("/dev/null").unwrap();
-                assert_eq!(reads_files(), in_program());
+                assert_eq!(crate::image::files::are_open(), in_program());
                 drop(file.try_clone().unwrap());
                 drop(file);
-                assert!(!reads_files());
+                assert!(!crate::image::files::are_open());
             }),
             ("setenv", || unsafe { std::env::set_var("DPOR_TEST", "1") }),
             ("unsetenv", || unsafe { std::env::remove_var("DPOR_TEST") }),
@@ -400,7 +398,7 @@ mod tests {
         }
         on_thread(0, || {
             drop(black_box(vec![1; 100]));
-            crate::memory::switch::in_checker(|| drop(black_box(vec![1; 100])));
+            crate::image::switch::in_checker(|| drop(black_box(vec![1; 100])));
         });
         assert_eq!(*NOTED.lock().unwrap(), [""; 0]);
         OUT_OF_SIGHT_HOOK.store(0, Relaxed);

@@ -1,7 +1,7 @@
 //! Threads and processes beside the model, which are recognised and not explored, and the end of the process.
 
 use super::{EXIT_HOOK, interposed, unsupported};
-use crate::memory::arena::in_program;
+use crate::image::arena::in_program;
 use libc::{c_int, c_long};
 use std::sync::atomic::Ordering::Relaxed;
 

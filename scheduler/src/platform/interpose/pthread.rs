@@ -3,17 +3,17 @@
 //!
 //! Their state is in the objects themselves, in bytes that the C library leaves zero in an object that nobody uses: so
 //! objects are initialised by the C library's functions, or statically. Only who waits on a condition variable or a
-//! barrier is in a queue that has the object's address ([`crate::queue`]). An object outside of the program's own
+//! barrier is in a queue that has the object's address ([`crate::api::queue`]). An object outside of the program's own
 //! memory is the C library's, and so is one off the model's threads.
 //!
 //! As with std's locks, neither readers nor writers are preferred, and whoever waits may be next.
 
 use super::{clock, futex, interposed, is_programs, unsupported};
-use crate::memory::arena::in_program;
+use crate::api::queue::{End, Waiter, queue_location, wake_all};
+use crate::api::word::{HalfWord, Word};
+use crate::api::{access, note, observe, perform_call, release_call};
+use crate::image::arena::in_program;
 use crate::operation::{Operation, OperationKind as K, access_of, location};
-use crate::queue::{End, Waiter, queue_location, wake_all};
-use crate::runtime::{access, note, observe, perform_call, release_call};
-use crate::word::{HalfWord, Word};
 use crate::{thread, time};
 use dpor_explorer::{AccessKind, Condition, Guard, Location, Variable};
 use libc::{c_int, c_long};

@@ -1,9 +1,10 @@
 //! Random bytes that are the same in every execution.
 
 use super::system_call;
-use crate::memory::arena::in_program;
-use crate::memory::region;
-use crate::{ownership, runtime};
+use crate::api::ownership;
+use crate::image::arena::in_program;
+use crate::image::region;
+use crate::machine::cell;
 use dpor_explorer::SplitMix64;
 use libc::c_long;
 
@@ -11,7 +12,7 @@ use libc::c_long;
 /// its number of draws so far.
 fn draw() -> Option<u64> {
     if in_program() {
-        if runtime::installed().is_some() {
+        if cell::installed().is_some() {
             ownership::visible();
         }
         let thread = region::stack_thread(region::stack_pointer());

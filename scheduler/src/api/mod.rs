@@ -1,0 +1,517 @@
+//! The side of the explored program: what the facades of std call, on a model thread or off it.
+//!
+//! Nobody else asks for the machine on a model thread ([`OnModel`]).
+
+pub(crate) mod atomics;
+pub mod hint;
+pub mod label;
+mod native;
+pub mod output;
+pub mod ownership;
+pub mod panic;
+pub(crate) mod queue;
+pub mod thread;
+pub mod time;
+pub(crate) mod word;
+
+use crate::failure;
+use crate::image::registers::Registers;
+use crate::image::switch::{Plain, in_checker};
+use crate::image::{callers, region};
+use crate::machine::Machine;
+use crate::machine::cell::{self, OnModel};
+use crate::machine::step::Request;
+use crate::memory_model::orderings::Orderings;
+use crate::operation::{Operation, OperationKind, access_of, awaiting};
+use crate::options::Options;
+use crate::report::trace::{Mark, StepTrace};
+use dpor_explorer::{Access, AccessKind, Awaits, Effect, Failure, Location, Stop, ThreadId};
+use std::panic::Location as Caller;
+
+/// The witness of a caller that has asked whether it runs on a model thread.
+#[inline]
+fn witness() -> OnModel {
+    match OnModel::here() {
+        Some(witness) => witness,
+        None => unreachable!("only a model thread comes here"),
+    }
+}
+
+/// Lends the machine to `f`, on a model thread, as the checker's work.
+#[inline]
+pub(crate) fn on_model<R: Plain>(f: impl FnOnce(&mut Machine) -> R) -> R {
+    witness().with(f)
+}
+
+/// Like [`on_model`], for work that allocates nothing: where states are not compared, it need not leave the stack.
+#[inline]
+pub(crate) fn on_model_in_place<R: Plain>(f: impl FnOnce(&mut Machine) -> R) -> R {
+    witness().with_in_place(|_| true, f)
+}
+
+/// Like [`on_model_in_place`], for work that allocates nothing if the machine is `ready` for it.
+#[inline]
+fn on_model_in_place_if<R: Plain>(ready: impl FnOnce(&Machine) -> bool, f: impl FnOnce(&mut Machine) -> R) -> R {
+    witness().with_in_place(ready, f)
+}
+
+/// Reads something from the machine, on a model thread. What `f` returns must not depend on what was explored before,
+/// as the program's stack may keep it.
+#[inline]
+pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Machine) -> R) -> R {
+    witness().look(f)
+}
+
+/// Runs `f` on the checker's side: its allocations outlive the execution, and what it frees was allocated so. With it,
+/// a model's closure adds to a collection that was made before; off model threads it is just a call.
+///
+/// `f` copies what it keeps: whatever was allocated by the model goes away with the execution. It must not use anything
+/// that is redefined for models, and what it finds is not part of the program's state: a strategy that compares states
+/// may leave out an execution that would have added something, so a set of the outcomes of whole executions asks for
+/// one that does not.
+///
+/// A panic in `f` ends the process.
+pub fn outside(f: impl FnOnce()) {
+    if on_model_thread() {
+        // Whoever runs the steps before again makes the call again.
+        on_model(|machine| machine.session.replays = true);
+    }
+    in_checker(f);
+}
+
+/// Says whether the address is in the explored program's statics; only once there is a model.
+pub(crate) fn in_statics(address: usize) -> bool {
+    cell::installed().is_some_and(|machine| {
+        // SAFETY: the machine is only touched by the model's OS thread, on which the explored program asks.
+        unsafe { &(*machine).session }.statics.contains(address)
+    })
+}
+
+/// Says whether the caller runs on a model thread. Looks only at the stack pointer.
+#[inline]
+pub fn on_model_thread() -> bool {
+    region::on_model_thread()
+}
+
+/// Records an access in the footprint of the current step; does nothing off model threads.
+#[inline]
+pub fn access(location: Location, kind: AccessKind) {
+    note_access(access_of(location, kind));
+}
+
+/// Records the access of the current step's atomic operation, like [`access`], and the orderings that it requests.
+#[inline]
+pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings) {
+    if !on_model_thread() {
+        return;
+    }
+    note_access(access_of(atomics::location_of(location), kind));
+    if orderings.are_weak() {
+        on_model(|machine| {
+            if !machine.step.repeating {
+                let signature = machine.step.record.signature;
+                machine.session.weak_orderings.note(signature, location, orderings);
+            }
+        });
+    }
+}
+
+/// Records an access that had to wait for something to be done to the location; does nothing off model threads.
+#[inline]
+pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
+    note_access(awaiting(location, kind, awaits));
+}
+
+// On its own, so that it leaves nothing in the frame of a function that goes round a loop.
+#[inline(never)]
+fn note_access(access: Access) {
+    if on_model_thread() {
+        ownership::visible();
+        let Access { location, kind, .. } = access;
+        let ready = |machine: &Machine| !machine.execution.clock.started && machine.step.record.footprint.has_room();
+        on_model_in_place_if(ready, |machine| {
+            machine.step.record.footprint.insert(access);
+            if machine.execution.clock.started {
+                let Machine { execution, step, .. } = machine;
+                let record = &mut execution.threads[step.thread];
+                execution.clock.synchronise(record, location, kind);
+            }
+        });
+    }
+}
+
+#[inline(never)]
+pub(crate) fn effect(effect: Effect) {
+    if !on_model_thread() {
+        return;
+    }
+    // Where states are compared, whether the step is run again is asked on the other stack, so that the program's own
+    // looks the same.
+    let ready = |machine: &Machine| {
+        machine.step.repeating || machine.step.record.effects.len() < machine.step.record.effects.capacity()
+    };
+    on_model_in_place_if(ready, |machine| {
+        machine.execution.threads.note_change(effect.variable);
+        if machine.step.repeating {
+            return;
+        }
+        let effects = &mut machine.step.record.effects;
+        match effects.iter_mut().find(|other| other.variable == effect.variable) {
+            Some(other) => other.after = effect.after,
+            None => effects.push(effect),
+        }
+    });
+}
+
+/// Attaches a detail such as `0 → 1` to the current step, if the execution is traced.
+#[inline]
+pub fn note(detail: impl FnOnce() -> String) {
+    if on_model_thread() && of_model(|machine| machine.traced.is_some()) {
+        on_model(|machine| {
+            if let Some(traced) = &mut machine.traced {
+                traced.steps.note(detail());
+            }
+        });
+    }
+}
+
+/// Records the present value of an object, if there are words for it and the execution is traced.
+#[inline]
+pub fn value_if(object: Location, text: impl FnOnce() -> Option<String>) {
+    tell(|trace, _| {
+        if let Some(text) = text() {
+            trace.value(object, text);
+        }
+    });
+}
+
+/// Records the present value of an object, if the execution is traced.
+#[inline]
+pub fn value(object: Location, text: impl FnOnce() -> String) {
+    value_if(object, || Some(text()));
+}
+
+/// Records that the current step releases a lock other than its operation's object, if the execution is traced.
+#[inline]
+pub fn gives_back(object: Location) {
+    tell(|trace, thread| trace.released(thread, object));
+}
+
+/// Records that the current step acquires a lock other than its operation's object, if the execution is traced.
+#[inline]
+pub fn takes(object: Location) {
+    tell(|trace, _| trace.takes(object));
+}
+
+/// Records that a location stands for a thread in operations, if the execution is traced.
+#[inline]
+pub fn stands_for(object: Location, thread: ThreadId) {
+    tell(|trace, _| trace.stands_for(object, thread));
+}
+
+#[inline]
+fn tell(what: impl FnOnce(&mut StepTrace, ThreadId)) {
+    if on_model_thread() && of_model(|machine| machine.traced.is_some()) {
+        on_model(|machine| {
+            if let Some(traced) = &mut machine.traced {
+                what(&mut traced.steps, machine.step.thread);
+            }
+        });
+    }
+}
+
+/// The options of the model; the defaults off model threads.
+pub fn options() -> Options {
+    if on_model_thread() {
+        of_model(|machine| machine.session.options)
+    } else {
+        Options::default()
+    }
+}
+
+/// Declares that the checker holds the explored program's block at an address, so that it is no leak.
+pub fn hold<T: ?Sized>(block: *const T) {
+    if on_model_thread() {
+        let address = block.cast::<u8>().addr();
+        on_model(|machine| machine.execution.held.0.push(address));
+    }
+}
+
+/// Runs an operation: the only way to touch what threads share.
+///
+/// On a model thread this is a scheduling point: the thread stops with `operation` pending until the
+/// scheduler picks one of its alternatives, and `apply` runs as part of that step. Off model threads it blocks
+/// until an alternative is enabled.
+///
+/// `apply` gets the alternative, takes effect, and notes what it really touched with [`access`]. It must
+/// neither perform another operation nor run code of the explored program.
+#[track_caller]
+#[inline]
+pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+    if on_model_thread() {
+        let chosen = arrive(operation, Some(Caller::caller()), &Registers::save());
+        apply(chosen)
+    } else {
+        native::perform(operation, apply)
+    }
+}
+
+/// Like [`perform`], for an operation that reports show at another place of the program than that of the call.
+#[inline]
+pub fn perform_from<R>(caller: &'static Caller<'static>, operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+    if on_model_thread() {
+        let chosen = arrive(operation, Some(caller), &Registers::save());
+        apply(chosen)
+    } else {
+        native::perform(operation, apply)
+    }
+}
+
+/// Number of steps begun in this execution: equal numbers before and after something show that it made no step. 0 off
+/// model threads.
+pub fn steps_begun() -> u32 {
+    if on_model_thread() {
+        of_model(|machine| machine.execution.length.0)
+    } else {
+        0
+    }
+}
+
+/// Like [`perform`], on a model thread, for a function of the C library, whose caller does not say where it is.
+#[inline]
+pub(crate) fn perform_call<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+    let chosen = arrive(operation, None, &Registers::save());
+    apply(chosen)
+}
+
+/// A scheduling point before an operation that never blocks and touches one location; does nothing off model threads.
+#[track_caller]
+#[inline]
+pub fn point(kind: OperationKind, object: Location, predicted: AccessKind) {
+    if on_model_thread() {
+        let accesses = [access_of(object, predicted)];
+        arrive(
+            &Operation::always(kind, object, &accesses),
+            Some(Caller::caller()),
+            &Registers::save(),
+        );
+    }
+}
+
+/// Runs an operation that moves left over everything that other threads do (unlock, thread exit, the drop of a sender):
+/// it belongs to the previous step, unless some thread [`observe`]s the location.
+#[track_caller]
+#[inline]
+pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
+    if !on_model_thread() {
+        return native::release(apply);
+    }
+    release_from(kind, object, Some(Caller::caller()), apply)
+}
+
+/// Like [`release`], on a model thread, for a function of the C library.
+#[inline]
+pub(crate) fn release_call<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
+    release_from(kind, object, None, apply)
+}
+
+#[inline(always)]
+fn release_from<R>(
+    kind: OperationKind,
+    object: Location,
+    caller: Option<&'static Caller<'static>>,
+    apply: impl FnOnce() -> R,
+) -> R {
+    if is_observed(object) {
+        let accesses = [access_of(object, AccessKind::Write)];
+        // Where a destructor is called no caller says; a traced execution looks for it on the stack.
+        let caller = caller.filter(|_| of_model(|machine| machine.traced.is_none()));
+        arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
+    }
+    if matches!(
+        kind,
+        OperationKind::Unlock | OperationKind::ReadUnlock | OperationKind::WriteUnlock
+    ) {
+        tell(|trace, thread| trace.released(thread, object));
+    }
+    apply()
+}
+
+/// Says whether some thread [`observe`]s the location. Only on a model thread; the same throughout an exploration.
+#[inline]
+pub fn is_observed(object: Location) -> bool {
+    let none = of_model(|machine| machine.session.refinements.observed.is_empty());
+    !none && on_model_in_place(|machine| machine.session.refinements.is_observed(object))
+}
+
+/// Declares that the next operation sees whether `object` has been released, without waiting for it.
+///
+/// The first time for a location, exploration starts again with releases of it as scheduling points.
+pub fn observe(object: Location) {
+    observe_each(&[object]);
+}
+
+/// Like [`observe`], for several locations.
+pub fn observe_each(objects: &[Location]) {
+    let new = on_model_thread()
+        && on_model(|machine| {
+            objects
+                .iter()
+                .fold(false, |new, &object| machine.session.refinements.observe(object) | new)
+        });
+    if new {
+        stop(Stop::Refine);
+    }
+}
+
+/// Suspends the current model thread with `operation` pending; returns the chosen alternative.
+///
+/// The caller saves its registers in the frame that asks for the operation, so that what this function and those
+/// below it leave on the stack does not count as the thread's state.
+#[inline(never)]
+pub(crate) fn arrive(
+    operation: &Operation<'_>,
+    caller: Option<&'static Caller<'static>>,
+    registers: &Registers,
+) -> u32 {
+    ownership::visible();
+    if caller.is_none() && of_model(|machine| machine.traced.is_some()) {
+        on_model(|machine| machine.execution.threads[machine.step.thread].callers = backtrace());
+    }
+    let unwinds = std::thread::panicking();
+    witness().suspend(|machine| {
+        let record = &mut machine.execution.threads[machine.step.thread];
+        record.unwinds = unwinds;
+        record.pending = std::ptr::from_ref(operation).cast();
+        record.caller = caller;
+        record.registers = registers;
+        machine.step.request = Some(Request::Point);
+    });
+    of_model(|machine| machine.step.chosen)
+}
+
+/// Records where the explored program allocates or frees a block.
+pub(crate) fn note_block(block: usize, freed: bool) {
+    if on_model_thread() {
+        on_model(|machine| {
+            let mark = mark(machine);
+            let Some(traced) = &mut machine.traced else { return };
+            match freed {
+                true => {
+                    traced.steps.frees(block);
+                    traced.frees.insert(block, mark);
+                }
+                false => {
+                    traced.allocations.insert(block, mark);
+                }
+            }
+        });
+    }
+}
+
+/// Records where the explored program frees an address without a live block.
+pub(crate) fn note_wrong_free(block: usize) {
+    on_traced(|machine| {
+        let mark = mark(machine);
+        if let Some(traced) = &mut machine.traced {
+            traced.freed_wrongly = Some((block, mark));
+        }
+    });
+}
+
+/// Lends the machine to `f`, on a model thread, if the execution is traced.
+#[inline]
+fn on_traced(f: impl FnOnce(&mut Machine)) {
+    if of_model(|machine| machine.traced.is_some()) {
+        on_model(f);
+    }
+}
+
+/// The position of the model thread that has called the checker.
+fn mark(machine: &Machine) -> Mark {
+    Mark {
+        step: machine.execution.length.0.saturating_sub(1),
+        thread: machine.step.thread,
+        callers: backtrace(),
+    }
+}
+
+/// The position of the model thread that has called the checker: return addresses, innermost first.
+fn backtrace() -> Box<[usize]> {
+    /// Maximum number of callers; those further out are of no interest.
+    const CALLERS: usize = 48;
+    let mut found = Vec::with_capacity(CALLERS);
+    callers::walk(|address| {
+        found.push(address);
+        found.len() < CALLERS
+    });
+    found.into_boxed_slice()
+}
+
+/// Records that the explored program keeps something that the checker does not see. From then on states are not
+/// compared.
+pub(crate) fn out_of_sight(what: &str) {
+    if cell::installed().is_none() {
+        return;
+    }
+    on_model(|machine| {
+        if machine.session.out_of_sight.is_none() {
+            let thread = machine.step.thread;
+            let after = after_operation(machine);
+            machine.session.out_of_sight = Some(format!("{what} (called by thread {thread}{after})"));
+        }
+    });
+}
+
+/// Ends the execution from a model thread. Nothing unwinds.
+pub(crate) fn stop(stop: Stop) -> ! {
+    witness().stop(stop)
+}
+
+/// Fails the execution here and now, from a model thread. Nothing unwinds.
+///
+/// # Panics
+/// Off model threads.
+pub fn fail(kind: &'static str, message: String) -> ! {
+    assert!(on_model_thread(), "{kind}: {message}");
+    let failure = failure::owned(kind, &message);
+    on_traced(|machine| {
+        let callers = backtrace();
+        if let Some(traced) = &mut machine.traced {
+            traced.failed_at = callers;
+        }
+    });
+    stop(Stop::Failed(failure))
+}
+
+/// Ends the exploration from a model thread because the program does something that cannot be modelled: the verdict can
+/// only be `incomplete`. Nothing unwinds.
+///
+/// # Panics
+/// Off model threads.
+pub fn unsupported(message: &str) -> ! {
+    assert!(on_model_thread(), "{message}");
+    let mut failure = Failure {
+        kind: "unsupported",
+        message: String::new(),
+    };
+    on_model(|machine| {
+        let thread = machine.step.thread;
+        let name = machine.execution.threads[thread].display_name();
+        let after = after_operation(machine);
+        failure.message = format!("{message} (thread {thread}, {name}{after})");
+        for frame in machine.session.symbols().of_program(&backtrace()) {
+            failure.message.push_str(&format!("\n  in {frame}"));
+        }
+    });
+    stop(Stop::Unsupported(failure))
+}
+
+/// The place of the running thread's last operation, as the end of a message.
+fn after_operation(machine: &Machine) -> String {
+    let record = machine.execution.threads.get(machine.step.thread);
+    let caller = record.and_then(|record| record.caller);
+    caller.map_or_else(String::new, |caller| {
+        format!(", after the operation at {}:{}", caller.file(), caller.line())
+    })
+}

@@ -1,0 +1,115 @@
+//! Announcements of shared ownership, for `detect::shares`.
+
+use super::{access, arrive, observe_each, of_model, on_model, on_model_thread, stop};
+use crate::image::registers::Registers;
+use crate::operation::{Operation, OperationKind};
+use dpor_explorer::{Access, Location, Stop};
+use std::panic::Location as Caller;
+
+/// A scheduling point before something that belongs to the previous step unless some thread
+/// [`observe`](crate::observe)s one of these locations. Notes the accesses to observed locations. Does nothing off
+/// model threads.
+#[track_caller]
+#[inline]
+pub fn point_if_observed<const N: usize>(kind: OperationKind, accesses: [Access; N]) {
+    if on_model_thread() && of_model(|machine| !machine.session.refinements.observed.is_empty()) {
+        observed_point(kind, &accesses, Caller::caller());
+    }
+}
+
+#[inline(never)]
+fn observed_point(kind: OperationKind, accesses: &[Access], caller: &'static Caller<'static>) {
+    let observed = |access: &Access| on_model(|machine| machine.session.refinements.is_observed(access.location));
+    // One that is not observed may be between two that are; nobody minds.
+    let Some(first) = accesses.iter().position(observed) else {
+        return;
+    };
+    let last = accesses.iter().rposition(observed).unwrap_or(first);
+    let touched = &accesses[first..=last];
+    arrive(
+        &Operation::always(kind, touched[0].location, touched),
+        Some(caller),
+        &Registers::save(),
+    );
+    for touched in touched {
+        access(touched.location, touched.kind);
+    }
+}
+
+/// A scheduling point before an operation that sees what others do to the `observed` locations; does nothing off model
+/// threads. As with [`observe_each`], exploration starts again if one of them is new.
+#[track_caller]
+#[inline]
+pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[Access]) {
+    if on_model_thread() {
+        observe_each(observed);
+        let operation = Operation::always(kind, observed[0], accesses);
+        arrive(&operation, Some(Caller::caller()), &Registers::save());
+    }
+}
+
+/// Notes that the current thread has dropped a share of an object that was not the last one.
+#[inline]
+pub fn dropped(object: Location) {
+    if on_model_thread() && of_model(|machine| machine.execution.shares.latest() != Some((object, machine.step.thread)))
+    {
+        on_model(|machine| {
+            if !machine.session.refinements.is_observed(object) {
+                machine.execution.shares.drop_share(machine.step.thread, object);
+            }
+        });
+    }
+}
+
+/// Announces the destructor of an object whose last share the current thread has dropped. If this returns true, another
+/// thread could have been the last, and the caller must announce its [`end`](destroyed).
+#[inline]
+#[must_use]
+pub fn destroys(object: Location) -> bool {
+    on_model_thread()
+        && of_model(|machine| machine.execution.shares.keeps_clocks())
+        && on_model(|machine| {
+            let shares = &mut machine.execution.shares;
+            let refinements = &machine.session.refinements;
+            let in_doubt = shares.drop_last(machine.step.thread, object) && !refinements.is_observed(object);
+            if in_doubt {
+                shares.begin_in_doubt(object);
+            }
+            in_doubt
+        })
+}
+
+/// Announces the end of the destructor that was last announced by [`destroys`].
+pub fn destroyed() {
+    on_model(|machine| machine.execution.shares.end_in_doubt());
+}
+
+/// Announces that what the current thread does now depends on which thread it is, or can be ordered against others.
+#[inline]
+pub fn visible() {
+    if on_model_thread() && of_model(|machine| machine.execution.shares.in_doubt()) {
+        let new = on_model(|machine| {
+            let refinements = &mut machine.session.refinements;
+            let objects = machine.execution.shares.destroying().iter();
+            objects.fold(false, |new, &object| refinements.observe(object) | new)
+        });
+        if new {
+            stop(Stop::Refine);
+        }
+    }
+}
+
+/// Orders everything that the current thread has done before whatever another thread does after it has
+/// [waited](waited_for) for this location.
+pub fn leave(at: Location) {
+    if on_model_thread() && of_model(|machine| machine.execution.shares.keeps_clocks()) {
+        on_model(|machine| machine.execution.shares.leave(machine.step.thread, at));
+    }
+}
+
+/// Orders the current thread after all threads that have [left](leave) something here so far.
+pub fn waited_for(at: Location) {
+    if on_model_thread() && of_model(|machine| machine.execution.shares.keeps_clocks()) {
+        on_model(|machine| machine.execution.shares.wait(machine.step.thread, at));
+    }
+}

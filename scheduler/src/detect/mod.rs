@@ -1,0 +1,15 @@
+//! What can be seen of an execution beside its steps: plain data in, answers out.
+//!
+//! | module | what |
+//! |---|---|
+//! | `spin` | threads that only repeat themselves |
+//! | `recall` | what hashing memory has told the spin detector, for reuse |
+//! | `shares` | which thread runs the destructor of what several threads share |
+//! | `leaks` | heap blocks that the program can no longer free |
+//!
+//! Invariant: nothing here asks for the machine.
+
+pub(crate) mod leaks;
+pub(crate) mod recall;
+pub(crate) mod shares;
+pub(crate) mod spin;

@@ -1,0 +1,85 @@
+//! The virtual clock of the explored program.
+//!
+//! Each thread has a time of its own, which starts where its creator was and passes only by sleeping, by
+//! timeouts and by asking. It takes over the time of what it touches, like a Lamport clock: so no thread sees an
+//! `Instant` from its future, and equivalent executions have equal times.
+
+use super::threads::Record;
+use crate::image::part::{Extent, Owner, Part, Visitor};
+use dpor_explorer::keys::KeyMap;
+use dpor_explorer::{AccessKind, Location};
+use std::time::Duration;
+
+/// The cost of the first question for the time.
+const TICK: Duration = Duration::from_micros(1);
+/// Number of a thread's questions after which the cost doubles, so that a loop that waits for a deadline reaches it.
+const DOUBLE_AFTER: u32 = 16;
+
+/// The times of locations. Threads' own times are in their records.
+#[derive(Default)]
+pub(crate) struct VirtualClock {
+    /// Whether time has passed, or somebody has asked for it. Until then, all times are zero.
+    pub started: bool,
+    times: KeyMap<Location, Duration>,
+}
+
+impl VirtualClock {
+    /// The thread asks for the time, which takes some.
+    pub fn ask(&mut self, record: &mut Record) -> Duration {
+        self.started = true;
+        let tick = TICK.saturating_mul(1 << (record.clock_reads / DOUBLE_AFTER).min(31));
+        record.clock_reads += 1;
+        record.time = record.time.saturating_add(tick);
+        record.time
+    }
+
+    /// Carries time along happens-before.
+    pub fn synchronise(&mut self, record: &mut Record, location: Location, kind: AccessKind) {
+        let time = self.times.entry(location).or_default();
+        record.time = record.time.max(*time);
+        if kind != AccessKind::Read {
+            *time = record.time;
+        }
+    }
+}
+
+/// The duration in nanoseconds, for the state.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Part for VirtualClock {
+    type Saved = (bool, KeyMap<Location, Duration>);
+
+    unsafe fn reset(&mut self) {
+        self.started = false;
+        self.times.clear();
+    }
+
+    fn visit(&self, extent: Extent, visitor: &mut impl Visitor) {
+        let owner = Owner::Program;
+        visitor.number(owner, "clock started", u64::from(extent.time));
+        if !extent.time {
+            return;
+        }
+        // A location that was only looked at has no time of its own.
+        let times = self.times.iter().filter(|(_, time)| !time.is_zero());
+        let mut times: Vec<(u64, u64)> = times.map(|(location, time)| (location.0, nanoseconds(*time))).collect();
+        times.sort_unstable();
+        visitor.number(owner, "locations with a time", times.len() as u64);
+        for (location, time) in times {
+            visitor.number(owner, "location", location);
+            visitor.number(owner, "time of the location", time);
+        }
+    }
+
+    unsafe fn save(&self, (started, times): &mut Self::Saved, _: &mut Vec<u8>) {
+        *started = self.started;
+        times.clone_from(&self.times);
+    }
+
+    unsafe fn load(&mut self, (started, times): &Self::Saved, _: &mut &[u8]) {
+        self.started = *started;
+        self.times.clone_from(times);
+    }
+}

@@ -1,0 +1,143 @@
+//! The fingerprint of a state, and its exact counterpart.
+
+use super::Machine;
+use crate::image::hash::StateHasher;
+use crate::image::part::{Extent, Memory, Owner, Part, Visitor};
+use dpor_explorer::keys::KeyMap;
+use std::ops::Range;
+
+impl Machine {
+    /// Evaluates statuses, and saves the thread-locals in place, before a look at the state.
+    pub fn bring_up_to_date(&mut self) {
+        let threads = &mut self.execution.threads;
+        if threads.is_stale() {
+            threads.refresh(self.session.spin_blocks);
+        }
+        self.session.tls.save(threads);
+    }
+
+    /// Shows the state between two steps. The machine must have been brought up to date.
+    pub fn visit(&self, visitor: &mut impl Visitor) {
+        let Machine {
+            session,
+            execution,
+            // The record of the last step is the explorer's by now, and the next step overwrites the rest.
+            step: _,
+            // For reports.
+            traced: _,
+        } = self;
+        #[cfg(feature = "faults")]
+        let stacks = !session.coarse;
+        #[cfg(not(feature = "faults"))]
+        let stacks = true;
+        let trying_out = execution.watch.trying_out;
+        let extent = Extent {
+            // Where it is asked whether all is as it was some steps ago, the time has passed; it counts if anybody has
+            // looked at it.
+            time: execution.clock.started && !trying_out,
+            questions: trying_out,
+            stacks,
+        };
+        // Of the session only what decides how the program goes on; how states are compared is no part of them. What was
+        // learnt decides where scheduling points are. It only grows.
+        let learnt = [
+            ("observed releases", session.refinements.observed_in_order.len() as u64),
+            ("noticed loops", session.refinements.loops.len() as u64),
+            ("learning in place", u64::from(session.learn_in_place)),
+            ("held back when spinning", u64::from(session.spin_blocks)),
+        ];
+        for (name, number) in learnt {
+            visitor.number(Owner::Program, name, number);
+        }
+        execution.visit(extent, visitor);
+    }
+
+    /// The hash of the whole state, under the conditions of [`Machine::visit`].
+    ///
+    /// # Panics
+    /// If states are recorded, and another one has the same hash.
+    pub fn fingerprint(&mut self) -> u128 {
+        let mut hashing = Hashing(StateHasher::new(self.session.scratch.take()));
+        self.visit(&mut hashing);
+        let (hash, bytes, memory) = hashing.0.finish();
+        self.session.scratch.set(memory);
+        self.session.hashed += bytes;
+        if let Some(mut exact) = self.session.exact.take() {
+            let mut recording = Recording(Vec::new());
+            self.visit(&mut recording);
+            check(&mut exact, hash, recording.0);
+            self.session.exact = Some(exact);
+        }
+        hash
+    }
+}
+
+struct Hashing(StateHasher);
+
+impl Visitor for Hashing {
+    #[inline]
+    fn number(&mut self, _: Owner, _: &'static str, number: u64) {
+        self.0.number(number);
+    }
+
+    #[inline]
+    fn bytes(&mut self, _: Owner, _: &'static str, bytes: &[u8]) {
+        self.0.bytes(bytes);
+    }
+
+    #[inline]
+    unsafe fn memory(&mut self, _: Owner, _: Memory, range: Range<usize>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.range(range) };
+    }
+}
+
+/// Records everything that is hashed, as it is.
+struct Recording(Vec<u8>);
+
+impl Visitor for Recording {
+    fn number(&mut self, _: Owner, _: &'static str, number: u64) {
+        self.0.extend_from_slice(&number.to_ne_bytes());
+    }
+
+    fn bytes(&mut self, owner: Owner, name: &'static str, bytes: &[u8]) {
+        self.number(owner, name, bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    unsafe fn memory(&mut self, owner: Owner, _: Memory, range: Range<usize>) {
+        self.number(owner, "", range.start as u64);
+        // SAFETY: the caller's promise.
+        self.bytes(owner, "", unsafe {
+            std::slice::from_raw_parts(range.start as *const u8, range.len())
+        });
+    }
+}
+
+/// The exact state behind each fingerprint.
+pub(crate) type ExactStates = KeyMap<u128, Box<[u8]>>;
+
+fn check(exact: &mut ExactStates, hash: u128, state: Vec<u8>) {
+    let state = state.into_boxed_slice();
+    let known = exact.entry(hash).or_insert_with(|| state.clone());
+    assert!(
+        *known == state,
+        "hash collision: two states have the fingerprint {hash:#034x}"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "hash collision")]
+    fn a_collision_is_noticed() {
+        let mut exact = ExactStates::default();
+        check(&mut exact, 1, vec![1, 2]);
+        check(&mut exact, 2, vec![3]);
+        check(&mut exact, 1, vec![1, 2]);
+        assert_eq!(exact.len(), 2);
+        check(&mut exact, 2, vec![4]);
+    }
+}

@@ -1,0 +1,94 @@
+//! The machine that runs the explored program: what the model threads and the scheduler share.
+//!
+//! | module | what | ends with |
+//! |---|---|---|
+//! | `session` | options, and what exploration has learnt | the exploration |
+//! | `execution` | the state of the program, as a list of parts | the execution |
+//! | `step` | the step being run | the step |
+//! | `traced` | what reports need of a traced execution | the execution |
+//! | `threads` | a part: threads with their stacks, thread-locals and pending operations | |
+//! | `clock`, `logs`, `panics`, `watch` | the other parts that are data of the checker's | |
+//! | `fingerprint`, `checkpoint` | the walks over the parts | |
+//! | `cell` | the place of the machine, and a model thread's way to it | |
+//!
+//! Invariant: nothing here calls back into the explored program, and nothing suspends a thread but
+//! [`OnModel::suspend`](cell::OnModel::suspend).
+
+pub(crate) mod cell;
+pub(crate) mod checkpoint;
+pub(crate) mod clock;
+pub(crate) mod execution;
+pub(crate) mod fingerprint;
+pub(crate) mod labels;
+pub(crate) mod learnt;
+pub(crate) mod logs;
+pub(crate) mod panics;
+pub(crate) mod refinements;
+pub(crate) mod session;
+pub(crate) mod step;
+pub(crate) mod threads;
+pub(crate) mod traced;
+pub(crate) mod watch;
+
+use crate::image::part::Part;
+use crate::image::statics::Statics;
+use crate::image::tls::TlsBlock;
+use crate::options::Options;
+use dpor_explorer::ThreadId;
+use execution::Execution;
+use session::Session;
+use step::CurrentStep;
+use traced::Traced;
+
+/// The state of the current execution, and what surrounds it.
+pub(crate) struct Machine {
+    pub session: Session,
+    pub execution: Execution,
+    pub step: CurrentStep,
+    /// `None` unless executions are traced.
+    pub traced: Option<Traced>,
+}
+
+impl Machine {
+    /// A machine on which nothing has run.
+    ///
+    /// # Safety
+    /// The statics hold what the program begins with, and nobody writes them meanwhile.
+    pub unsafe fn new(options: Options, statics: &'static Statics, tls: TlsBlock) -> Machine {
+        Machine {
+            session: Session::new(options, statics, tls),
+            // SAFETY: the caller's promise.
+            execution: unsafe { Execution::new(statics) },
+            step: CurrentStep::default(),
+            traced: None,
+        }
+    }
+
+    /// Drops the rest of the execution without unwinding it, and goes to the start of the next.
+    ///
+    /// # Safety
+    /// That of [`Part::reset`].
+    pub unsafe fn restart(&mut self) {
+        let session = &mut self.session;
+        session.labels.count(&mut self.execution.reached.labels);
+        session.tls.switch(None, &mut self.execution.threads);
+        let clean = session.wants_clean_stacks();
+        if clean != self.execution.threads.clean {
+            session.recall.forget();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.execution.reset() };
+        self.execution.threads.clean = clean;
+        self.step.clear();
+        // What is out of sight may be elsewhere each time, and there may be references to it in what can be seen.
+        session.recall.restart(session.out_of_sight.is_none());
+        if let Some(traced) = &mut self.traced {
+            *traced = Traced::default();
+        }
+    }
+
+    /// Makes the thread's record known, under the id that belongs to its creation path.
+    pub fn intern(&mut self, parent: ThreadId, nth: u32) -> ThreadId {
+        self.execution.threads.intern(parent, nth)
+    }
+}

@@ -1,0 +1,134 @@
+//! What survives a restart: the options of an exploration, what it has learnt, and its tools.
+
+use super::labels::Labels;
+use super::refinements::Refinements;
+use super::threads::Threads;
+use crate::detect::recall::Recall;
+use crate::image::statics::Statics;
+use crate::image::tls::{TlsBlock, TlsImage};
+use crate::machine::fingerprint::ExactStates;
+use crate::memory_model::orderings::WeakOrderings;
+use crate::options::Options;
+use crate::report::symbols::Symbols;
+use dpor_explorer::ThreadId;
+use std::cell::{Cell, OnceCell};
+
+/// What survives a restart.
+pub(crate) struct Session {
+    pub options: Options,
+    pub refinements: Refinements,
+    /// What earlier executions have shown of the steps of this one.
+    pub recall: Recall,
+    pub labels: Labels,
+    pub weak_orderings: WeakOrderings,
+    /// Whether it is a failure to leave blocks that the program can no longer free.
+    pub find_leaks: bool,
+    /// Whether a loop is watched from where it is noticed, instead of starting again.
+    pub learn_in_place: bool,
+    /// Whether threads that only repeat themselves are held back.
+    pub spin_blocks: bool,
+    /// Whether states will be compared.
+    pub comparing: bool,
+    /// Whether the steps that lead to a state are run again instead of copying it back: they may change what cannot be
+    /// seen.
+    pub replays: bool,
+    /// Why states cannot be compared any more: the checker does not see part of them.
+    pub out_of_sight: Option<String>,
+    /// The exact state behind each fingerprint so far, if checked.
+    pub exact: Option<ExactStates>,
+    /// Number of bytes hashed for fingerprints.
+    pub hashed: u64,
+    /// Memory for the next hash.
+    pub scratch: Cell<Vec<u8>>,
+    /// The executable's symbols, after the first lookup.
+    symbols: OnceCell<Symbols>,
+    /// Whether fingerprints leave out the stacks.
+    #[cfg(feature = "faults")]
+    pub coarse: bool,
+    pub statics: &'static Statics,
+    pub tls: ThreadLocals,
+}
+
+impl Session {
+    pub fn new(options: Options, statics: &'static Statics, tls: TlsBlock) -> Session {
+        Session {
+            options,
+            refinements: Refinements::default(),
+            recall: Recall::default(),
+            labels: Labels::default(),
+            weak_orderings: WeakOrderings::default(),
+            find_leaks: false,
+            learn_in_place: false,
+            spin_blocks: true,
+            comparing: false,
+            replays: false,
+            out_of_sight: None,
+            exact: None,
+            hashed: 0,
+            scratch: Cell::default(),
+            symbols: OnceCell::new(),
+            #[cfg(feature = "faults")]
+            coarse: false,
+            statics,
+            tls: ThreadLocals {
+                initial: tls.initial(),
+                os: tls.initial(),
+                block: tls,
+                owner: None,
+            },
+        }
+    }
+
+    /// Whether the next execution will begin its threads on clean stacks, so that states can be compared.
+    pub fn wants_clean_stacks(&self) -> bool {
+        self.comparing || self.refinements.hashing
+    }
+
+    /// The symbols of the executable.
+    pub fn symbols(&self) -> &Symbols {
+        self.symbols.get_or_init(Symbols::of_executable)
+    }
+}
+
+/// The executable's thread-locals on the model's OS thread, which all model threads use in turn.
+pub(crate) struct ThreadLocals {
+    block: TlsBlock,
+    /// Those of a new model thread.
+    pub initial: TlsImage,
+    /// The OS thread's own, while those of a model thread are in place.
+    os: TlsImage,
+    /// The model thread whose thread-locals are in place; `None` if they are the OS thread's own.
+    owner: Option<ThreadId>,
+}
+
+impl ThreadLocals {
+    /// Copies the thread-locals in place to where their owner keeps them.
+    pub fn save(&mut self, threads: &mut Threads) {
+        let image = match self.owner {
+            Some(thread) => threads[thread].tls.as_mut(),
+            None => Some(&mut self.os),
+        };
+        if let Some(image) = image {
+            // SAFETY: the block is that of the model's OS thread, on which we run.
+            unsafe { self.block.save(image) };
+        }
+    }
+
+    /// Puts the thread-locals of a model thread in place, or those of the OS thread.
+    #[inline]
+    pub fn switch(&mut self, to: Option<ThreadId>, threads: &mut Threads) {
+        if self.owner == to {
+            return;
+        }
+        self.save(threads);
+        self.owner = to;
+        let image = match to {
+            Some(thread) => threads[thread].tls.as_ref(),
+            None => Some(&self.os),
+        };
+        if let Some(image) = image {
+            // SAFETY: as above; the checker holds no references to thread-locals.
+            unsafe { self.block.load(image) };
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The step being run.
+
+use super::watch::Before;
+use dpor_explorer::{Step, Stop, ThreadId};
+
+/// Why a coroutine suspends.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// It has reached a scheduling point; its record holds the pending operation.
+    Point,
+    /// A thread was created and runs to its first scheduling point before the creator goes on.
+    Spawn(ThreadId),
+    /// The execution ends here.
+    Stop(Stop),
+}
+
+/// What ends with the step.
+///
+/// Invariant: between steps the record is empty, and there is no request.
+#[derive(Default)]
+pub(crate) struct CurrentStep {
+    /// The thread that runs: the one that moves, or one that it has created.
+    pub thread: ThreadId,
+    /// The chosen alternative.
+    pub chosen: u32,
+    /// The record of the step.
+    pub record: Step,
+    /// Whether the step runs again what ran before: only its signature counts.
+    pub repeating: bool,
+    pub request: Option<Request>,
+    /// What is known before the step, between its start and end, if its thread is watched.
+    pub before: Option<Before>,
+    /// Whether the step's thread is watched, and has more than one alternative.
+    pub choosing: bool,
+}
+
+impl CurrentStep {
+    /// Forgets a step that did not come to its end.
+    pub fn clear(&mut self) {
+        self.record.clear();
+        (self.request, self.before) = (None, None);
+    }
+}

@@ -1,0 +1,232 @@
+//! Shows threads to the spin detector: what their steps change, and the states in which they arrive at places where they
+//! are watched.
+
+use super::Machine;
+use super::session::Session;
+use super::threads::Threads;
+use crate::detect::spin::{Around, Arrival, OwnStep, Surroundings};
+use crate::image::hash::StateHasher;
+use crate::image::part::{Extent, Part, Visitor};
+use crate::image::{arena, region};
+use crate::operation::NEVER;
+use dpor_explorer::{AccessKind, ThreadId, Transition};
+use std::rc::Rc;
+
+/// What is known of a watched thread's step at its start.
+pub(crate) enum Before {
+    /// The changes that the step will make.
+    Recalled(Around),
+    Hashed(Surroundings),
+}
+
+/// What the detector keeps from step to step, besides what it knows of each thread.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Whether any thread is watched.
+    active: bool,
+    /// The surroundings of the thread that made the last step, after that step, if known.
+    surroundings: Option<(ThreadId, Surroundings)>,
+    /// Whether the execution has ended, and runs on to see whether it comes back to where it was. No thread is watched
+    /// for repeating itself then.
+    pub trying_out: bool,
+}
+
+impl Part for Watch {
+    type Saved = (bool, Option<(ThreadId, Surroundings)>);
+
+    unsafe fn reset(&mut self) {
+        *self = Watch::default();
+    }
+
+    // Follows from what is known of threads, and a hash of what is visited anyway.
+    fn visit(&self, _: Extent, _: &mut impl Visitor) {}
+
+    unsafe fn save(&self, saved: &mut Self::Saved, _: &mut Vec<u8>) {
+        *saved = (self.active, self.surroundings);
+    }
+
+    unsafe fn load(&mut self, saved: &Self::Saved, _: &mut &[u8]) {
+        (self.active, self.surroundings) = *saved;
+        self.trying_out = false;
+    }
+}
+
+/// Tells the detector that a thread begins a step.
+pub(crate) fn begins(machine: &mut Machine, transition: Transition) {
+    let Machine {
+        session,
+        execution,
+        step,
+        ..
+    } = machine;
+    session.recall.begin(execution.length.0 as usize - 1, transition);
+    let record = &execution.threads[transition.thread];
+    let watched = record.spin.has_anchors();
+    step.choosing = watched && record.has_choice();
+    step.before = watched.then(|| match session.recall.around().filter(|_| session.exact.is_none()) {
+        Some(around) => Before::Recalled(around),
+        None => Before::Hashed(
+            execution
+                .watch
+                .surroundings_of(transition.thread, session, &execution.threads),
+        ),
+    });
+    // It is about to change.
+    execution.watch.surroundings = None;
+}
+
+/// Tells the detector whose step it was, and what it touched.
+pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
+    let Machine {
+        session,
+        execution,
+        step,
+        ..
+    } = machine;
+    let (watch, threads) = (&mut execution.watch, &mut execution.threads);
+    let footprint = &step.record.footprint;
+    let wrote = footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
+    if !watch.active {
+        let spin = &mut threads[thread].spin;
+        if !spin.ignores_step(wrote) {
+            Rc::make_mut(spin).moved_on(wrote);
+        }
+        return;
+    }
+    let around = step.before.take().map(|before| match before {
+        Before::Recalled(around) => around,
+        Before::Hashed(before) => {
+            let after = watch.surroundings_of(thread, session, threads);
+            let around = Around {
+                meddled: before.others != after.others,
+                stirred: before.memory != after.memory,
+                after,
+            };
+            session.recall.note_around(around);
+            around
+        }
+    });
+    watch.surroundings = around.map(|around| (thread, around.after));
+    let (meddled, stirred) = around.map_or((false, false), |around| (around.meddled, around.stirred));
+    Rc::make_mut(&mut threads[thread].spin).step(&OwnStep {
+        footprint,
+        wrote,
+        meddled,
+        stirred,
+        chosen: step.chosen,
+        choosing: step.choosing,
+        steps: execution.length.0,
+    });
+    for (id, record) in threads.iter_mut() {
+        if id != thread && record.alive && record.spin.is_watched() {
+            Rc::make_mut(&mut record.spin).others_step(footprint);
+        }
+    }
+}
+
+/// Tells the detector that a thread has arrived at its next scheduling point. Says whether exploration must start again
+/// because a loop was noticed that is worth watching from its first round.
+pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
+    let Machine { session, execution, .. } = machine;
+    let (watch, threads) = (&mut execution.watch, &mut execution.threads);
+    if watch.trying_out {
+        return false;
+    }
+    let record = &mut threads[thread];
+    let site = record.place();
+    let has_timeout = || {
+        record
+            .operation()
+            .timeout
+            .is_some_and(|(alternative, _)| alternative != NEVER)
+    };
+    if !record.spin.is_watched_at(site) && !has_timeout() && !session.refinements.loops.contains(&site) {
+        if !Rc::make_mut(&mut record.spin).comes_back(site) {
+            return false;
+        }
+        session.refinements.loops.insert(site);
+        if !session.learn_in_place {
+            return true;
+        }
+    }
+    session.tls.save(threads);
+    if !threads.clean {
+        // From here on, threads start on empty stacks, so that what earlier executions left there does not count.
+        session.refinements.hashing = true;
+        return true;
+    }
+    let recalled = session.recall.arrival(thread).filter(|_| session.exact.is_none());
+    let arrival = recalled.unwrap_or_else(|| {
+        let own = own_hash(session, threads, thread);
+        let around = watch.surroundings_of(thread, session, threads);
+        let arrival = Arrival { own, around };
+        session.recall.note_arrival(thread, arrival);
+        arrival
+    });
+    Rc::make_mut(&mut threads[thread].spin).arrive(site, execution.length.0, arrival);
+    watch.active = true;
+    false
+}
+
+/// Hashes what `add` adds, in the session's memory for hashes.
+fn hash(session: &Session, add: impl FnOnce(&mut StateHasher)) -> u128 {
+    let mut hasher = StateHasher::new(session.scratch.take());
+    add(&mut hasher);
+    let (hash, _, memory) = hasher.finish();
+    session.scratch.set(memory);
+    hash
+}
+
+/// The hash of the suspended thread's stack, registers and thread-locals, which must have been saved.
+fn own_hash(session: &Session, threads: &Threads, thread: ThreadId) -> u128 {
+    let record = &threads[thread];
+    // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers.
+    let Some(registers) = (unsafe { record.registers.as_ref() }) else {
+        unreachable!("a thread that has arrived somewhere has left its registers")
+    };
+    hash(session, |hasher| {
+        registers.words().for_each(|word| hasher.number(word));
+        hasher.bytes(record.tls.as_ref().map_or(&[], |image| image.bytes()));
+        hasher.number(region::draws(thread.index()));
+        // SAFETY: the range is mapped, and only this OS thread writes there.
+        unsafe { hasher.range(registers.stack()) };
+    })
+}
+
+/// The hash of the heap and the statics.
+fn memory_hash(session: &Session) -> u128 {
+    hash(session, |hasher| {
+        // SAFETY: the ranges are mapped, and only this OS thread writes there.
+        unsafe {
+            arena::used_ranges().for_each(|range| hasher.range(range));
+            session.statics.ranges().for_each(|range| hasher.range(range));
+        }
+    })
+}
+
+/// The hash of the stacks of all threads but one.
+fn others_hash(session: &Session, threads: &Threads, thread: ThreadId) -> u128 {
+    hash(session, |hasher| {
+        for (_, record) in threads.iter().filter(|&(id, record)| id != thread && record.alive) {
+            // SAFETY: as in `own_hash`; null for a thread that has not started.
+            if let Some(registers) = unsafe { record.registers.as_ref() } {
+                // SAFETY: as in `own_hash`.
+                unsafe { hasher.range(registers.stack()) };
+            }
+        }
+    })
+}
+
+impl Watch {
+    /// Hashes of everything that is not the thread's own.
+    fn surroundings_of(&self, thread: ThreadId, session: &Session, threads: &Threads) -> Surroundings {
+        let (whose, known) = self.surroundings.unzip();
+        Surroundings {
+            others: match known.filter(|_| whose == Some(thread)) {
+                Some(known) => known.others,
+                None => others_hash(session, threads, thread),
+            },
+            memory: known.map_or_else(|| memory_hash(session), |known| known.memory),
+        }
+    }
+}
