@@ -11,10 +11,10 @@
 use super::{clock, futex, interposed, is_programs, unsupported};
 use crate::api::queue::{End, Waiter, queue_location, wake_all};
 use crate::api::word::{HalfWord, Word};
-use crate::api::{access, note, observe, perform_call, release_call};
+use crate::api::{access, note, observe, perform_call, release_call, thread, time};
 use crate::image::arena::in_program;
 use crate::operation::{Operation, OperationKind as K, access_of, location};
-use crate::{thread, time};
+
 use dpor_explorer::{AccessKind, Condition, Guard, Location, Variable};
 use libc::{c_int, c_long};
 use std::cell::Cell;
