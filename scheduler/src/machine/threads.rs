@@ -29,6 +29,9 @@ use std::time::Duration;
 pub(crate) struct Threads {
     records: Vec<Record>,
     statuses: Vec<Status>,
+    /// What each status depends on while the thread does not move. Apart from the records, so that those of threads that
+    /// are not concerned need not be looked at.
+    dependencies: Vec<Variables>,
     /// Whether threads of this execution began on stacks without leftovers of earlier executions.
     pub clean: bool,
     /// Whether a thread has moved since the statuses were evaluated.
@@ -113,13 +116,13 @@ impl Threads {
     #[inline]
     pub fn note_move(&mut self, thread: ThreadId) {
         self.stale = true;
-        self.records[thread.index()].moved = true;
+        self.dependencies[thread.index()] = Variables::AND_MORE;
     }
 
-    /// Has all statuses evaluated again, for another reason than a step.
-    pub fn note_change_of_rules(&mut self) {
+    /// Has all statuses evaluated again.
+    pub fn reevaluate(&mut self) {
         self.stale = true;
-        self.records.iter_mut().for_each(|record| record.moved = true);
+        self.dependencies.fill(Variables::AND_MORE);
     }
 
     /// Evaluates the statuses of the threads that have moved since the last time, or that depend on what has changed.
@@ -127,17 +130,20 @@ impl Threads {
         self.stale = false;
         let changed = mem::take(&mut self.changed);
         debug_assert_eq!(self.records.len(), self.statuses.len());
-        for (record, status) in self.records.iter_mut().zip(&mut self.statuses) {
-            if record.moved {
-                record.depends_on = record.dependencies();
-                record.moved = false;
-            } else if !record.depends_on.may_be_among(changed) {
-                debug_assert_eq!(*status, record.status(spin_blocks), "nothing else has changed");
+        for (index, dependencies) in self.dependencies.iter_mut().enumerate() {
+            let record = &self.records[index];
+            if !dependencies.may_be_among(changed) {
+                debug_assert_eq!(
+                    self.statuses[index],
+                    record.status(spin_blocks),
+                    "nothing else has changed"
+                );
                 continue;
             }
+            *dependencies = record.dependencies();
             let new = record.status(spin_blocks);
-            if *status != new {
-                *status = new;
+            if self.statuses[index] != new {
+                self.statuses[index] = new;
             }
         }
     }
@@ -151,6 +157,7 @@ impl Threads {
         let new = id(self.records.len());
         self.records.push(Record::new(parent, nth));
         self.statuses.push(Status::Finished);
+        self.dependencies.push(Variables::AND_MORE);
         if new != ThreadId::MAIN {
             self[parent].children.push(new);
         }
@@ -195,7 +202,7 @@ impl Threads {
         record.caller = caller;
         record.created_at = caller;
         record.name = name.map(Rc::from);
-        self.stale = true;
+        self.note_move(thread);
         Ok(())
     }
 }
@@ -214,10 +221,6 @@ pub(crate) struct Record {
     pub yielder: *const Yielder<(), ()>,
     pub tls: Option<TlsImage>,
     pub alive: bool,
-    /// Whether it has moved since its status was evaluated.
-    pub moved: bool,
-    /// What its status depends on while it does not move.
-    pub depends_on: Variables,
     /// The pending operation, on the thread's own stack.
     pub pending: *const Operation<'static>,
     pub caller: Option<&'static Caller<'static>>,
@@ -251,8 +254,6 @@ impl Record {
             yielder: ptr::null(),
             tls: None,
             alive: false,
-            moved: true,
-            depends_on: Variables::NONE,
             pending: ptr::null(),
             caller: None,
             callers: Box::default(),
@@ -285,7 +286,7 @@ impl Record {
             // whose statics are restored before another thread runs. Nothing of the checker's is kept there.
             unsafe { coroutine.force_reset() };
         }
-        (self.alive, self.created, self.moved) = (false, false, true);
+        (self.alive, self.created) = (false, false);
     }
 
     /// Goes to what is known of a thread that has not been created in this execution.
@@ -301,8 +302,6 @@ impl Record {
             spawned,
             yielder,
             alive,
-            moved,
-            depends_on,
             pending,
             caller,
             callers,
@@ -317,8 +316,7 @@ impl Record {
             unwinds,
             spin,
         } = self;
-        (*spawned, *yielder, *alive, *moved) = (0, ptr::null(), false, true);
-        *depends_on = Variables::NONE;
+        (*spawned, *yielder, *alive) = (0, ptr::null(), false);
         (*pending, *caller, *callers, *registers) = (ptr::null(), None, Box::default(), ptr::null());
         (*name, *created, *created_at) = (None, false, None);
         (*time, *clock_reads) = (Duration::ZERO, 0);
@@ -511,7 +509,8 @@ impl Part for Threads {
     unsafe fn reset(&mut self) {
         // SAFETY: the caller's promise.
         self.records.iter_mut().for_each(|record| unsafe { record.discard() });
-        (self.stale, self.changed) = (true, Variables::NONE);
+        self.reevaluate();
+        self.changed = Variables::NONE;
     }
 
     fn visit(&self, extent: Extent, visitor: &mut impl Visitor) {
@@ -554,7 +553,8 @@ impl Part for Threads {
                 }
             }
         }
-        (self.stale, self.changed) = (true, Variables::NONE);
+        self.reevaluate();
+        self.changed = Variables::NONE;
     }
 }
 
@@ -575,9 +575,6 @@ impl Record {
             yielder: _,
             tls,
             alive,
-            // Say whether the status is up to date, and it is.
-            moved: _,
-            depends_on: _,
             pending,
             // In the site.
             caller: _,
@@ -712,9 +709,6 @@ impl SavedThread {
             parent: _,
             nth: _,
             children: _,
-            // Only tells what to look at again.
-            moved: _,
-            depends_on: _,
             // Of traced executions.
             callers: _,
         } = record;
@@ -787,7 +781,6 @@ impl SavedThread {
         record.panicked = self.panicked;
         record.spin.clone_from(&self.spin);
         record.unwinds = false;
-        record.moved = true;
     }
 }
 

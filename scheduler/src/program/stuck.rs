@@ -15,7 +15,7 @@ impl Program {
     pub fn hold_spinning(&mut self) {
         let Machine { session, execution, .. } = Self::machine();
         session.spin_blocks = true;
-        execution.threads.note_change_of_rules();
+        execution.threads.reevaluate();
     }
 
     /// Answers [`System::outlook`] for an execution in which no thread can run.
@@ -51,7 +51,7 @@ impl Program {
         for (_, record) in execution.threads.iter_mut() {
             Spin::forget(&mut record.spin);
         }
-        execution.threads.note_change_of_rules();
+        execution.threads.reevaluate();
         execution.watch.trying_out = true;
         let outlook = self.try_out();
         let Machine { session, execution, .. } = Self::machine();
