@@ -204,8 +204,8 @@ fn unpack(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) -> Result<Facades, Error> {
-    let target = folder.join("target");
+/// The command that builds the facades.
+fn command(toolchain: &Toolchain, folder: &Path, network: &[&str]) -> Command {
     let mut command = Command::new(&toolchain.cargo);
     command
         .args([
@@ -218,7 +218,7 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) ->
         ])
         .arg(&toolchain.host)
         .arg("--target-dir")
-        .arg(&target)
+        .arg(folder.join("target"))
         .args([
             "-p",
             "dpor-facade-std",
@@ -246,6 +246,12 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) ->
         .env("RUSTC_BOOTSTRAP", UNSTABLE)
         .env("CARGO_ENCODED_RUSTFLAGS", FLAGS);
     progress::ask_for(&mut command);
+    command
+}
+
+fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) -> Result<Facades, Error> {
+    let target = folder.join("target");
+    let mut command = command(toolchain, folder, network);
     let failed = |what: String, output: &[u8]| Error::Facades {
         what,
         output: String::from_utf8_lossy(output).into_owned(),

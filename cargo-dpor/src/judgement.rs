@@ -1,7 +1,7 @@
 //! Doubts about a test's result beyond its verdict, and their effect on the exit code.
 
-use crate::child::Outcome;
 use crate::config::{Policy, Settings};
+use crate::outcome::Outcome;
 use dpor_protocol::{Verdict, WeakReport};
 
 /// What the exit code has to show about a test; the worst is the greatest.

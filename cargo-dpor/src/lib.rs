@@ -5,6 +5,7 @@
 //! | `cli` | the command line |
 //! | `toolchain`, `facades`, `build` | compiling: the facades, then the user's tests against them |
 //! | `child` | one test in a process of its own |
+//! | `outcome` | what came of a test |
 //! | `report` | what is shown |
 //! | `values` | words for values of the user's types |
 //! | `run` | the commands |
@@ -33,6 +34,7 @@ mod facades;
 mod interrupt;
 mod judgement;
 mod near;
+mod outcome;
 mod report;
 mod run;
 mod toolchain;

@@ -1,4 +1,4 @@
-//! Words for values of the user's own types, which a test process sends as bytes ([`ValueBytes`]), decoded with the
+//! ValueText for values of the user's own types, which a test process sends as bytes ([`ValueBytes`]), decoded with the
 //! debug information of its executable.
 //!
 //! Whatever cannot be decoded is `…`, or is not told at all if nothing can: there is no debug information, or it is
@@ -18,7 +18,7 @@ use decode::Decoder;
 use dpor_protocol::{Message, StepReport, ValueBytes, ValueReport};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use words::Words;
+use words::ValueText;
 
 /// The debug information of each executable, or `None` if it has none. Read when the first value is decoded, and kept:
 /// many tests share an executable, and several threads run tests.
@@ -76,12 +76,12 @@ impl Values {
     fn tell_value(&self, value: &mut ValueReport) -> Option<()> {
         if ValueBytes::are_in(&value.before) || ValueBytes::are_in(&value.after) {
             let [before, after] = [&value.before, &value.after].map(|text| self.words(&ValueBytes::of_text(text)?));
-            (value.before, value.after) = Words::short_pair(&before?, &after?);
+            (value.before, value.after) = ValueText::short_pair(&before?, &after?);
         }
         Some(())
     }
 
-    fn words(&self, bytes: &ValueBytes) -> Option<Words> {
+    fn words(&self, bytes: &ValueBytes) -> Option<ValueText> {
         self.with_types(|types| Decoder::new(types, bytes).value())
     }
 

@@ -18,7 +18,6 @@ mod image;
 mod machine;
 mod memory_model;
 pub mod operation;
-pub mod options;
 mod platform;
 pub mod program;
 pub mod report;
@@ -32,12 +31,13 @@ pub use api::{
 };
 pub use api::{hint, label, output, ownership, panic, thread, time};
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
+pub use dpor_protocol::{FailureKind, ModelOption, Options};
+pub use failure::failure;
 pub use image::glimpse::{Glimpse, glimpse};
 pub use machine::learnt::Learnt;
 pub use memory_model::orderings as ordering;
 pub use memory_model::orderings::{Orderings, WeakOrderings};
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
-pub use options::Options;
 pub use program::{Crash, Place, Program, SetupError};
 pub use report::difference::{Difference, StateImage};
 

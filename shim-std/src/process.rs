@@ -1,11 +1,14 @@
 //! The functions of `std::process` that end the process. On a model thread they end the execution, as a failure.
 
-use dpor_scheduler::{fail, on_model_thread};
+use dpor_scheduler::{FailureKind, fail, on_model_thread};
 
 /// `std::process::exit`.
 pub fn exit(code: i32) -> ! {
     if on_model_thread() {
-        fail("exit", format!("the program called std::process::exit({code})"));
+        fail(
+            FailureKind::Exit,
+            format!("the program called std::process::exit({code})"),
+        );
     }
     std::process::exit(code)
 }
@@ -14,7 +17,10 @@ pub fn exit(code: i32) -> ! {
 #[cold]
 pub fn abort() -> ! {
     if on_model_thread() {
-        fail("abort", "the program called std::process::abort()".to_string());
+        fail(
+            FailureKind::Abort,
+            "the program called std::process::abort()".to_string(),
+        );
     }
     std::process::abort()
 }
@@ -23,7 +29,7 @@ pub fn abort() -> ! {
 #[cold]
 pub(crate) fn fatal(message: &str) -> ! {
     if on_model_thread() {
-        fail("abort", format!("fatal runtime error: {message}, aborting"));
+        fail(FailureKind::Abort, format!("fatal runtime error: {message}, aborting"));
     }
     std::eprintln!("fatal runtime error: {message}, aborting");
     std::process::abort()

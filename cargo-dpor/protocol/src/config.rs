@@ -1,7 +1,7 @@
 //! What `cargo dpor` asks a test process to do.
 
 use super::base64;
-use crate::VERSION;
+use crate::{Options, VERSION};
 use dpor_explorer::codec;
 use std::path::PathBuf;
 
@@ -20,14 +20,8 @@ pub struct Config {
     pub random_seed: u64,
     /// The budgets of the exploration.
     pub limits: Limits,
-    /// Waits on condition variables may end without a notification.
-    pub spurious_wakeups: bool,
-    /// `compare_exchange_weak` may fail although the value was the expected one.
-    pub spurious_cas: bool,
-    /// Memory that was neither freed nor is reachable at the end of an execution is a failure.
-    pub leaks: bool,
-    /// States are kept whole, and everything that the strategy assumes about them is checked.
-    pub exact_states: bool,
+    /// The options of the model that are on.
+    pub options: Options,
     /// Whether to report each execution, as far as a report has room.
     pub executions: bool,
     /// Whether to report what the first execution of an exploration prints.
@@ -43,8 +37,7 @@ pub struct Config {
 }
 
 dpor_explorer::codec!(struct Config {
-    test, mode, strategy, random_seed, limits, spurious_wakeups, spurious_cas, leaks, exact_states, executions, printed,
-    save, shard, pipe, map,
+    test, mode, strategy, random_seed, limits, options, executions, printed, save, shard, pipe, map,
 });
 
 /// The file in which an exploration is saved, for a process that resumes it later.
@@ -162,6 +155,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ModelOption;
 
     fn config() -> Config {
         Config {
@@ -176,10 +170,13 @@ mod tests {
                 preemptions: None,
                 depth: 100,
             },
-            spurious_wakeups: true,
-            spurious_cas: false,
-            leaks: true,
-            exact_states: true,
+            options: [
+                ModelOption::SpuriousWakeups,
+                ModelOption::Leaks,
+                ModelOption::ExactStates,
+            ]
+            .into_iter()
+            .collect(),
             executions: true,
             printed: true,
             save: Some(Save {

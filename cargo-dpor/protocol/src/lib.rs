@@ -18,6 +18,7 @@ mod execution;
 mod message;
 mod schedule;
 mod seed;
+mod tables;
 
 pub use bytes::{MemoryBytes, ValueBytes};
 pub use config::{Config, Limits, Mode, Save};
@@ -31,10 +32,11 @@ pub use schedule::{
     AttachError, Crash, MAX_CALLERS, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot,
 };
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
+pub use tables::{Culprit, FailureKind, Flow, ModelOption, OperationKind, OptionGroup, Options, Phrase, Wait};
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

@@ -4,7 +4,7 @@
 //! the process runs, and the rest after it has ended. A step is written **before** it is run, so that the step in which
 //! a process dies is on record.
 
-use crate::{Creation, Seed, SeedStep, test_hash};
+use crate::{Creation, ModelOption, Options, Seed, SeedStep, test_hash};
 use dpor_explorer::{ThreadId, Transition};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -358,13 +358,12 @@ impl SharedSchedule {
 
 impl Snapshot {
     /// The seed of this schedule; `None` if the schedule is not whole.
-    pub fn seed(self, test: &str, strategy: &str, spurious_wakeups: bool, spurious_cas: bool) -> Option<Seed> {
+    pub fn seed(self, test: &str, strategy: &str, options: Options) -> Option<Seed> {
         (!self.lost).then(|| Seed {
             test: test_hash(test),
             strategy: strategy.into(),
-            spurious_wakeups,
-            spurious_cas,
-            leaks: false,
+            // The schedule has not come to its end, where memory is looked for.
+            options: options.with(ModelOption::Leaks, false),
             threads: self.threads,
             refinements: self.refinements,
             steps: self.steps,
@@ -482,7 +481,7 @@ mod tests {
                     }
                 ]
             );
-            assert!(snapshot.seed("a", "source", false, false).is_some());
+            assert!(snapshot.seed("a", "source", Options::NONE).is_some());
         });
     }
 
@@ -500,7 +499,7 @@ mod tests {
             let snapshot = shared.snapshot();
             assert!(snapshot.lost);
             assert_eq!(snapshot.threads.len(), MAX_THREADS);
-            assert_eq!(snapshot.seed("a", "source", false, false), None);
+            assert_eq!(snapshot.seed("a", "source", Options::NONE), None);
         });
     }
 }

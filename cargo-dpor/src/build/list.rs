@@ -224,7 +224,7 @@ pub fn of_seed(tests: Vec<Test>, seed: &Seed) -> Result<Test, Error> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use dpor_protocol::test_hash;
+    use dpor_protocol::{Options, test_hash};
     use std::path::Path;
 
     /// Two tests of one binary, the second of which is ignored, and one of another binary.
@@ -366,9 +366,7 @@ pub mod tests {
         let seed = |name: &str| Seed {
             test: test_hash(name),
             strategy: "source".into(),
-            spurious_wakeups: false,
-            spurious_cas: false,
-            leaks: false,
+            options: Options::NONE,
             threads: vec![],
             refinements: vec![],
             steps: vec![],

@@ -2,9 +2,15 @@
 
 use crate::build::Test;
 use crate::callers::lines;
-use crate::child::{Account, End, Order, Outcome, State};
-use dpor_protocol::{CallerReport, Crash, FailureReport, Mode, Phase, SharedSchedule, Verdict};
+use crate::child::heard::Heard;
+use crate::child::order::Order;
+use crate::child::process::End;
+use crate::outcome::Outcome;
+use dpor_protocol::{
+    CallerReport, Counts, Crash, FailureKind, FailureReport, Mode, Phase, SharedSchedule, Snapshot, Verdict,
+};
 use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 /// The message for a test that ended without any message.
@@ -12,144 +18,173 @@ const WITHOUT_MODEL: &str = "it ran without the model, so nothing was explored: 
                              standard library, but by a harness or an attribute of its own; call its body from a \
                              function with `#[test]`";
 
-pub fn outcome(test: &Test, order: &Order, end: End, state: &State, shared: &SharedSchedule) -> Outcome {
-    let phase = shared.phase();
+/// The outcome of a process that has ended like this.
+pub fn outcome(test: &Test, order: &Order, end: End, heard: &Heard, shared: &SharedSchedule) -> Outcome {
     let schedule = shared.snapshot();
-    let mut outcome = Outcome {
-        verdict: Verdict::Failed,
-        reason: None,
-        note: None,
-        counts: state.counts,
-        failure: None,
-        seed: None,
-        account: Account::default(),
-        pair: None,
-        labels: vec![],
-        simplified: None,
-        sharing: None,
-        executions: vec![],
-        record: String::new(),
-        shard: None,
-        fingerprint: None,
-        time: Duration::ZERO,
+    let in_step = shared.phase() == Phase::Running;
+    let scene = Scene {
+        heard,
+        shared,
+        in_step,
+        last_thread: schedule.steps.last().map(|step| step.transition.thread.0),
     };
-    // Progress is reported now and then only; the shared schedule knows better. The execution in which the process died
-    // has come to its end as well.
-    let counts = &mut outcome.counts;
-    [counts.complete, counts.blocked, counts.pruned, counts.cut] = shared.ended();
-    counts.complete += u64::from(!schedule.steps.is_empty());
-    outcome.counts.steps = outcome.counts.steps.max(shared.heartbeat());
-    let last_thread = schedule.steps.last().map(|step| step.transition.thread.0);
-    let in_step = phase == Phase::Running;
-    let callers = &state.account.callers;
-    // What cannot be run to its end can be run again, up to there.
-    let seed = || match &order.mode {
-        Mode::Replay { seed } | Mode::Simplify { seed, .. } => Some(seed.clone()),
-        _ if !state.started => None,
-        Mode::Explore | Mode::DiffStates { .. } => schedule
-            .seed(&test.id(), &order.strategy, order.spurious_wakeups, order.spurious_cas)
-            .map(|seed| seed.encode()),
-        Mode::Locate { .. } => None,
-    };
-    let (kind, message, thread) = match end {
-        End::Exited(status) if !state.started && status.success() => {
-            outcome.verdict = Verdict::Incomplete;
-            outcome.reason = Some(WITHOUT_MODEL.into());
-            return outcome;
+    let counts = scene.counts(&schedule);
+    let cause = scene.cause(order, end);
+    let seed = || scene.seed(test, order, schedule);
+    let callers = &heard.account.callers;
+    match cause {
+        Cause::Unknown(reason) => Outcome {
+            reason: Some(reason),
+            counts,
+            ..Outcome::of(Verdict::Incomplete)
+        },
+        Cause::LongStep(reason) => Outcome {
+            reason: Some(reason),
+            counts,
+            seed: seed(),
+            ..Outcome::of(Verdict::Incomplete)
+        },
+        Cause::Failure { kind, message, thread } => Outcome {
+            failure: Some(FailureReport {
+                kind: kind.to_string(),
+                message,
+                thread,
+                location: callers.iter().find_map(|caller| caller.location.clone()),
+                callers: callers.clone(),
+                ..FailureReport::default()
+            }),
+            counts,
+            seed: seed(),
+            ..Outcome::of(Verdict::Failed)
+        },
+    }
+}
+
+/// Why a process has ended without a last message.
+enum Cause {
+    /// The test has failed by that.
+    Failure {
+        kind: FailureKind,
+        message: String,
+        thread: Option<u32>,
+    },
+    /// The step takes too long; up to there, the schedule can be run again.
+    LongStep(String),
+    /// Nobody can say whether it is the test's fault.
+    Unknown(String),
+}
+
+/// What a process has left.
+struct Scene<'a> {
+    heard: &'a Heard,
+    shared: &'a SharedSchedule,
+    /// Whether it ended in a step.
+    in_step: bool,
+    /// The thread of the last step.
+    last_thread: Option<u32>,
+}
+
+impl Scene<'_> {
+    /// The counts of the exploration. Progress is reported now and then only; the shared schedule knows better. The
+    /// execution in which the process died has come to its end as well.
+    fn counts(&self, schedule: &Snapshot) -> Counts {
+        let mut counts = self.heard.counts;
+        [counts.complete, counts.blocked, counts.pruned, counts.cut] = self.shared.ended();
+        counts.complete += u64::from(!schedule.steps.is_empty());
+        counts.steps = counts.steps.max(self.shared.heartbeat());
+        counts
+    }
+
+    /// The seed of what cannot be run to its end: it can be run again, up to there.
+    fn seed(&self, test: &Test, order: &Order, schedule: Snapshot) -> Option<String> {
+        match &order.mode {
+            Mode::Replay { seed } | Mode::Simplify { seed, .. } => Some(seed.clone()),
+            Mode::Explore | Mode::DiffStates { .. } if self.heard.started => schedule
+                .seed(&test.id(), &order.strategy, order.options)
+                .map(|seed| seed.encode()),
+            Mode::Explore | Mode::DiffStates { .. } | Mode::Locate { .. } => None,
         }
-        End::Interrupted => {
-            outcome.verdict = Verdict::Incomplete;
-            outcome.reason = Some("interrupted".into());
-            return outcome;
+    }
+
+    fn cause(&self, order: &Order, end: End) -> Cause {
+        match end {
+            End::Exited(status) => self.exited(status),
+            End::Interrupted => Cause::Unknown("interrupted".into()),
+            End::Garbled(message) => Cause::Failure {
+                kind: FailureKind::Protocol,
+                message,
+                thread: None,
+            },
+            End::Overtime => {
+                let limit = order.limits.seconds.unwrap_or_default();
+                let reason = format!("the time limit of {limit}s was reached long ago, in a very long execution");
+                Cause::Unknown(reason)
+            }
+            End::Stalled { limit, running } => self.stalled(limit, running),
         }
-        End::Garbled(error) => ("protocol", error, None),
-        End::Overtime => {
-            outcome.verdict = Verdict::Incomplete;
-            let limit = order.limits.seconds.unwrap_or_default();
-            outcome.reason = Some(format!(
-                "the time limit of {limit}s was reached long ago, in a very long execution"
-            ));
-            return outcome;
-        }
-        // A test does not do that to itself.
-        End::Exited(status) if status.signal() == Some(libc::SIGKILL) && shared.crash().is_none() => {
-            outcome.verdict = Verdict::Incomplete;
-            outcome.reason = Some("the test process was killed from outside (is there too little memory?)".into());
-            return outcome;
-        }
-        End::Stalled { limit, running: false } if in_step => {
-            outcome.verdict = Verdict::Incomplete;
-            outcome.reason = Some(format!(
-                "{} waited for {} in a system call, which the model cannot follow{}",
-                named(last_thread),
-                seconds(limit),
-                listed(callers)
-            ));
-            return outcome;
-        }
-        // Nobody can tell one that takes long from one that takes for ever.
-        End::Stalled { limit, .. } if in_step => {
-            outcome.verdict = Verdict::Incomplete;
-            outcome.reason = Some(format!(
-                "{} ran for {} without reaching a scheduling point: unless it is an endless loop, \
-             `--stall` gives it more time{}",
-                named(last_thread),
-                seconds(limit),
-                listed(callers)
-            ));
-            outcome.seed = seed();
-            return outcome;
-        }
-        End::Stalled { limit, .. } => {
+    }
+
+    fn stalled(&self, limit: Duration, running: bool) -> Cause {
+        let who = named(self.last_thread);
+        let place = listed(&self.heard.account.callers);
+        match (self.in_step, running) {
+            (true, false) => Cause::Unknown(format!(
+                "{who} waited for {} in a system call, which the model cannot follow{place}",
+                seconds(limit)
+            )),
+            // Nobody can tell one that takes long from one that takes for ever.
+            (true, true) => Cause::LongStep(format!(
+                "{who} ran for {} without reaching a scheduling point: unless it is an endless loop, `--stall` gives \
+                 it more time{place}",
+                seconds(limit)
+            )),
             // Not the test's fault: between steps only the checker runs.
-            let place = if phase == Phase::Setup {
-                "before the test's body began"
-            } else {
-                "between two steps"
-            };
-            outcome.verdict = Verdict::Incomplete;
-            outcome.reason = Some(format!("the test process did nothing for {} {place}", seconds(limit)));
-            return outcome;
-        }
-        End::Exited(status) => {
-            let thread = if in_step { last_thread } else { None };
-            let place = if state.started {
-                ""
-            } else {
-                " before the test's body began"
-            };
-            match (shared.crash(), status.signal()) {
-                (Some(crash), _) => {
-                    let thread = crash.thread.map(|thread| thread.0).or(thread);
-                    let (kind, message) = describe(crash);
-                    (kind, message + place, thread)
-                }
-                (None, Some(libc::SIGABRT)) => ("abort", format!("the process aborted{place}"), thread),
-                (None, Some(signal)) => (
-                    "crash",
-                    format!("the process was killed by {}{place}", name(signal)),
-                    thread,
-                ),
-                (None, None) => {
-                    let code = status.code().unwrap_or(-1);
-                    ("exit", format!("the process exited with status {code}{place}"), thread)
-                }
+            (false, _) => {
+                let place = match self.shared.phase() {
+                    Phase::Setup => "before the test's body began",
+                    _ => "between two steps",
+                };
+                Cause::Unknown(format!("the test process did nothing for {} {place}", seconds(limit)))
             }
         }
-    };
-    outcome.failure = Some(FailureReport {
-        kind: kind.into(),
-        message,
-        thread,
-        thread_name: None,
-        location: callers.iter().find_map(|caller| caller.location.clone()),
-        callers: callers.clone(),
-        blocked: Vec::new(),
-        output: String::new(),
-        ..FailureReport::default()
-    });
-    outcome.seed = seed();
-    outcome
+    }
+
+    fn exited(&self, status: ExitStatus) -> Cause {
+        let started = self.heard.started;
+        if !started && status.success() {
+            return Cause::Unknown(WITHOUT_MODEL.into());
+        }
+        let crash = self.shared.crash();
+        // A test does not do that to itself.
+        if status.signal() == Some(libc::SIGKILL) && crash.is_none() {
+            let reason = "the test process was killed from outside (is there too little memory?)";
+            return Cause::Unknown(reason.into());
+        }
+        let thread = self.last_thread.filter(|_| self.in_step);
+        let place = if started { "" } else { " before the test's body began" };
+        let (kind, message, thread) = match (crash, status.signal()) {
+            (Some(crash), _) => {
+                let thread = crash.thread.map(|thread| thread.0).or(thread);
+                let (kind, message) = describe(crash);
+                (kind, message, thread)
+            }
+            (None, Some(libc::SIGABRT)) => (FailureKind::Abort, "the process aborted".to_owned(), thread),
+            (None, Some(signal)) => {
+                let message = format!("the process was killed by {}", name(signal));
+                (FailureKind::Crash, message, thread)
+            }
+            (None, None) => {
+                let code = status.code().unwrap_or(-1);
+                let message = format!("the process exited with status {code}");
+                (FailureKind::Exit, message, thread)
+            }
+        };
+        Cause::Failure {
+            kind,
+            message: message + place,
+            thread,
+        }
+    }
 }
 
 /// The position of the process, on separate lines.
@@ -157,14 +192,14 @@ fn listed(callers: &[CallerReport]) -> String {
     lines(callers).into_iter().map(|line| format!("\n  {line}")).collect()
 }
 
-fn describe(crash: Crash) -> (&'static str, String) {
+fn describe(crash: Crash) -> (FailureKind, String) {
     if crash.stack_overflow {
-        return ("stack-overflow", "a thread overflowed its stack".into());
+        return (FailureKind::StackOverflow, "a thread overflowed its stack".into());
     }
     match crash.signal as i32 {
-        libc::SIGABRT => ("abort", "the process aborted".into()),
+        libc::SIGABRT => (FailureKind::Abort, "the process aborted".into()),
         libc::SIGSEGV | libc::SIGBUS if crash.address < 4096 => (
-            "crash",
+            FailureKind::Crash,
             format!(
                 "{} at address {:#x}: a null pointer was used",
                 name(crash.signal as i32),
@@ -172,10 +207,13 @@ fn describe(crash: Crash) -> (&'static str, String) {
             ),
         ),
         libc::SIGSEGV | libc::SIGBUS => (
-            "crash",
+            FailureKind::Crash,
             format!("{} at address {:#x}", name(crash.signal as i32), crash.address),
         ),
-        signal => ("crash", format!("the process was killed by {}", name(signal))),
+        signal => (
+            FailureKind::Crash,
+            format!("the process was killed by {}", name(signal)),
+        ),
     }
 }
 

@@ -3,7 +3,10 @@
 use super::*;
 use crate::build::Binary;
 use dpor_explorer::{ThreadId, Transition};
-use dpor_protocol::{Crash, Creation, Phase, Seed};
+use dpor_protocol::{
+    Config, Crash, Creation, Limits, Message, ModelOption, Options, OutputStream, Phase, SharedSchedule,
+    SourceLocation, StepReport, Verdict, WHERE_SIGNAL,
+};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::FromRawFd;
@@ -231,10 +234,7 @@ fn order(mode: Mode) -> Order {
             preemptions: None,
             depth: 1000,
         },
-        spurious_wakeups: false,
-        spurious_cas: true,
-        leaks: false,
-        exact_states: false,
+        options: Options::NONE.with(ModelOption::SpuriousCas, true),
         executions: false,
         printed: false,
         save: None,
@@ -292,7 +292,7 @@ fn deaths_are_told_apart_and_leave_a_seed() {
         assert_eq!(failure(&outcome), expected, "{name}");
         let seed = Seed::decode(outcome.seed.as_deref().unwrap()).unwrap();
         assert_eq!(seed.check_test(&test(name).id()), Ok(()));
-        assert!(seed.spurious_cas && !seed.spurious_wakeups);
+        assert_eq!(seed.options, Options::NONE.with(ModelOption::SpuriousCas, true));
         assert_eq!(
             seed.threads,
             [Creation {
@@ -442,9 +442,7 @@ fn a_replay_is_accounted_for() {
     let seed = Seed {
         test: dpor_protocol::test_hash(&test.id()),
         strategy: "source".into(),
-        spurious_wakeups: false,
-        spurious_cas: false,
-        leaks: false,
+        options: Options::NONE,
         threads: vec![],
         refinements: vec![],
         steps: vec![],

@@ -155,7 +155,7 @@ const LIBTEST: &[Foreign] = &[
 
 /// The place of a flag.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum Position {
     /// Before `--`.
     Command,
     /// After `--`.
@@ -163,7 +163,7 @@ pub enum Place {
 }
 
 /// Extends an error about an unknown flag, if users of other tools know the flag.
-pub fn explained(error: clap::Error, place: Place) -> clap::Error {
+pub fn explained(error: clap::Error, place: Position) -> clap::Error {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
@@ -171,8 +171,8 @@ pub fn explained(error: clap::Error, place: Place) -> clap::Error {
         return error;
     }
     let known = match place {
-        Place::Command => COMMAND,
-        Place::Libtest => LIBTEST,
+        Position::Command => COMMAND,
+        Position::Libtest => LIBTEST,
     };
     let known = known.iter().find(|foreign| foreign.flags.contains(&given.as_str()));
     match known {

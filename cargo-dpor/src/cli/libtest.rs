@@ -1,7 +1,10 @@
 //! Arguments after `--`, which `cargo test` passes to libtest.
 
-use super::foreign::{self, Place};
-use super::{Color, Command, Names, TestArgs};
+use crate::cli::command::Command;
+use crate::cli::foreign::{self, Position};
+use crate::cli::output::Color;
+use crate::cli::select::Names;
+use crate::cli::test::TestArgs;
 use crate::config::Jobs;
 use clap::{Parser, ValueEnum};
 
@@ -62,7 +65,7 @@ pub fn take_in(command: &mut Command) -> Result<(), clap::Error> {
     if words.is_empty() {
         return Ok(());
     }
-    let given = Libtest::try_parse_from(words).map_err(|error| foreign::explained(error, Place::Libtest))?;
+    let given = Libtest::try_parse_from(words).map_err(|error| foreign::explained(error, Position::Libtest))?;
     select.names.add(&given.names);
     if let Command::Test(args) = command {
         given.set(args);

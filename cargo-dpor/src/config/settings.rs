@@ -3,7 +3,10 @@
 
 use clap::ValueEnum;
 use dpor_explorer::Strategy;
+use dpor_protocol::{ModelOption, Options};
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::{Index, IndexMut};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -67,6 +70,27 @@ impl<T> Setting<T> {
     }
 }
 
+impl<T: Value> Setting<T> {
+    /// Sets the value that a text says.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    fn set(&mut self, text: &str, origin: &Origin) -> Result<(), String> {
+        let value = T::read(text)?;
+        let origin = origin.clone();
+        *self = Setting { value, origin };
+        Ok(())
+    }
+
+    fn row(&self, key: &'static str) -> Row<'_> {
+        Row {
+            key,
+            value: self.value.show(),
+            origin: &self.origin,
+        }
+    }
+}
+
 /// A setting in readable form: its name, its value, and its origin.
 pub struct Row<'a> {
     pub key: &'static str,
@@ -81,36 +105,64 @@ const DEFAULT_TIME: Duration = Duration::from_secs(60);
 pub struct KeyDoc {
     pub key: &'static str,
     /// Its meaning, in a sentence.
-    pub meaning: &'static str,
+    pub meaning: Cow<'static, str>,
     /// An example value, as it is written in a file.
     pub example: &'static str,
 }
 
 macro_rules! settings {
-    ($(#[$doc:meta])* $name:ident {
-        $(
-            $(#[$field_doc:meta])*
-            $field:ident, $key:literal: $type:ty = $default:expr, $example:literal, $meaning:literal;
-        )*
-    }) => {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $(
+                $(#[$field_doc:meta])*
+                $field:ident, $key:literal: $type:ty = $default:expr, $example:literal, $meaning:literal;
+            )*
+            $(
+                [$options:ident: ModelOptions];
+                $($later:ident, $later_key:literal: $later_type:ty = $later_default:expr, $later_example:literal,
+                    $later_meaning:literal;)*
+            )?
+        }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: Setting<$type>,)*
+            $(pub $options: ModelOptions, $(pub $later: Setting<$later_type>,)*)?
         }
 
         impl Default for $name {
             fn default() -> Self {
-                $name { $($field: Setting::by_default($default),)* }
+                $name {
+                    $($field: Setting::by_default($default),)*
+                    $($options: ModelOptions::default(), $($later: Setting::by_default($later_default),)*)?
+                }
             }
         }
 
         impl $name {
-            /// The names of all settings.
-            pub const KEYS: &[&str] = &[$($key),*];
+            /// The documentation of each setting.
+            pub fn docs() -> Vec<KeyDoc> {
+                let docs = [$(KeyDoc { key: $key, meaning: $meaning.into(), example: $example },)*].into_iter();
+                $(
+                    let docs = docs.chain(ModelOptions::docs());
+                    let later = [$(($later_key, $later_meaning, $later_example)),*];
+                    let docs = docs.chain(later.map(|(key, meaning, example)| KeyDoc {
+                        key,
+                        meaning: meaning.into(),
+                        example,
+                    }));
+                )?
+                docs.collect()
+            }
 
-            /// The documentation of each setting, in the same order.
-            pub const DOCS: &[KeyDoc] = &[$(KeyDoc { key: $key, meaning: $meaning, example: $example },)*];
+            /// Whether there is a setting of this name.
+            pub fn has(key: &str) -> bool {
+                $(if ModelOptions::named(key).is_some() || [$($later_key),*].contains(&key) {
+                    return true;
+                })?
+                [$($key),*].contains(&key)
+            }
 
             /// Sets the setting of this name.
             ///
@@ -118,25 +170,74 @@ macro_rules! settings {
             /// What is wrong with the value.
             pub fn set(&mut self, key: &str, text: &str, origin: &Origin) -> Result<(), String> {
                 match key {
-                    $($key => {
-                        let value = <$type as Value>::read(text)?;
-                        self.$field = Setting { value, origin: origin.clone() };
-                    })*
-                    _ => unreachable!("names are those in KEYS"),
+                    $($key => self.$field.set(text, origin)?,)*
+                    $($($later_key => self.$later.set(text, origin)?,)*)?
+                    _ => {
+                        $(if let Some(option) = ModelOptions::named(key) {
+                            return self.$options[option].set(text, origin);
+                        })?
+                        unreachable!("there is a setting of this name")
+                    }
                 }
                 Ok(())
             }
 
             /// All settings, in readable form.
             pub fn rows(&self) -> Vec<Row<'_>> {
-                vec![$(Row {
-                    key: $key,
-                    value: Value::show(&self.$field.value),
-                    origin: &self.$field.origin,
-                },)*]
+                let rows = [$(self.$field.row($key)),*].into_iter();
+                $(let rows = rows.chain(self.$options.rows()).chain([$(self.$later.row($later_key)),*]);)?
+                rows.collect()
             }
         }
     };
+}
+
+/// The settings of the options of the model: one for each row of their table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelOptions([Setting<bool>; ModelOption::ALL.len()]);
+
+impl Default for ModelOptions {
+    fn default() -> Self {
+        ModelOptions(std::array::from_fn(|_| Setting::by_default(false)))
+    }
+}
+
+impl Index<ModelOption> for ModelOptions {
+    type Output = Setting<bool>;
+
+    fn index(&self, option: ModelOption) -> &Setting<bool> {
+        &self.0[option as usize]
+    }
+}
+
+impl IndexMut<ModelOption> for ModelOptions {
+    fn index_mut(&mut self, option: ModelOption) -> &mut Setting<bool> {
+        &mut self.0[option as usize]
+    }
+}
+
+impl ModelOptions {
+    /// The options that are on.
+    pub fn chosen(&self) -> Options {
+        let all = ModelOption::ALL.iter().copied();
+        all.filter(|&option| self[option].value).collect()
+    }
+
+    fn named(key: &str) -> Option<ModelOption> {
+        ModelOption::ALL.iter().copied().find(|option| option.name() == key)
+    }
+
+    fn docs() -> impl Iterator<Item = KeyDoc> {
+        ModelOption::ALL.iter().map(|option| KeyDoc {
+            key: option.name(),
+            meaning: option.comment().into(),
+            example: "true",
+        })
+    }
+
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        ModelOption::ALL.iter().map(|&option| self[option].row(option.name()))
+    }
 }
 
 settings! {
@@ -158,14 +259,7 @@ settings! {
             "Cut an execution after this number of steps.";
         stall, "stall": Duration = Duration::from_secs(10), "\"10s\"",
             "Give up a test, as incomplete, when a step takes longer than this.";
-        spurious_wakeups, "spurious-wakeups": bool = false, "true",
-            "Let waits on condition variables, futexes, park and park_timeout end without a wake-up.";
-        spurious_cas, "spurious-cas": bool = false, "true",
-            "Let compare_exchange_weak fail without a reason.";
-        leaks, "leaks": bool = false, "true",
-            "Fail a test that leaves memory behind that is neither freed nor reachable.";
-        exact_states, "exact-states": bool = false, "true",
-            "Check the checker: keep states whole, and compare them byte by byte. Slow.";
+        [options: ModelOptions];
         simplify, "simplify": Duration = Duration::from_secs(2), "\"2s\"",
             "Look for a simpler schedule that fails in the same way for at most this time; 0 to skip this.";
         incomplete, "incomplete": Policy = Policy::Fail, "\"ok\"",

@@ -34,21 +34,21 @@ impl Workspace {
         Workspace { folder }
     }
 
-    fn load(&self, file: Option<&Path>) -> Result<Config, Error> {
+    fn load(&self, file: Option<&Path>) -> Result<ConfigFiles, Error> {
         self.load_profile(file, None)
     }
 
-    fn load_profile(&self, file: Option<&Path>, profile: Option<&str>) -> Result<Config, Error> {
+    fn load_profile(&self, file: Option<&Path>, profile: Option<&str>) -> Result<ConfigFiles, Error> {
         let mut command = MetadataCommand::new();
         command.current_dir(self.folder.path()).no_deps();
-        Config::load(&command.exec().unwrap(), file, profile)
+        ConfigFiles::load(&command.exec().unwrap(), file, profile)
     }
 
     fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    fn config(&self) -> Config {
+    fn config(&self) -> ConfigFiles {
         self.load(None).unwrap()
     }
 
@@ -330,7 +330,7 @@ fn paths_are_relative_to_the_file_once() {
         ..layer
     };
     let table = source.table().unwrap();
-    let config = Config {
+    let config = ConfigFiles {
         layers: source.layers(table.get_ref(), None).unwrap(),
         profile: None,
     };
@@ -400,16 +400,20 @@ fn what_is_no_text_file_is_said() {
 
 #[test]
 fn every_key_has_an_example() {
-    for doc in Settings::DOCS {
+    for doc in Settings::docs() {
         let config = Workspace::new(&format!("{} = {}\n", doc.key, doc.example), "", "").config();
         let settings = config.of_package("bank");
         let rows = settings.rows();
         let row = rows.iter().find(|row| row.key == doc.key).unwrap();
         assert_ne!(*row.origin, Origin::Default, "{}", doc.key);
     }
-    let keys = |docs: &[KeyDoc]| docs.iter().map(|doc| doc.key).collect::<Vec<_>>();
-    assert_eq!(keys(Settings::DOCS), Settings::KEYS);
-    assert_eq!(keys(RunSettings::DOCS), RunSettings::KEYS);
+    let same = |docs: Vec<KeyDoc>, rows: Vec<Row<'_>>, has: fn(&str) -> bool| {
+        assert!(docs.iter().map(|doc| doc.key).eq(rows.iter().map(|row| row.key)));
+        assert!(docs.iter().all(|doc| has(doc.key)));
+    };
+    same(Settings::docs(), Settings::default().rows(), Settings::has);
+    same(RunSettings::docs(), RunSettings::default().rows(), RunSettings::has);
+    assert!(!Settings::has("jobs") && !RunSettings::has("leaks"));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use crate::build::Test;
 use crate::judgement::{Fault, vacuous, weak_orderings};
-use crate::report::weak::sequential;
-use crate::report::{Event, NO_THREADS, Reporter, TestResult};
+use crate::report::event::{Event, NO_THREADS, Reporter};
+use crate::report::result::TestResult;
+use crate::report::story::weak::sequential;
 use dpor_protocol::{SourceLocation, Verdict};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -80,7 +81,11 @@ impl<W: Write> GitHub<W> {
     fn annotate(&mut self, level: Level, place: Option<(PathBuf, &SourceLocation)>, title: &str, message: &str) {
         let place = place.map_or_else(String::new, |(file, place)| {
             let file = property(&file.display().to_string());
-            format!("file={file},line={},col={},", place.line, place.column)
+            let column = match place.column {
+                0 => String::new(),
+                column => format!("col={column},"),
+            };
+            format!("file={file},line={},{column}", place.line)
         });
         let (level, title, message) = (level.name(), property(title), data(message));
         // Whoever closed the output does not want the rest of it.

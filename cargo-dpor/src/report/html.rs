@@ -1,22 +1,20 @@
 //! The reporter for people who prefer pictures: one self-contained page for each test.
 
+mod browser;
 mod tree;
 
 use crate::build::Test;
-use crate::child::Outcome;
 use crate::error::Error;
 use crate::judgement::{vacuous, weak_orderings};
-use crate::report::browser;
-use crate::report::failure::{names, other_choice};
-use crate::report::source::SourceTree;
-use crate::report::steps::Names;
-use crate::report::waits::Waits;
-use crate::report::weak::sequential;
-use crate::report::words::Words;
-use crate::report::{Event, Reporter, Summary, TestResult};
+use crate::outcome::Outcome;
+use crate::report::event::{Event, Reporter};
+use crate::report::result::{Summary, TestResult};
+use crate::report::story::Story;
+use crate::report::story::source::SourceTree;
+use crate::report::story::weak::sequential;
+use crate::report::story::words::Words;
 use dpor_protocol::{
-    BlockedThread, Counts, FailureReport, PartingReport, Simplified, SourceLocation, StepReport, ThreadReport,
-    ValueReport, Verdict,
+    BlockedThread, Counts, Simplified, SourceLocation, StepReport, ThreadReport, ValueReport, Verdict,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -277,25 +275,25 @@ fn file_name(test: &str) -> String {
 }
 
 fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'a> {
-    let (outcome, shown) = (&result.outcome, result.shown());
-    let account = &shown.account;
-    let nothing = FailureReport::default();
-    let names = names(account, shown.failure.as_ref().unwrap_or(&nothing));
-    let words = Words::new(&account.steps, &names);
-    let failure = shown.failure.as_ref().map(|failure| Failure {
+    let outcome = &result.outcome;
+    let story = Story::of(outcome, result.replay.as_ref());
+    let account = story.account();
+    let failure = story.failure().map(|failure| Failure {
         kind: &failure.kind,
-        message: sentence(failure, &account.steps, &words, &names, sources),
+        message: story.message(),
         location: failure.location.as_ref(),
         blocked: &failure.blocked,
         output: &failure.output,
     });
-    let simplified = outcome.simplified.as_ref();
-    let choice = match simplified.and_then(|simplified| simplified.parting.as_ref()) {
-        Some(PartingReport::At(choice)) => Some(choice),
-        _ => None,
-    };
-    let decisive = choice.and_then(|choice| account.steps.iter().find(|step| step.index == choice.step));
-    let steps: Vec<_> = account.steps.iter().map(|step| self::step(step, &words)).collect();
+    let (decisive, instead) = story
+        .decisive()
+        .map(|decisive| (decisive.step, decisive.instead))
+        .unzip();
+    let steps: Vec<_> = account
+        .steps
+        .iter()
+        .map(|step| self::step(step, &story.words))
+        .collect();
     let weak = Some(weak_orderings(outcome)).filter(|weak| !weak.is_empty());
     let notes = vacuous(outcome).map(|reason| format!("vacuous? {reason}"));
     let notes = notes.into_iter().chain(outcome.note.clone());
@@ -310,11 +308,9 @@ fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'
         threads: &account.threads,
         sources: texts(&steps, sources),
         steps,
-        simplified,
-        decisive: decisive.map(|step| step.index),
-        instead: choice
-            .zip(decisive)
-            .map(|(choice, step)| other_choice(choice, step, &account.steps, &names)),
+        simplified: story.simplified,
+        decisive,
+        instead,
         statistics: statistics(outcome),
         tree: Tree::of(outcome, sources),
     }
@@ -334,25 +330,6 @@ fn step<'a>(step: &'a StepReport, words: &Words<'_>) -> Step<'a> {
         reads_from: step.reads_from,
         values: step.values.iter().map(value).collect(),
     }
-}
-
-/// What happened, in a sentence.
-fn sentence(
-    failure: &FailureReport,
-    steps: &[StepReport],
-    words: &Words<'_>,
-    names: &Names,
-    sources: &SourceTree,
-) -> String {
-    let waits = Waits {
-        failure,
-        steps,
-        words,
-        names,
-        sources,
-    };
-    let message = || words.with_blocks(&failure.message);
-    waits.sentence().unwrap_or_else(message)
 }
 
 /// The files of the steps, as far as they are available.

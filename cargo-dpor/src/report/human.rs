@@ -3,16 +3,18 @@
 mod screen;
 
 use crate::build::{Binary, Test};
-use crate::child::Outcome;
 use crate::cli::CargoArgs;
 use crate::judgement::{Fault, vacuous, weak_orderings};
-use crate::report::failure::Failure;
-use crate::report::fit::fit;
-use crate::report::pair::Pair;
-use crate::report::source::short;
-use crate::report::steps::plural;
-use crate::report::weak::sequential;
-use crate::report::{Event, NO_THREADS, Reporter, Resumed, SourceTree, Summary, TestResult, WIDTH, digits, settings};
+use crate::outcome::Outcome;
+use crate::report::event::{Event, NO_THREADS, Reporter, Resumed};
+use crate::report::result::{Summary, TestResult, digits};
+use crate::report::story::names::plural;
+use crate::report::story::source::{SourceTree, short};
+use crate::report::story::weak::sequential;
+use crate::report::text::failure::Failure;
+use crate::report::text::fit::fit;
+use crate::report::text::pair::Pair;
+use crate::report::text::{WIDTH, failure_text, settings};
 use dpor_protocol::{Counts, LabelReport, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::OwoColorize;
@@ -145,7 +147,7 @@ impl<W: Write> Human<W> {
             self.print(&line);
         }
         if outcome.verdict == Verdict::Failed {
-            let text = format!("\n{}\n", result.failure_text(test, &self.sources, self.columns()));
+            let text = format!("\n{}\n", failure_text(test, result, &self.sources, self.columns()));
             self.print(&text);
             let failure = result.shown().failure.as_ref();
             let what = failure.map_or_else(String::new, |failure| {

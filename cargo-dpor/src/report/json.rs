@@ -4,10 +4,11 @@
 //! are only added.
 
 use crate::build::{Binary, Test};
-use crate::child::Outcome;
 use crate::config::Row;
 use crate::judgement::{Fault, vacuous, weak_orderings};
-use crate::report::{Configuration, Event, Reporter, Resumed, Summary, TestResult, digits};
+use crate::outcome::Outcome;
+use crate::report::event::{Configuration, Event, Reporter, Resumed};
+use crate::report::result::{Summary, TestResult, digits};
 use dpor_protocol::{
     CallerReport, Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport,
     ThreadReport, Verdict, WeakReport,

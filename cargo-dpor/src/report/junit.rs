@@ -3,9 +3,11 @@
 use crate::build::Test;
 use crate::error::Error;
 use crate::judgement::{Fault, vacuous, weak_orderings};
-use crate::report::source::{SourceTree, short};
-use crate::report::weak::sequential;
-use crate::report::{Event, Reporter, TestResult, WIDTH, digits};
+use crate::report::event::{Event, Reporter};
+use crate::report::result::{TestResult, digits};
+use crate::report::story::source::{SourceTree, short};
+use crate::report::story::weak::sequential;
+use crate::report::text::{WIDTH, failure_text};
 use dpor_protocol::Verdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -88,7 +90,7 @@ impl<W: Write> Junit<W> {
                     .set_type(failure.map_or("failure", |failure| &failure.kind))
                     .set_message(failure.map_or(reason, |failure| &failure.message))
                     .set_description(
-                        anstream::adapter::strip_str(&result.failure_text(test, &self.sources, WIDTH)).to_string(),
+                        anstream::adapter::strip_str(&failure_text(test, result, &self.sources, WIDTH)).to_string(),
                     );
                 status
             }

@@ -1,10 +1,10 @@
 //! A made-up run, for the tests of reporters.
 
 use crate::build::{Binary, Test};
-use crate::child::{Account, Outcome};
 use crate::config::Settings;
 use crate::error::{Error, Exit};
 use crate::judgement::{Fault, fault};
+use crate::outcome::{Account, Outcome};
 use crate::report::{Event, Reporter, Summary, TestResult};
 use dpor_protocol::{
     BlockedThread, Counts, FailureReport, LabelReport, OutputStream, SharingReport, SourceLocation, StepReport,

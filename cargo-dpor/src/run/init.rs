@@ -3,8 +3,8 @@
 use crate::cli::{CargoArgs, Ci, InitArgs};
 use crate::config::{FILE, KeyDoc, Row, RunSettings, Settings};
 use crate::error::{Error, Exit};
-use crate::run::Project;
 use crate::run::pages::print;
+use crate::run::project::Project;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -100,9 +100,9 @@ fn configuration() -> String {
          # the `#` before a key to change it. `cargo dpor show-config` prints the settings and where they come from;\n\
          # `cargo dpor help test` explains them.\n",
     );
-    keys(&mut out, Settings::DOCS, &Settings::default().rows());
+    keys(&mut out, &Settings::docs(), &Settings::default().rows());
     out += "\n# The rest is for a run as a whole.\n";
-    keys(&mut out, RunSettings::DOCS, &RunSettings::default().rows());
+    keys(&mut out, &RunSettings::docs(), &RunSettings::default().rows());
     out += OTHERS;
     out
 }
@@ -145,11 +145,11 @@ fn literal(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Origin};
+    use crate::config::{ConfigFiles, Origin};
     use cargo_metadata::MetadataCommand;
 
     /// The configuration of a workspace with this file.
-    fn load(text: &str) -> Config {
+    fn load(text: &str) -> ConfigFiles {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| write(&folder.path().join(path), text, false).unwrap();
         write(
@@ -160,7 +160,7 @@ mod tests {
         write(FILE, text);
         let mut command = MetadataCommand::new();
         let metadata = command.current_dir(folder.path()).no_deps().exec().unwrap();
-        Config::load(&metadata, None, Some("ci")).unwrap()
+        ConfigFiles::load(&metadata, None, Some("ci")).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Outputs that are too long to be printed.
 
-use crate::child::Outcome;
 use crate::error::Error;
+use crate::outcome::Outcome;
 use crate::report::printed_whole;
 use std::fs::{self, File};
 use std::io::{self, Seek};

@@ -2,7 +2,7 @@
 
 use crate::build::{Build, Test};
 use crate::cli::CargoArgs;
-use crate::config::Config;
+use crate::config::ConfigFiles;
 use crate::report::{Event, Listeners, Reporter};
 use cargo_metadata::Metadata;
 
@@ -24,7 +24,14 @@ impl Packages {
     }
 
     /// Warns of overrides that select no test, as far as the built ones can tell.
-    pub fn warn(&self, config: &Config, args: &CargoArgs, build: &Build, tests: &[Test], listeners: &mut Listeners) {
+    pub fn warn(
+        &self,
+        config: &ConfigFiles,
+        args: &CargoArgs,
+        build: &Build,
+        tests: &[Test],
+        listeners: &mut Listeners,
+    ) {
         let built = |package: &str| {
             let mut own = build.binaries.iter().map(|binary| binary.id.split('/').next());
             own.any(|own| own == Some(package)) || !self.tested.iter().any(|tested| tested == package)
@@ -35,11 +42,17 @@ impl Packages {
     }
 
     /// Warns of overrides for packages that do not exist.
-    pub fn warn_of_names(&self, config: &Config, listeners: &mut Listeners) {
+    pub fn warn_of_names(&self, config: &ConfigFiles, listeners: &mut Listeners) {
         self.tell(config, &[], &|_| false, listeners);
     }
 
-    fn tell(&self, config: &Config, tests: &[(&str, &str)], whole: &dyn Fn(&str) -> bool, listeners: &mut Listeners) {
+    fn tell(
+        &self,
+        config: &ConfigFiles,
+        tests: &[(&str, &str)],
+        whole: &dyn Fn(&str) -> bool,
+        listeners: &mut Listeners,
+    ) {
         let all: Vec<&str> = self.all.iter().map(String::as_str).collect();
         for message in config.idle(&all, tests, whole) {
             listeners.event(&Event::Warning { message: &message });

@@ -5,9 +5,10 @@
 //! not the same any more is explored from the start.
 
 use crate::build::Test;
-use crate::child::{self, Order, Outcome};
+use crate::child::{self, Order};
 use crate::error::Error;
-use dpor_protocol::{Save, Verdict};
+use crate::outcome::Outcome;
+use dpor_protocol::{ModelOption, Save, Verdict};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -98,24 +99,13 @@ fn settings(order: &Order) -> String {
         strategy,
         random_seed,
         limits,
-        spurious_wakeups,
-        spurious_cas,
-        leaks,
-        exact_states,
+        options,
         ..
     } = order;
     let mut settings = format!("{strategy} {random_seed} {}", limits.depth);
-    let bounded = limits.preemptions.is_some();
-    for (name, on) in [
-        ("bounded", bounded),
-        ("spurious-wakeups", *spurious_wakeups),
-        ("spurious-cas", *spurious_cas),
-        ("leaks", *leaks),
-        ("exact-states", *exact_states),
-    ] {
-        if on {
-            let _ = write!(settings, " {name}");
-        }
+    let bounded = limits.preemptions.map(|_| "bounded");
+    for name in bounded.into_iter().chain(options.iter().map(ModelOption::name)) {
+        let _ = write!(settings, " {name}");
     }
     settings
 }

@@ -1,7 +1,7 @@
 //! Seeds that are too long for a command line.
 
-use crate::child::Outcome;
 use crate::error::Error;
+use crate::outcome::Outcome;
 use dpor_protocol::test_hash;
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn read(argument: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::child::Account;
+    use crate::outcome::Account;
     use dpor_protocol::{Counts, Verdict};
     use std::time::Duration;
 

@@ -1,10 +1,11 @@
 //! Finds the schedule to show, from the failing schedule that an exploration has found.
 
 use crate::build::Test;
-use crate::child::{self, Order, Outcome};
+use crate::child::{self, Order};
 use crate::error::Error;
+use crate::outcome::Outcome;
 use crate::report::same_failure;
-use dpor_protocol::{Mode, Verdict};
+use dpor_protocol::{FailureKind, Mode, Verdict};
 use std::time::Duration;
 
 /// Time for which a replay on the user's request looks for where the schedule parts from one that passes.
@@ -57,7 +58,7 @@ fn mode(outcome: &Outcome, time: Duration, shorten: bool) -> Option<Mode> {
         .as_ref()
         .filter(|_| outcome.verdict == Verdict::Failed)?;
     let seed = outcome.seed.clone()?;
-    let searchable = !time.is_zero() && !matches!(failure.kind.as_str(), "nondeterminism" | "protocol");
+    let searchable = !time.is_zero() && failure.known_kind().is_none_or(FailureKind::is_repeated);
     searchable.then(|| Mode::Simplify {
         seed,
         kind: failure.kind.clone(),

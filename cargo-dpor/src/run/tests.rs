@@ -1,8 +1,16 @@
+use super::diff_states::diff_states_exit;
+use super::explore::default_limit;
+use super::order::{RANDOM_EXECUTIONS, again, order};
+use super::replay::{replay, replay_exit};
+use super::test::exit;
 use super::*;
-use crate::build::Binary;
-use crate::child::Account;
-use crate::cli;
-use dpor_protocol::PairReport;
+use crate::build::{Binary, Test};
+use crate::cli::{self, TestArgs};
+use crate::config::Settings;
+use crate::error::Error;
+use crate::judgement::Fault;
+use crate::outcome::{Account, Outcome};
+use dpor_protocol::{Counts, PairReport, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 

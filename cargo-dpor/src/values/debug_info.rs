@@ -228,7 +228,7 @@ impl DebugInfo {
         let read = self.units[index].1.as_ref()?;
         let (unit, abbreviations) = (&read.unit, &*read.unit.abbreviations);
         let entry = unit.entry(offset).ok()?;
-        let text = |entry: &Entry| name(entry, unit, &self.dwarf).map(|name| name.to_string_lossy().into_owned());
+        let text = |entry: &Entry| self.text(index, entry);
         let type_of = |entry: &Entry| self.reference(index, entry.attr_value(gimli::DW_AT_type)?);
         let name = text(&entry).unwrap_or_default();
         let size = number(&entry, gimli::DW_AT_byte_size);
@@ -241,75 +241,17 @@ impl DebugInfo {
         };
         let children = || Children::of(unit, abbreviations, offset);
         own.shape = match entry.tag() {
-            gimli::DW_TAG_base_type => match entry.attr_value(gimli::DW_AT_encoding)? {
-                AttributeValue::Encoding(gimli::DW_ATE_boolean) => Shape::Bool,
-                AttributeValue::Encoding(gimli::DW_ATE_UTF) => Shape::Char,
-                AttributeValue::Encoding(gimli::DW_ATE_signed | gimli::DW_ATE_signed_char) => Shape::Signed,
-                AttributeValue::Encoding(gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_char) if own.size == 0 => {
-                    Shape::Unit
-                }
-                AttributeValue::Encoding(gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_char) => Shape::Unsigned,
-                AttributeValue::Encoding(gimli::DW_ATE_float) => Shape::Float,
-                _ => Shape::Opaque,
-            },
+            gimli::DW_TAG_base_type => primitive(&entry, own.size)?,
             gimli::DW_TAG_pointer_type => {
                 own.size = size.unwrap_or(8) as usize;
                 Shape::Pointer(type_of(&entry))
             }
             gimli::DW_TAG_structure_type => {
-                let mut fields = Vec::new();
-                let mut parts = None;
-                for child in children() {
-                    match child.tag() {
-                        gimli::DW_TAG_member => fields.push(Field {
-                            name: text(&child).unwrap_or_default(),
-                            offset: number(&child, gimli::DW_AT_data_member_location)? as usize,
-                            id: type_of(&child)?,
-                        }),
-                        gimli::DW_TAG_variant_part => parts = Some(child),
-                        gimli::DW_TAG_template_type_parameter => own.arguments.extend(type_of(&child)),
-                        _ => {}
-                    }
-                }
-                match parts {
-                    None => Shape::Struct(fields),
-                    Some(part) => {
-                        let of = |entry: &Entry| Children::of(unit, abbreviations, entry.offset());
-                        let member = |entry: &Entry| {
-                            let offset = number(entry, gimli::DW_AT_data_member_location)? as usize;
-                            Some((offset, type_of(entry)?))
-                        };
-                        let discriminant = part.attr_value(gimli::DW_AT_discr);
-                        let mut tag = None;
-                        let mut variants = Vec::new();
-                        for child in of(&part) {
-                            match child.tag() {
-                                gimli::DW_TAG_member => {
-                                    (discriminant == Some(AttributeValue::UnitRef(child.offset()))).then_some(())?;
-                                    let (offset, id) = member(&child)?;
-                                    tag = Some(Tag { offset, id });
-                                }
-                                gimli::DW_TAG_variant => {
-                                    let holder = of(&child).find(|entry| entry.tag() == gimli::DW_TAG_member)?;
-                                    let (offset, id) = member(&holder)?;
-                                    // A variant that stands for several values is none of Rust's.
-                                    (!child.has_attr(gimli::DW_AT_discr_list)).then_some(())?;
-                                    variants.push(Variant {
-                                        value: match child.attr_value(gimli::DW_AT_discr_value) {
-                                            Some(value) => Some(integer(&value)?),
-                                            None => None,
-                                        },
-                                        name: text(&holder)?,
-                                        offset,
-                                        id,
-                                    });
-                                }
-                                _ => {}
-                            }
-                        }
-                        (tag.is_some() || variants.len() == 1).then_some(())?;
-                        Shape::Enum { tag, variants }
-                    }
+                let arguments = children().filter(|child| child.tag() == gimli::DW_TAG_template_type_parameter);
+                own.arguments = arguments.filter_map(|child| type_of(&child)).collect();
+                match children().find(|child| child.tag() == gimli::DW_TAG_variant_part) {
+                    Some(part) => self.variants(index, &part)?,
+                    None => Shape::Struct(self.fields(index, children())?),
                 }
             }
             gimli::DW_TAG_enumeration_type => {
@@ -334,6 +276,80 @@ impl DebugInfo {
         }
         Some(own)
     }
+
+    /// The fields among the children of a type.
+    fn fields(&self, unit: usize, children: Children<'_>) -> Option<Vec<Field>> {
+        let members = children.filter(|child| child.tag() == gimli::DW_TAG_member);
+        let field = |member: Entry| {
+            let (offset, id) = self.member(unit, &member)?;
+            let name = self.text(unit, &member).unwrap_or_default();
+            Some(Field { name, offset, id })
+        };
+        members.map(field).collect()
+    }
+
+    /// The variants of an enum, and its tag.
+    fn variants(&self, unit: usize, part: &Entry) -> Option<Shape> {
+        let read = &self.units[unit].1.as_ref()?.unit;
+        let of = |entry: &Entry| Children::of(read, &read.abbreviations, entry.offset());
+        let discriminant = part.attr_value(gimli::DW_AT_discr);
+        let mut tag = None;
+        let mut variants = Vec::new();
+        for child in of(part) {
+            match child.tag() {
+                gimli::DW_TAG_member => {
+                    (discriminant == Some(AttributeValue::UnitRef(child.offset()))).then_some(())?;
+                    let (offset, id) = self.member(unit, &child)?;
+                    tag = Some(Tag { offset, id });
+                }
+                gimli::DW_TAG_variant => {
+                    let holder = of(&child).find(|entry| entry.tag() == gimli::DW_TAG_member)?;
+                    let (offset, id) = self.member(unit, &holder)?;
+                    // A variant that stands for several values is none of Rust's.
+                    (!child.has_attr(gimli::DW_AT_discr_list)).then_some(())?;
+                    variants.push(Variant {
+                        value: match child.attr_value(gimli::DW_AT_discr_value) {
+                            Some(value) => Some(integer(&value)?),
+                            None => None,
+                        },
+                        name: self.text(unit, &holder)?,
+                        offset,
+                        id,
+                    });
+                }
+                _ => {}
+            }
+        }
+        (tag.is_some() || variants.len() == 1).then_some(Shape::Enum { tag, variants })
+    }
+
+    /// The offset and the type of a member.
+    fn member(&self, unit: usize, entry: &Entry) -> Option<(usize, TypeId)> {
+        let offset = number(entry, gimli::DW_AT_data_member_location)? as usize;
+        Some((offset, self.reference(unit, entry.attr_value(gimli::DW_AT_type)?)?))
+    }
+
+    /// The name of an entry.
+    fn text(&self, unit: usize, entry: &Entry) -> Option<String> {
+        let name = name(entry, &self.units[unit].1.as_ref()?.unit, &self.dwarf)?;
+        Some(name.to_string_lossy().into_owned())
+    }
+}
+
+/// The shape of a type that is not made of others.
+fn primitive(entry: &Entry, size: usize) -> Option<Shape> {
+    let AttributeValue::Encoding(encoding) = entry.attr_value(gimli::DW_AT_encoding)? else {
+        return Some(Shape::Opaque);
+    };
+    Some(match encoding {
+        gimli::DW_ATE_boolean => Shape::Bool,
+        gimli::DW_ATE_UTF => Shape::Char,
+        gimli::DW_ATE_signed | gimli::DW_ATE_signed_char => Shape::Signed,
+        gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_char if size == 0 => Shape::Unit,
+        gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_char => Shape::Unsigned,
+        gimli::DW_ATE_float => Shape::Float,
+        _ => Shape::Opaque,
+    })
 }
 
 /// The address of a static; `None` for what is in a register, on the stack, or different for each thread.

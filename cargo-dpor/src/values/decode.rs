@@ -2,7 +2,7 @@
 
 use super::debug_info::{DebugInfo, Field, Shape, Tag, Type, TypeId, Variant, without_arguments};
 use super::library;
-use super::words::{Brackets, Words};
+use super::words::{Brackets, ValueText};
 use dpor_protocol::{MemoryBytes, ValueBytes};
 use std::sync::Arc;
 
@@ -31,20 +31,20 @@ impl<'a> Decoder<'a> {
     }
 
     /// The value, if its type is known and there is something to say about it.
-    pub fn value(&mut self) -> Option<Words> {
+    pub fn value(&mut self) -> Option<ValueText> {
         let id = self.types.parameter(self.bytes.function)?;
         let ty = self.types.get(id)?;
         let told = ty.size == self.bytes.value.bytes.len() && !matches!(ty.shape, Shape::Unit | Shape::Opaque);
         told.then_some(())?;
-        Some(self.words(id, &self.bytes.value.bytes, 0)).filter(|words| *words != Words::unknown())
+        Some(self.words(id, &self.bytes.value.bytes, 0)).filter(|words| *words != ValueText::unknown())
     }
 
     /// The parts of a value of the type, with these bytes.
-    pub fn words(&mut self, id: TypeId, bytes: &[u8], depth: usize) -> Words {
-        self.known(id, bytes, depth).unwrap_or_else(Words::unknown)
+    pub fn words(&mut self, id: TypeId, bytes: &[u8], depth: usize) -> ValueText {
+        self.known(id, bytes, depth).unwrap_or_else(ValueText::unknown)
     }
 
-    fn known(&mut self, id: TypeId, bytes: &[u8], depth: usize) -> Option<Words> {
+    fn known(&mut self, id: TypeId, bytes: &[u8], depth: usize) -> Option<ValueText> {
         self.goes_on()?;
         let ty = self.types.get(id).filter(|_| depth < DEPTH)?;
         let bytes = bytes.get(..ty.size)?;
@@ -53,32 +53,32 @@ impl<'a> Decoder<'a> {
         }
         match &ty.shape {
             Shape::Bool => match bytes {
-                [0] => Some(Words::plain(false)),
-                [1] => Some(Words::plain(true)),
+                [0] => Some(ValueText::plain(false)),
+                [1] => Some(ValueText::plain(true)),
                 _ => None,
             },
             Shape::Char => {
                 let code = u32::try_from(unsigned(bytes)?).ok()?;
-                Some(Words::plain(format!("{:?}", char::from_u32(code)?)))
+                Some(ValueText::plain(format!("{:?}", char::from_u32(code)?)))
             }
             Shape::Signed => {
                 let number = unsigned(bytes)?.cast_signed();
                 let unused = 128 - 8 * bytes.len() as u32;
-                Some(Words::plain((number << unused) >> unused))
+                Some(ValueText::plain((number << unused) >> unused))
             }
-            Shape::Unsigned => Some(Words::plain(unsigned(bytes)?)),
+            Shape::Unsigned => Some(ValueText::plain(unsigned(bytes)?)),
             Shape::Float => match bytes.len() {
-                4 => Some(Words::plain(format!(
+                4 => Some(ValueText::plain(format!(
                     "{:?}",
                     f32::from_le_bytes(bytes.try_into().ok()?)
                 ))),
-                8 => Some(Words::plain(format!(
+                8 => Some(ValueText::plain(format!(
                     "{:?}",
                     f64::from_le_bytes(bytes.try_into().ok()?)
                 ))),
                 _ => None,
             },
-            Shape::Unit => Some(Words::plain("()")),
+            Shape::Unit => Some(ValueText::plain("()")),
             Shape::Struct(fields) => Some(self.fields(without_arguments(&ty.name), fields, bytes, depth)),
             Shape::Enum { tag, variants } => self.variant(tag.as_ref(), variants, bytes, depth),
             Shape::Names(names) => {
@@ -87,7 +87,7 @@ impl<'a> Decoder<'a> {
                 let found = names
                     .iter()
                     .find(|(known, _)| u128::from(*known) & mask == value & mask)?;
-                Some(Words::plain(&found.1))
+                Some(ValueText::plain(&found.1))
             }
             Shape::Pointer(target) => self.pointer(&ty, *target, bytes, depth),
             Shape::Array(element, count) => {
@@ -106,12 +106,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// A struct, or the fields of a variant.
-    fn fields(&mut self, head: &str, fields: &[Field], bytes: &[u8], depth: usize) -> Words {
+    fn fields(&mut self, head: &str, fields: &[Field], bytes: &[u8], depth: usize) -> ValueText {
         let tuple = fields.iter().all(|field| is_position(&field.name));
         // That of a tuple is its type.
         let head = if head.starts_with('(') { "" } else { head };
         if fields.is_empty() && !head.is_empty() {
-            return Words::plain(head);
+            return ValueText::plain(head);
         }
         let mut parts = Vec::new();
         for field in fields {
@@ -120,7 +120,7 @@ impl<'a> Decoder<'a> {
                 parts.push((name, self.field(field, bytes, depth)));
             }
         }
-        Words::Parts {
+        ValueText::Parts {
             head: head.into(),
             brackets: if tuple { Brackets::Round } else { Brackets::Curly },
             parts,
@@ -128,10 +128,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    pub fn field(&mut self, field: &Field, bytes: &[u8], depth: usize) -> Words {
+    pub fn field(&mut self, field: &Field, bytes: &[u8], depth: usize) -> ValueText {
         match bytes.get(field.offset..) {
             Some(bytes) => self.words(field.id, bytes, depth + 1),
-            None => Words::unknown(),
+            None => ValueText::unknown(),
         }
     }
 
@@ -141,7 +141,7 @@ impl<'a> Decoder<'a> {
             .is_some_and(|ty| ty.path == "core::marker::PhantomData")
     }
 
-    fn variant(&mut self, tag: Option<&Tag>, variants: &[Variant], bytes: &[u8], depth: usize) -> Option<Words> {
+    fn variant(&mut self, tag: Option<&Tag>, variants: &[Variant], bytes: &[u8], depth: usize) -> Option<ValueText> {
         let variant = match tag {
             None => variants.first()?,
             Some(tag) => {
@@ -159,26 +159,26 @@ impl<'a> Decoder<'a> {
         Some(self.fields(&variant.name, fields, bytes.get(variant.offset..)?, depth))
     }
 
-    fn pointer(&mut self, ty: &Arc<Type>, target: Option<TypeId>, bytes: &[u8], depth: usize) -> Option<Words> {
+    fn pointer(&mut self, ty: &Arc<Type>, target: Option<TypeId>, bytes: &[u8], depth: usize) -> Option<ValueText> {
         let address = word(bytes, 0)?;
         let shared = ty.name.starts_with('&');
         if !shared && !ty.name.starts_with("alloc::boxed::Box<") {
             // What a raw pointer points to may be anything.
-            return (address == 0 && ty.name.starts_with('*')).then(|| Words::plain("null"));
+            return (address == 0 && ty.name.starts_with('*')).then(|| ValueText::plain("null"));
         }
         let size = self.types.get(target?)?.size;
         let words = match self.memory(address, size) {
             Some(bytes) => self.words(target?, bytes, depth + 1),
-            None => Words::unknown(),
+            None => ValueText::unknown(),
         };
         match words {
-            Words::Plain(plain) if shared => Some(Words::Plain(format!("&{plain}"))),
-            Words::Parts {
+            ValueText::Plain(plain) if shared => Some(ValueText::Plain(format!("&{plain}"))),
+            ValueText::Parts {
                 head,
                 brackets,
                 parts,
                 more,
-            } if shared => Some(Words::Parts {
+            } if shared => Some(ValueText::Parts {
                 head: format!("&{head}"),
                 brackets,
                 parts,
@@ -189,11 +189,19 @@ impl<'a> Decoder<'a> {
     }
 
     /// `count` elements that follow each other in the bytes, or as many as there are.
-    pub fn elements(&mut self, id: TypeId, size: usize, bytes: &[u8], count: usize, more: bool, depth: usize) -> Words {
+    pub fn elements(
+        &mut self,
+        id: TypeId,
+        size: usize,
+        bytes: &[u8],
+        count: usize,
+        more: bool,
+        depth: usize,
+    ) -> ValueText {
         let there = bytes.len().checked_div(size).unwrap_or(count);
         let shown = count.min(there);
         let parts = (0..shown).map(|n| (None, self.words(id, &bytes[n * size..], depth + 1)));
-        Words::Parts {
+        ValueText::Parts {
             head: String::new(),
             brackets: Brackets::Square,
             parts: parts.collect(),

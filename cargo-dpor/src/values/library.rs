@@ -3,7 +3,7 @@
 
 use super::debug_info::{Field, Shape, Type, TypeId};
 use super::decode::{Decoder, ELEMENTS, word};
-use super::words::{Brackets, Words};
+use super::words::{Brackets, ValueText};
 
 /// Types that hold one value and add nothing to show, and the field that contains it.
 const AROUND: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ const SHARES: &[(&str, &str)] = &[
 ];
 
 /// The parts of a value, if the type is one of the library's; or that they are unknown.
-pub fn words(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<Option<Words>> {
+pub fn words(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<Option<ValueText>> {
     let path = ty.path.as_str();
     if let Some(fat) = Fat::of(ty) {
         return Some(fat.words(decoder, ty, bytes, depth));
@@ -68,7 +68,7 @@ pub fn words(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -
         _ if NUMBERS.iter().any(|module| path.starts_with(module)) => innermost(decoder, fields, bytes, depth),
         // Their fields are public.
         _ if path.starts_with("core::ops::range::") || fields.is_empty() => return None,
-        _ => Some(Words::Parts {
+        _ => Some(ValueText::Parts {
             head: path.rsplit("::").next().unwrap_or(path).into(),
             brackets: Brackets::Curly,
             parts: Vec::new(),
@@ -120,7 +120,7 @@ fn address_in(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8]) -> Opti
 }
 
 /// The only field of the only field, and so on.
-fn innermost(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize) -> Option<Words> {
+fn innermost(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize) -> Option<ValueText> {
     decoder.goes_on()?;
     let mut held = None;
     for field in fields {
@@ -136,7 +136,7 @@ fn innermost(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: u
     }
 }
 
-fn share(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], name: &str, depth: usize) -> Option<Words> {
+fn share(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], name: &str, depth: usize) -> Option<ValueText> {
     let Shape::Struct(fields) = &ty.shape else { return None };
     let (address, target) = address_in(decoder, fields, bytes)?;
     let target = decoder.types.get(target?)?;
@@ -149,14 +149,14 @@ fn share(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], name: &str, depth: 
     Some(decoder.words(field.id, bytes, depth + 1))
 }
 
-fn string(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8]) -> Option<Words> {
+fn string(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8]) -> Option<ValueText> {
     let (length, _) = within(decoder, fields, bytes, &["vec", "len"])?;
     let (buffer, id) = within(decoder, fields, bytes, &["vec", "buf", "inner", "ptr"])?;
     let (start, _) = address(decoder, id, buffer)?;
     text(decoder, start, word(length, 0)?)
 }
 
-fn text(decoder: &Decoder<'_>, start: u64, length: u64) -> Option<Words> {
+fn text(decoder: &Decoder<'_>, start: u64, length: u64) -> Option<ValueText> {
     let length = usize::try_from(length).ok()?;
     let bytes = decoder.memory_up_to(start, length)?;
     let text = match std::str::from_utf8(bytes) {
@@ -166,12 +166,12 @@ fn text(decoder: &Decoder<'_>, start: u64, length: u64) -> Option<Words> {
         Err(_) => return None,
     };
     match bytes.len() == length {
-        true => Some(Words::Text(text.into())),
-        false => Some(Words::Plain(format!("{text:?}…"))),
+        true => Some(ValueText::Text(text.into())),
+        false => Some(ValueText::Plain(format!("{text:?}…"))),
     }
 }
 
-fn vec(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<Words> {
+fn vec(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<ValueText> {
     let Shape::Struct(fields) = &ty.shape else { return None };
     let (length, _) = within(decoder, fields, bytes, &["len"])?;
     let (buffer, id) = within(decoder, fields, bytes, &["buf", "inner", "ptr"])?;
@@ -180,7 +180,7 @@ fn vec(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Opti
 }
 
 /// Elements that follow each other in memory.
-fn list(decoder: &mut Decoder<'_>, id: TypeId, start: u64, length: u64, depth: usize) -> Option<Words> {
+fn list(decoder: &mut Decoder<'_>, id: TypeId, start: u64, length: u64, depth: usize) -> Option<ValueText> {
     let size = decoder.types.get(id)?.size;
     let length = usize::try_from(length).ok()?;
     let shown = length.min(ELEMENTS);
@@ -188,7 +188,7 @@ fn list(decoder: &mut Decoder<'_>, id: TypeId, start: u64, length: u64, depth: u
     Some(decoder.elements(id, size, bytes, shown, length > shown, depth))
 }
 
-fn vec_deque(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<Words> {
+fn vec_deque(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<ValueText> {
     let Shape::Struct(fields) = &ty.shape else { return None };
     let mut number = |names: &[&str]| word(within(decoder, fields, bytes, names)?.0, 0);
     let (head, length) = (number(&["head"])?, number(&["len"])?);
@@ -211,7 +211,7 @@ fn vec_deque(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -
         parts.push((None, decoder.words(id, bytes, depth + 1)));
     }
     let more = (parts.len() as u64) < length;
-    Some(Words::Parts {
+    Some(ValueText::Parts {
         head: String::new(),
         brackets: Brackets::Square,
         parts,
@@ -220,7 +220,7 @@ fn vec_deque(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -
 }
 
 /// A hash table: values lie before its control bytes; those of full places begin with a zero bit.
-fn table(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize, map: bool) -> Option<Words> {
+fn table(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize, map: bool) -> Option<ValueText> {
     let path: &[&str] = if map {
         &["base", "table"]
     } else {
@@ -261,7 +261,7 @@ fn table(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize
         (text.len(), text)
     });
     let more = (parts.len() as u64) < items;
-    Some(Words::Parts {
+    Some(ValueText::Parts {
         head: String::new(),
         brackets: Brackets::Curly,
         parts,
@@ -269,11 +269,11 @@ fn table(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8], depth: usize
     })
 }
 
-fn duration(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8]) -> Option<Words> {
+fn duration(decoder: &mut Decoder<'_>, fields: &[Field], bytes: &[u8]) -> Option<ValueText> {
     let seconds = word(within(decoder, fields, bytes, &["secs"])?.0, 0)?;
     let nanos = u32::from_le_bytes(*within(decoder, fields, bytes, &["nanos"])?.0.first_chunk()?);
     let valid = nanos < 1_000_000_000;
-    valid.then(|| Words::plain(format!("{:?}", std::time::Duration::new(seconds, nanos))))
+    valid.then(|| ValueText::plain(format!("{:?}", std::time::Duration::new(seconds, nanos))))
 }
 
 /// A pointer with a length, or with a table of methods.
@@ -300,7 +300,7 @@ impl Fat {
         }
     }
 
-    fn words(&self, decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<Words> {
+    fn words(&self, decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -> Option<ValueText> {
         let Shape::Struct(fields) = &ty.shape else { return None };
         let length = word(bytes, named(fields, "length")?.offset)?;
         let field = named(fields, "data_ptr")?;

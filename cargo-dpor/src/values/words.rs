@@ -7,7 +7,7 @@ const TEXT: usize = 16;
 
 /// The parts of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum ValueText {
     /// A number, a name, or an unknown value: `…`.
     Plain(String),
     /// A text, with quotes.
@@ -17,7 +17,7 @@ pub enum Words {
         /// The name of the type or the variant; empty for tuples and lists.
         head: String,
         brackets: Brackets,
-        parts: Vec<(Option<String>, Words)>,
+        parts: Vec<(Option<String>, ValueText)>,
         /// Whether there are more parts.
         more: bool,
     },
@@ -51,14 +51,14 @@ impl Limits {
     };
 }
 
-impl Words {
+impl ValueText {
     /// An unknown value.
-    pub fn unknown() -> Words {
-        Words::Plain("…".into())
+    pub fn unknown() -> ValueText {
+        ValueText::Plain("…".into())
     }
 
-    pub fn plain(text: impl ToString) -> Words {
-        Words::Plain(text.to_string())
+    pub fn plain(text: impl ToString) -> ValueText {
+        ValueText::Plain(text.to_string())
     }
 
     /// The whole value.
@@ -107,7 +107,7 @@ impl Words {
     }
 
     /// A value before and after a step, so that the difference can be seen.
-    pub fn short_pair(before: &Words, after: &Words) -> (String, String) {
+    pub fn short_pair(before: &ValueText, after: &ValueText) -> (String, String) {
         let (before_whole, after_whole) = (before.whole(), after.whole());
         if before_whole == after_whole {
             let short = after.short();
@@ -126,12 +126,12 @@ impl Words {
 
     fn write(&self, out: &mut String, limits: &Limits) {
         match self {
-            Words::Plain(plain) => out.push_str(plain),
-            Words::Text(own) => match own.char_indices().nth(limits.text) {
+            ValueText::Plain(plain) => out.push_str(plain),
+            ValueText::Text(own) => match own.char_indices().nth(limits.text) {
                 Some((end, _)) => out.push_str(&format!("{:?}…", &own[..end])),
                 None => out.push_str(&format!("{own:?}")),
             },
-            Words::Parts {
+            ValueText::Parts {
                 head,
                 brackets,
                 parts,
@@ -190,15 +190,15 @@ fn fits(text: &str) -> bool {
 }
 
 /// Both values without the fields in which they agree.
-fn changed(before: &Words, after: &Words) -> (Words, Words) {
+fn changed(before: &ValueText, after: &ValueText) -> (ValueText, ValueText) {
     let (
-        Words::Parts {
+        ValueText::Parts {
             head,
             brackets,
             parts: first,
             more,
         },
-        Words::Parts {
+        ValueText::Parts {
             head: other_head,
             brackets: other_brackets,
             parts: second,
@@ -208,7 +208,7 @@ fn changed(before: &Words, after: &Words) -> (Words, Words) {
     else {
         return (before.clone(), after.clone());
     };
-    let named = |parts: &[(Option<String>, Words)]| parts.iter().all(|(name, _)| name.is_some());
+    let named = |parts: &[(Option<String>, ValueText)]| parts.iter().all(|(name, _)| name.is_some());
     let alike = (head, brackets, first.len()) == (other_head, other_brackets, second.len());
     let same_names = || {
         first
@@ -223,7 +223,7 @@ fn changed(before: &Words, after: &Words) -> (Words, Words) {
     let pairs: Vec<_> = differing
         .map(|(one, other)| (&one.0, changed(&one.1, &other.1)))
         .collect();
-    let parts = |more: bool, of: fn(&(Words, Words)) -> &Words| Words::Parts {
+    let parts = |more: bool, of: fn(&(ValueText, ValueText)) -> &ValueText| ValueText::Parts {
         head: head.clone(),
         brackets: *brackets,
         parts: pairs
@@ -239,11 +239,11 @@ fn changed(before: &Words, after: &Words) -> (Words, Words) {
 mod tests {
     use super::*;
 
-    fn own(head: &str, parts: &[(&str, Words)]) -> Words {
+    fn own(head: &str, parts: &[(&str, ValueText)]) -> ValueText {
         let parts = parts
             .iter()
             .map(|(name, part)| (Some((*name).to_owned()), part.clone()));
-        Words::Parts {
+        ValueText::Parts {
             head: head.into(),
             brackets: Brackets::Curly,
             parts: parts.collect(),
@@ -251,25 +251,25 @@ mod tests {
         }
     }
 
-    fn list(numbers: std::ops::Range<u32>) -> Words {
-        Words::Parts {
+    fn list(numbers: std::ops::Range<u32>) -> ValueText {
+        ValueText::Parts {
             head: String::new(),
             brackets: Brackets::Square,
-            parts: numbers.map(|number| (None, Words::plain(number))).collect(),
+            parts: numbers.map(|number| (None, ValueText::plain(number))).collect(),
             more: false,
         }
     }
 
     #[test]
     fn what_fits_is_shown_whole() {
-        let config = own("Config", &[("retries", Words::plain(3)), ("hosts", list(0..3))]);
+        let config = own("Config", &[("retries", ValueText::plain(3)), ("hosts", list(0..3))]);
         assert_eq!(config.short(), "Config { retries: 3, hosts: [0, 1, 2] }");
         assert_eq!(own("Empty", &[]).short(), "Empty {}");
     }
 
     #[test]
     fn long_lists_and_deep_parts_are_left_out() {
-        let config = own("Config", &[("retries", Words::plain(3)), ("hosts", list(0..300))]);
+        let config = own("Config", &[("retries", ValueText::plain(3)), ("hosts", list(0..300))]);
         assert_eq!(
             config.short(),
             "Config { retries: 3, hosts: [0, 1, 2, 3, 4, 5, 6, 7, ..] }"
@@ -283,29 +283,29 @@ mod tests {
             own("Outer", &wide).short(),
             "Outer { one: Config { .. }, two: Config { .. }, .. }"
         );
-        assert_eq!(Words::Text("x".repeat(100)).short(), "\"xxxxxxxxxxxxxxxx\"…");
-        assert_eq!(Words::plain("x".repeat(100)).short().chars().count(), SHOWN + 1);
+        assert_eq!(ValueText::Text("x".repeat(100)).short(), "\"xxxxxxxxxxxxxxxx\"…");
+        assert_eq!(ValueText::plain("x".repeat(100)).short().chars().count(), SHOWN + 1);
     }
 
     #[test]
     fn of_a_long_change_only_what_changes_is_shown() {
         let value = |count: u32| {
-            let inner = own("Inner", &[("hosts", list(0..20)), ("count", Words::plain(count))]);
+            let inner = own("Inner", &[("hosts", list(0..20)), ("count", ValueText::plain(count))]);
             own("Outer", &[("hosts", list(0..20)), ("inner", inner)])
         };
         assert_eq!(
-            Words::short_pair(&value(1), &value(2)),
+            ValueText::short_pair(&value(1), &value(2)),
             (
                 "Outer { inner: Inner { count: 1, .. }, .. }".into(),
                 "Outer { inner: Inner { count: 2, .. }, .. }".into()
             )
         );
-        let same = Words::short_pair(&value(1), &value(1));
+        let same = ValueText::short_pair(&value(1), &value(1));
         assert_eq!(same.0, same.1);
         // The difference lies where nothing can be shown.
-        assert_eq!(Words::short_pair(&list(0..100), &list(0..101)).0, "…");
+        assert_eq!(ValueText::short_pair(&list(0..100), &list(0..101)).0, "…");
         assert_eq!(
-            Words::short_pair(&list(0..1), &list(0..2)),
+            ValueText::short_pair(&list(0..1), &list(0..2)),
             ("[0]".into(), "[0, 1]".into())
         );
     }

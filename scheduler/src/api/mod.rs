@@ -14,7 +14,7 @@ pub mod thread;
 pub mod time;
 pub(crate) mod word;
 
-use crate::failure;
+use crate::failure::{self, failure};
 use crate::image::registers::Registers;
 use crate::image::switch::{Plain, in_checker};
 use crate::image::{callers, region};
@@ -23,9 +23,9 @@ use crate::machine::cell::{self, OnModel};
 use crate::machine::step::Request;
 use crate::memory_model::orderings::Orderings;
 use crate::operation::{Operation, OperationKind, access_of, awaiting};
-use crate::options::Options;
 use crate::report::trace::{Mark, StepTrace};
-use dpor_explorer::{Access, AccessKind, Awaits, Effect, Failure, Location, Stop, ThreadId};
+use dpor_explorer::{Access, AccessKind, Awaits, Effect, Location, Stop, ThreadId};
+use dpor_protocol::{FailureKind, Options};
 use std::panic::Location as Caller;
 
 /// The witness of a caller that has asked whether it runs on a model thread.
@@ -328,10 +328,7 @@ fn release_from<R>(
         let caller = caller.filter(|_| of_model(|machine| machine.traced.is_none()));
         arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
     }
-    if matches!(
-        kind,
-        OperationKind::Unlock | OperationKind::ReadUnlock | OperationKind::WriteUnlock
-    ) {
+    if kind.releases() {
         tell(|trace, thread| trace.released(thread, object));
     }
     apply()
@@ -472,9 +469,9 @@ pub(crate) fn stop(stop: Stop) -> ! {
 ///
 /// # Panics
 /// Off model threads.
-pub fn fail(kind: &'static str, message: String) -> ! {
+pub fn fail(kind: FailureKind, message: String) -> ! {
     assert!(on_model_thread(), "{kind}: {message}");
-    let failure = failure::owned(kind, &message);
+    let failure = failure::owned(kind.name(), &message);
     on_traced(|machine| {
         let callers = backtrace();
         if let Some(traced) = &mut machine.traced {
@@ -491,10 +488,7 @@ pub fn fail(kind: &'static str, message: String) -> ! {
 /// Off model threads.
 pub fn unsupported(message: &str) -> ! {
     assert!(on_model_thread(), "{message}");
-    let mut failure = Failure {
-        kind: "unsupported",
-        message: String::new(),
-    };
+    let mut failure = failure(FailureKind::Unsupported, String::new());
     on_model(|machine| {
         let thread = machine.step.thread;
         let name = machine.execution.threads[thread].display_name();

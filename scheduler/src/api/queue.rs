@@ -12,6 +12,7 @@ use crate::image::queues::{self, PART, length};
 use crate::image::switch::in_checker;
 use crate::operation::{Operation, OperationKind, access_of, location, sub_location};
 use dpor_explorer::{AccessKind, Condition, Effect, Guard, Location, Variable};
+use dpor_protocol::ModelOption;
 use std::cell::Cell;
 use std::ptr;
 
@@ -74,7 +75,7 @@ impl Waiter {
     /// Creates a waiter in no queue. It may stop waiting by itself if it is `timed`, or if the options say so.
     pub fn new(mask: u32, timed: bool) -> Waiter {
         Waiter {
-            may_leave: u64::from(timed || options().spurious_wakeups),
+            may_leave: u64::from(timed || options().has(ModelOption::SpuriousWakeups)),
             ..Waiter::patient(mask)
         }
     }
@@ -148,7 +149,7 @@ impl Waiter {
         needs: Option<(Location, Condition)>,
         take: impl Fn(),
     ) -> End {
-        let spurious = options().spurious_wakeups;
+        let spurious = options().has(ModelOption::SpuriousWakeups);
         let state = self.state.variable();
         let in_state = |value| Guard::when(Condition::Equals(state, value));
         let mut woken = in_state(WOKEN);

@@ -1,11 +1,13 @@
 //! Model threads, as the explored program creates and knows them.
 
 use super::{of_model, on_model, on_model_in_place, on_model_thread, ownership, stop, witness};
+use crate::failure::failure;
 use crate::image::region;
 use crate::machine::Machine;
 use crate::machine::step::Request;
 use corosensei::Yielder;
-use dpor_explorer::{Failure, Stop, ThreadId};
+use dpor_explorer::{Stop, ThreadId};
+use dpor_protocol::FailureKind;
 use std::panic::Location as Caller;
 
 /// Creates a model thread and runs it to its first scheduling point, as part of the current step. `body` catches
@@ -39,10 +41,7 @@ pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size
         step.record.spawned.push(id);
         step.request = Some(match created {
             Ok(()) => Request::Spawn(id),
-            Err(message) => Request::Stop(Stop::Unsupported(Failure {
-                kind: "unsupported",
-                message,
-            })),
+            Err(message) => Request::Stop(Stop::Unsupported(failure(FailureKind::Unsupported, message))),
         });
         id.0
     });

@@ -8,9 +8,9 @@ use crate::image::statics::Statics;
 use crate::image::tls::{TlsBlock, TlsImage};
 use crate::machine::fingerprint::ExactStates;
 use crate::memory_model::orderings::WeakOrderings;
-use crate::options::Options;
 use crate::report::symbols::Symbols;
 use dpor_explorer::ThreadId;
+use dpor_protocol::Options;
 use std::cell::{Cell, OnceCell};
 
 /// What survives a restart.

@@ -3,6 +3,7 @@
 use super::clock::nanoseconds;
 use super::panics::PanicRecord;
 use crate::detect::spin::Spin;
+use crate::failure::failure;
 use crate::image::part::{self, Extent, Memory, Owner, Part, Visitor};
 use crate::image::region;
 use crate::image::registers::Registers;
@@ -15,6 +16,7 @@ use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
     Access, AccessKind, BitSet, Failure, Guard, Location, Pending, SplitMix64, Status, ThreadId, Values, Variable,
 };
+use dpor_protocol::FailureKind;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::mem;
@@ -333,7 +335,7 @@ impl Record {
             },
             None => "a panic whose hook did not run (resume_unwind)".to_owned(),
         };
-        Failure { kind: "panic", message }
+        failure(FailureKind::Panic, message)
     }
 
     /// The name for reports: the program's name for it, or one made of the id.

@@ -10,7 +10,7 @@ pub use reports::functions_at;
 
 use crate::api;
 use crate::detect::leaks::{self, Roots};
-use crate::failure;
+use crate::failure::{self, failure};
 use crate::image::arena::{self, HeapFault};
 use crate::image::executable::Executable;
 use crate::image::statics::Statics;
@@ -24,7 +24,6 @@ use crate::machine::learnt::Learnt;
 use crate::machine::traced::Traced;
 use crate::memory_model::orderings::WeakOrderings;
 use crate::operation::OperationKind;
-use crate::options::Options;
 use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
 use crate::report::{self, Source};
@@ -32,6 +31,7 @@ use dpor_explorer::{
     Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId,
     Transition,
 };
+use dpor_protocol::{FailureKind, Options};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -77,7 +77,7 @@ impl Program {
         arena::set_fault_hook(heap_fault);
         interpose::set_unsupported_hook(|what| api::unsupported(what));
         interpose::set_out_of_sight_hook(api::out_of_sight);
-        interpose::set_exit_hook(|code| api::fail("exit", format!("the program called exit({code})")));
+        interpose::set_exit_hook(|code| api::fail(FailureKind::Exit, format!("the program called exit({code})")));
         // So that their lazy initialisation does not fall into an execution, whose memory goes away.
         let _ = (
             std::io::stdin(),
@@ -273,10 +273,7 @@ impl Program {
             .threads
             .create(ThreadId::MAIN, main, name, None, initial, None);
         if let Err(message) = created {
-            execution.outcome.of_main = Some(Err(Failure {
-                kind: "unsupported",
-                message,
-            }));
+            execution.outcome.of_main = Some(Err(failure(FailureKind::Unsupported, message)));
         }
     }
 }
@@ -338,8 +335,7 @@ impl System for Program {
     }
 
     fn gives_way(&self, thread: ThreadId) -> bool {
-        let kind = self.pending_kind(thread);
-        matches!(kind, Some(OperationKind::Yield | OperationKind::SpinLoop))
+        self.pending_kind(thread).is_some_and(OperationKind::gives_way)
     }
 
     fn describe(&self, signature: u64) -> String {
@@ -365,11 +361,11 @@ impl System for Program {
                 let allocations = traced.as_ref().map(|traced| &traced.allocations);
                 match leaked.is_empty() {
                     true => Ok(()),
-                    false => Err(report::leaks::failure(&leaked, allocations)),
+                    false => Err(report::leaks::failure_of(&leaked, allocations)),
                 }
             }
             Some(result) => result.clone(),
-            None => Err(stuck::failure(&self.blocked())),
+            None => Err(stuck::failure_of(&self.blocked())),
         }
     }
 
@@ -460,15 +456,15 @@ pub fn operation_of(signature: u64) -> (Option<OperationKind>, Option<Source>) {
 fn heap_fault(fault: HeapFault, address: usize) {
     let (kind, message) = match fault {
         HeapFault::DoubleFree => (
-            "double-free",
+            FailureKind::DoubleFree,
             format!("the block at {address:#x} is freed a second time"),
         ),
         HeapFault::InvalidFree => (
-            "invalid-free",
+            FailureKind::InvalidFree,
             format!("{address:#x} is freed, but no block starts there"),
         ),
         HeapFault::Exhausted => (
-            "unsupported",
+            FailureKind::Unsupported,
             "a thread has used up its part of the address space; memory is not reused within an execution".to_owned(),
         ),
     };

@@ -1,6 +1,7 @@
 //! One step.
 
 use super::Program;
+use crate::failure::failure;
 use crate::image::{stacks, switch};
 use crate::machine::Machine;
 use crate::machine::step::Request;
@@ -8,7 +9,8 @@ use crate::machine::watch;
 use crate::operation::{OperationKind, add_values_now};
 use crate::report::{Source, StepReport};
 use corosensei::CoroutineResult;
-use dpor_explorer::{AccessKind, Failure, Location, Stop, ThreadId, Transition};
+use dpor_explorer::{AccessKind, Location, Stop, ThreadId, Transition};
+use dpor_protocol::FailureKind;
 use smallvec::SmallVec;
 
 impl Program {
@@ -54,10 +56,8 @@ impl Program {
         result?;
         // Where states are compared exactly; otherwise it is relied upon.
         if session.recall.is_contradicted() {
-            return Err(Stop::Failed(Failure {
-                kind: "nondeterminism",
-                message: "memory is not as it was after the same steps before".to_owned(),
-            }));
+            let message = "memory is not as it was after the same steps before";
+            return Err(Stop::Failed(failure(FailureKind::Nondeterminism, message)));
         }
         match &execution.outcome.of_main {
             Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
@@ -137,20 +137,15 @@ impl Program {
 }
 
 fn report_step(machine: &mut Machine, thread: ThreadId, kind: OperationKind, object: Location, source: Option<Source>) {
-    use OperationKind as K;
     let record = &machine.step.record;
     let mut accesses = record.footprint.accesses().iter();
     let touched = accesses.find(|access| access.location == object);
     let changes = touched.is_some_and(|access| access.kind != AccessKind::Read);
-    let acquires = matches!(
-        kind,
-        K::Lock | K::TryLock | K::ReadLock | K::TryReadLock | K::WriteLock | K::TryWriteLock
-    );
     let index = machine.execution.length.0.saturating_sub(1);
     let Some(traced) = &mut machine.traced else { return };
     let trace = &mut traced.steps;
     let reads_from = trace.wrote(index, kind, object, &record.footprint);
-    if acquires && changes {
+    if kind.acquires() && changes {
         trace.acquired(thread, object, source.clone());
     }
     let released = trace.end_step(thread, source.as_ref());

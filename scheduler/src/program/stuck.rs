@@ -3,11 +3,13 @@
 use super::Program;
 use crate::api::time;
 use crate::detect::spin::{Awaiting, Spin};
+use crate::failure::failure;
 use crate::machine::Machine;
 use crate::machine::threads::Record;
 use crate::operation::OperationKind;
 use crate::report::BlockedReport;
 use dpor_explorer::{Failure, Outlook, SplitMix64, System, ThreadId, Transition};
+use dpor_protocol::FailureKind;
 use smallvec::SmallVec;
 
 impl Program {
@@ -102,14 +104,17 @@ impl Program {
 }
 
 /// The failure of an execution in which no thread can run and the test has not ended.
-pub(super) fn failure(blocked: &[BlockedReport]) -> Failure {
+pub(super) fn failure_of(blocked: &[BlockedReport]) -> Failure {
     use std::fmt::Write;
     let spinning = blocked.iter().any(|thread| thread.spinning);
     let (kind, mut message) = match (spinning, blocked.len()) {
-        (true, 1) => ("livelock", "1 thread repeats itself for ever".to_owned()),
-        (true, n) => ("livelock", format!("{n} threads wait or repeat themselves for ever")),
-        (false, 1) => ("deadlock", "1 thread waits for ever".to_owned()),
-        (false, n) => ("deadlock", format!("{n} threads wait for ever")),
+        (true, 1) => (FailureKind::Livelock, "1 thread repeats itself for ever".to_owned()),
+        (true, n) => (
+            FailureKind::Livelock,
+            format!("{n} threads wait or repeat themselves for ever"),
+        ),
+        (false, 1) => (FailureKind::Deadlock, "1 thread waits for ever".to_owned()),
+        (false, n) => (FailureKind::Deadlock, format!("{n} threads wait for ever")),
     };
     for thread in blocked {
         let waits = if thread.spinning {
@@ -139,5 +144,5 @@ pub(super) fn failure(blocked: &[BlockedReport]) -> Failure {
             }
         }
     }
-    Failure { kind, message }
+    failure(kind, message)
 }

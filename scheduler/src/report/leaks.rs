@@ -2,12 +2,11 @@
 
 use super::symbols::Symbols;
 use super::trace::Mark;
+use crate::failure::failure;
 use dpor_explorer::Failure;
 use dpor_explorer::keys::KeyMap;
+use dpor_protocol::FailureKind;
 use std::ops::Range;
-
-/// The kind of failure.
-const KIND: &str = "leak";
 
 /// Maximum number of places listed.
 const SHOWN: usize = 10;
@@ -21,11 +20,8 @@ struct Group {
 
 /// The failure of an execution that leaves these blocks. `allocations` tells where blocks were allocated, if that is
 /// known.
-pub(crate) fn failure(leaked: &[Range<usize>], allocations: Option<&KeyMap<usize, Mark>>) -> Failure {
-    Failure {
-        kind: KIND,
-        message: describe(leaked, allocations),
-    }
+pub(crate) fn failure_of(leaked: &[Range<usize>], allocations: Option<&KeyMap<usize, Mark>>) -> Failure {
+    failure(FailureKind::Leak, describe(leaked, allocations))
 }
 
 fn describe(leaked: &[Range<usize>], allocations: Option<&KeyMap<usize, Mark>>) -> String {

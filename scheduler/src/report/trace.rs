@@ -101,7 +101,7 @@ impl StepTrace {
         let accesses = footprint.accesses();
         let sources = accesses.iter().filter_map(|access| {
             let &(writer, by) = self.writers.get(&access.location)?;
-            (feeds(by, kind) && (!is_atomic(kind) || access.location == object)).then_some(writer)
+            (kind.takes_from(by) && (!kind.is_atomic() || access.location == object)).then_some(writer)
         });
         let reads_from = sources.max();
         for access in accesses.iter().filter(|access| access.kind != AccessKind::Read) {
@@ -145,27 +145,6 @@ impl StepTrace {
     pub fn holders(&self, object: Location) -> Vec<(ThreadId, Option<Source>)> {
         let of_it = self.holders.iter().filter(|&&(o, _, _)| o == object);
         of_it.map(|(_, thread, source)| (*thread, source.clone())).collect()
-    }
-}
-
-fn is_atomic(kind: OperationKind) -> bool {
-    use OperationKind as K;
-    matches!(kind, K::Load | K::Store | K::Swap | K::CompareExchange | K::Rmw)
-}
-
-/// Says whether a step of kind `reader` can read from, receive from, or be woken by a step of kind `writer`.
-fn feeds(writer: OperationKind, reader: OperationKind) -> bool {
-    use OperationKind as K;
-    match reader {
-        K::Load | K::Swap | K::CompareExchange | K::Rmw => is_atomic(writer),
-        K::Recv | K::TryRecv | K::RecvTimeout => matches!(writer, K::Send | K::TrySend),
-        K::CondvarWake => matches!(writer, K::NotifyOne | K::NotifyAll),
-        K::Park | K::ParkTimeout | K::RecvWait | K::SendWait | K::ScopeWait => {
-            matches!(writer, K::Unpark | K::WakeThread)
-        }
-        K::SemaphoreWait | K::SemaphoreTryWait => writer == K::SemaphorePost,
-        K::FutexWoken => matches!(writer, K::FutexWake | K::FutexRequeue),
-        _ => false,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::thread::{finish_thread, set_main_name};
 use dpor_explorer::Failure;
+use dpor_protocol::FailureKind;
+use dpor_scheduler::failure;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{ExitCode, Termination};
 
@@ -33,15 +35,12 @@ impl Body {
         finish_thread();
         match (outcome, self.should_panic) {
             (Ok(code), None) if code == ExitCode::SUCCESS => Ok(()),
-            (Ok(_), None) => Err(Failure {
-                kind: "error",
-                message: "the test returned an error (its output shows which)".to_owned(),
-            }),
+            (Ok(_), None) => Err(failure(
+                FailureKind::Error,
+                "the test returned an error (its output shows which)",
+            )),
             (Err(payload), None) => resume_unwind(payload),
-            (Ok(_), Some(_)) => Err(Failure {
-                kind: "no-panic",
-                message: "the test did not panic as expected".to_owned(),
-            }),
+            (Ok(_), Some(_)) => Err(failure(FailureKind::NoPanic, "the test did not panic as expected")),
             (Err(payload), Some(expected)) => {
                 let message = payload
                     .downcast_ref::<&'static str>()
@@ -49,12 +48,12 @@ impl Body {
                     .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
                 let as_expected = expected.is_none_or(|part| message.is_some_and(|message| message.contains(part)));
                 let result = match expected {
-                    Some(part) if !as_expected => Err(Failure {
-                        kind: "panic",
-                        message: format!(
+                    Some(part) if !as_expected => Err(failure(
+                        FailureKind::Panic,
+                        format!(
                             "the test panicked, but with {message:?}, which does not contain the expected {part:?}"
                         ),
-                    }),
+                    )),
                     _ => Ok(()),
                 };
                 // Its destructor is no part of the test.

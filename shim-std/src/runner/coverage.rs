@@ -3,12 +3,10 @@
 use super::journal::Explored;
 use super::sharing::Sharing;
 use dpor_explorer::{End, Failure, Observer, Statistics, Trace, Verdict};
+use dpor_protocol::FailureKind;
 use dpor_scheduler::Program;
 use dpor_scheduler::label::Label;
 use std::ops::ControlFlow;
-
-/// The kind of failure of a complete exploration in which a required label was not reached.
-const NEVER_REACHED: &str = "never-reached";
 
 /// Records the end of an execution in the program's counts of labels.
 pub(crate) fn count(program: &mut Program, end: &End) {
@@ -52,10 +50,8 @@ pub(crate) fn shortfall(labels: &[Label], verdict: &Verdict) -> Option<Shortfall
             label.name
         )
     };
-    let failure = Failure {
-        kind: NEVER_REACHED,
-        message: missing(labels).map(line).collect::<Vec<_>>().join("\n"),
-    };
+    let message = missing(labels).map(line).collect::<Vec<_>>().join("\n");
+    let failure = dpor_scheduler::failure(FailureKind::NeverReached, message);
     Some(Shortfall { failure, required })
 }
 

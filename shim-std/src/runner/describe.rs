@@ -3,12 +3,12 @@
 use super::coverage::Shortfall;
 use dpor_explorer::Failure;
 use dpor_protocol::{
-    BlockReport, BlockedThread, CallerReport, FailureReport, Holder, LabelReport, PanicReport, SourceLocation,
-    StepReport, ThreadReport, ValueReport,
+    BlockReport, BlockedThread, CallerReport, Culprit, FailureKind, FailureReport, Holder, LabelReport, PanicReport,
+    SourceLocation, StepReport, ThreadReport, ValueReport,
 };
 use dpor_scheduler::label::Label;
 use dpor_scheduler::panic::PanicRecord;
-use dpor_scheduler::report::{BlockUse, Function};
+use dpor_scheduler::report::{BlockUse, BlockedReport, Function};
 use dpor_scheduler::{Location, OperationKind, Program, ThreadId};
 
 /// Names of objects: their kind, and a number in order of first use. Threads have their own.
@@ -23,7 +23,7 @@ impl Objects {
         if let Some(thread) = program.thread_of(object) {
             return thread.to_string();
         }
-        self.name_in(object, class(kind))
+        self.name_in(object, kind.object())
     }
 
     /// The name of an object, if it was the object of an operation.
@@ -52,50 +52,7 @@ impl Objects {
     }
 }
 
-fn class(kind: OperationKind) -> &'static str {
-    use OperationKind as K;
-    match kind {
-        K::Load | K::Store | K::Swap | K::CompareExchange | K::Rmw => "atomic",
-        K::Lock | K::TryLock | K::Unlock => "mutex",
-        K::ReadLock
-        | K::TryReadLock
-        | K::ReadUnlock
-        | K::WriteLock
-        | K::TryWriteLock
-        | K::WriteUnlock
-        | K::Downgrade => "rwlock",
-        K::CondvarWait | K::CondvarWake | K::NotifyOne | K::NotifyAll => "condvar",
-        K::OnceBegin | K::OnceEnd | K::OnceWait | K::OnceQuery => "once",
-        K::BarrierWait | K::BarrierWake => "barrier",
-        K::Send
-        | K::TrySend
-        | K::Recv
-        | K::TryRecv
-        | K::RecvTimeout
-        | K::DropSender
-        | K::DropReceiver
-        | K::CloneSender
-        | K::EnterWait
-        | K::LookInWait
-        | K::RecvWait
-        | K::SendWait
-        | K::NotifyChannel => "channel",
-        K::Join | K::IsFinished | K::Park | K::ParkTimeout | K::Unpark | K::WakeThread | K::Exit => "thread",
-        K::LookAtScope | K::ScopeWait => "scope",
-        K::PoisonQuery | K::PoisonClear => "lock",
-        K::ProcessMessage | K::ProcessRefused | K::AwaitTurn | K::Look => "actor",
-        K::Answer | K::AwaitAnswer | K::TryAnswer => "answer",
-        K::AsyncSend | K::AsyncReceive => "mailbox",
-        K::RequestLock | K::WithdrawRequest => "mutex",
-        // Of what, is known from where it was sent, received, or requested.
-        K::WaitAny | K::TestAny => "handle",
-        K::FutexWait | K::FutexWoken | K::FutexWake | K::FutexRequeue => "futex",
-        K::SemaphoreWait | K::SemaphoreTryWait | K::SemaphorePost | K::SemaphoreQuery => "semaphore",
-        _ => "",
-    }
-}
-
-pub(super) fn place(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
+pub(super) fn location(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
     source.map(|source| SourceLocation {
         file: source.file.into_owned(),
         line: source.line,
@@ -104,15 +61,15 @@ pub(super) fn place(source: Option<dpor_scheduler::report::Source>) -> Option<So
 }
 
 /// The place, unless it is one in the facades, of which the program knows nothing.
-pub(super) fn place_of_program(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
-    place(source).filter(|place| !place.file.starts_with("shim-std/src/"))
+pub(super) fn location_in_program(source: Option<dpor_scheduler::report::Source>) -> Option<SourceLocation> {
+    location(source).filter(|place| !place.file.starts_with("shim-std/src/"))
 }
 
 /// A function that was running.
 pub(super) fn caller(function: Function) -> CallerReport {
     CallerReport {
         function: function.name,
-        location: place(function.source),
+        location: location(function.source),
     }
 }
 
@@ -122,7 +79,7 @@ pub(super) fn thread(thread: dpor_scheduler::report::ThreadReport) -> ThreadRepo
         id: thread.id.0,
         parent: Some(thread.parent.0).filter(|_| thread.id != ThreadId::MAIN),
         name: thread.name,
-        location: place(thread.source),
+        location: location(thread.source),
     }
 }
 
@@ -146,7 +103,7 @@ pub(crate) fn step(program: &Program, objects: &mut Objects, index: u64, switche
         object_name: program.static_name(step.object).filter(|_| !object.is_empty()),
         static_address: program.static_address(step.object).filter(|_| !object.is_empty()),
         object,
-        location: place_of_program(step.source),
+        location: location_in_program(step.source),
         detail: Some(step.detail).filter(|detail| !detail.is_empty()),
         switched,
         preempted: false,
@@ -165,7 +122,7 @@ pub(crate) fn next(program: &Program, thread: ThreadId, index: u64, switched: bo
         thread: thread.0,
         thread_name: program.thread_name(thread),
         operation: pending.as_ref().map_or_else(String::new, |(kind, _)| kind.to_string()),
-        location: place(pending.and_then(|(_, source)| source)),
+        location: location(pending.and_then(|(_, source)| source)),
         switched,
         ..StepReport::default()
     }
@@ -177,7 +134,7 @@ pub(crate) fn label(label: Label) -> LabelReport {
         label: label.name,
         complete: label.complete,
         all: label.all,
-        required: place(label.required),
+        required: location(label.required),
     }
 }
 
@@ -186,29 +143,29 @@ pub(crate) fn shortfall(shortfall: Shortfall) -> FailureReport {
     FailureReport {
         kind: shortfall.failure.kind.to_owned(),
         message: shortfall.failure.message,
-        location: place(Some(shortfall.required)),
+        location: location(Some(shortfall.required)),
         ..FailureReport::default()
     }
 }
 
 /// A failure in the program's present state.
 pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Objects) -> FailureReport {
-    let blocked = match failure.kind {
-        "deadlock" | "livelock" => program.blocked(),
-        _ => Vec::new(),
+    let kind = FailureKind::named(failure.kind);
+    let blocked = match kind.is_some_and(FailureKind::is_stuck) {
+        true => program.blocked(),
+        false => Vec::new(),
     };
-    let thread = match failure.kind {
-        "deadlock" | "livelock" | "leak" => None,
-        "panic" => {
-            let last = Some(program.last_thread());
-            last.filter(|&thread| program.last_panic(thread).is_some())
-                .or(Some(ThreadId::MAIN))
-        }
-        "error" | "no-panic" => Some(ThreadId::MAIN),
-        _ => Some(program.last_thread()),
+    let last = program.last_thread();
+    let thread = match kind.map_or(Culprit::Last, FailureKind::culprit) {
+        Culprit::Nobody => None,
+        Culprit::Main => Some(ThreadId::MAIN),
+        Culprit::Last => Some(last),
+        Culprit::Panicked => Some(last)
+            .filter(|&thread| program.last_panic(thread).is_some())
+            .or(Some(ThreadId::MAIN)),
     };
     let panic = thread
-        .filter(|_| failure.kind == "panic")
+        .filter(|_| kind == Some(FailureKind::Panic))
         .and_then(|thread| program.last_panic(thread));
     let location = panic.and_then(|panic| panic.location);
     let location = location.map(|(file, line, column)| SourceLocation { file, line, column });
@@ -227,29 +184,31 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
         callers,
         blocked: blocked
             .into_iter()
-            .map(|thread| BlockedThread {
-                thread: thread.thread.0,
-                thread_name: program.thread_name(thread.thread),
-                operation: thread.kind.to_string(),
-                object: objects.name(program, thread.object, thread.kind),
-                object_name: program.static_name(thread.object),
-                static_address: program.static_address(thread.object),
-                location: place(thread.source),
-                timeout: thread.endless.map(dpor_scheduler::time::in_years),
-                held_by: thread
-                    .holders
-                    .into_iter()
-                    .map(|(holder, source)| Holder {
-                        thread: holder.0,
-                        thread_name: program.thread_name(holder),
-                        location: place(source),
-                    })
-                    .collect(),
-            })
+            .map(|thread| blocked_thread(program, objects, thread))
             .collect(),
         panics: Vec::new(),
         block: block.into_iter().map(|what| block_report(program, what)).collect(),
         output: program.output().iter().map(|piece| piece.text.as_str()).collect(),
+    }
+}
+
+/// A thread that waits.
+fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedReport) -> BlockedThread {
+    let holder = |(holder, source): (ThreadId, _)| Holder {
+        thread: holder.0,
+        thread_name: program.thread_name(holder),
+        location: location(source),
+    };
+    BlockedThread {
+        thread: thread.thread.0,
+        thread_name: program.thread_name(thread.thread),
+        operation: thread.kind.to_string(),
+        object: objects.name(program, thread.object, thread.kind),
+        object_name: program.static_name(thread.object),
+        static_address: program.static_address(thread.object),
+        location: location(thread.source),
+        timeout: thread.endless.map(dpor_scheduler::time::in_years),
+        held_by: thread.holders.into_iter().map(holder).collect(),
     }
 }
 
@@ -260,7 +219,7 @@ fn block_report(program: &Program, what: BlockUse) -> BlockReport {
         step: what.step.into(),
         thread: what.thread.0,
         thread_name: program.thread_name(what.thread),
-        location: place(what.source),
+        location: location(what.source),
     }
 }
 

@@ -6,15 +6,15 @@ mod child;
 mod coverage;
 mod describe;
 mod difference;
+mod execution_log;
 mod journal;
-mod record;
 mod saving;
 mod sharing;
 mod simplify;
 
 use body::Body;
 use dpor_explorer::{Context, Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
-use dpor_protocol::{Config, Creation, Seed, SeedStep, ValueBytes, test_hash};
+use dpor_protocol::{Config, Creation, FailureKind, ModelOption, Seed, SeedStep, ValueBytes, test_hash};
 use dpor_scheduler::label::Label;
 use dpor_scheduler::{OperationKind, Options, Program};
 use journal::{Journaled, unshared};
@@ -54,8 +54,6 @@ pub struct Model {
     strategy: Strategy,
     limits: Limits,
     options: Options,
-    leaks: bool,
-    exact_states: bool,
     rewinds: bool,
 }
 
@@ -73,8 +71,6 @@ impl Model {
             strategy: Strategy::Context(Context::default()),
             limits: Limits::default(),
             options: Options::default(),
-            leaks: false,
-            exact_states: false,
             rewinds: false,
         }
     }
@@ -126,32 +122,28 @@ impl Model {
 
     /// Lets waits on condition variables and `park` end without a wake-up.
     #[must_use]
-    pub fn spurious_wakeups(mut self, allowed: bool) -> Model {
-        self.options.spurious_wakeups = allowed;
-        self
+    pub fn spurious_wakeups(self, allowed: bool) -> Model {
+        self.option(ModelOption::SpuriousWakeups, allowed)
     }
 
     /// Lets `compare_exchange_weak` fail without a reason.
     #[must_use]
-    pub fn spurious_cas(mut self, allowed: bool) -> Model {
-        self.options.spurious_cas = allowed;
-        self
+    pub fn spurious_cas(self, allowed: bool) -> Model {
+        self.option(ModelOption::SpuriousCas, allowed)
     }
 
     /// Makes it a failure, of kind `leak`, if an execution succeeds but leaves memory that is neither freed nor
     /// reachable from statics or from the stack of a thread that waits for ever.
     #[must_use]
-    pub fn leaks(mut self, leaks: bool) -> Model {
-        self.leaks = leaks;
-        self
+    pub fn leaks(self, leaks: bool) -> Model {
+        self.option(ModelOption::Leaks, leaks)
     }
 
     /// Checks the checker: keeps states whole, compares them byte by byte where their digests agree, and expects each
     /// to be the same where the same steps lead to it again.
     #[must_use]
-    pub fn exact_states(mut self, exact: bool) -> Model {
-        self.exact_states = exact;
-        self
+    pub fn exact_states(self, exact: bool) -> Model {
+        self.option(ModelOption::ExactStates, exact)
     }
 
     /// Lets the exploration copy saved states back instead of running the steps again that lead there, which is faster.
@@ -211,7 +203,7 @@ impl Model {
         let body = Body::new(self.name.clone(), None, test);
         let mut steps = Vec::new();
         let ended = child::follow(&seed, body, &mut |event| {
-            if let child::Event::Step(mut step) = event {
+            if let child::Told::Step(mut step) = event {
                 // Nobody here can make words of bytes.
                 step.detail = step.detail.map(|detail| ValueBytes::replaced(&detail, |_| None));
                 steps.push(format!("  {:>3}  {step}", step.index));
@@ -223,14 +215,19 @@ impl Model {
         }
     }
 
+    fn option(mut self, option: ModelOption, on: bool) -> Model {
+        self.options = self.options.with(option, on);
+        self
+    }
+
     fn run(&self, body: Body) -> Result<Outcome, dpor_scheduler::SetupError> {
         let mut program = Program::new(self.options, move || body.run())?;
         program.compare_states(needs_states(self.strategy) && self.limits.preemptions.is_none());
-        program.exact_states(self.exact_states);
-        program.find_leaks(self.leaks);
+        program.exact_states(self.options.has(ModelOption::ExactStates));
+        program.find_leaks(self.options.has(ModelOption::Leaks));
         let whole = Sharded::whole(Journaled::new(program, unshared()));
         let mut explorer = Explorer::new(whole, self.strategy, self.limits)
-            .verify_states(self.exact_states)
+            .verify_states(self.options.has(ModelOption::ExactStates))
             .rewinds(self.rewinds);
         let mut watching = coverage::Watching::default();
         let mut report = explorer.run(&mut watching);
@@ -240,7 +237,7 @@ impl Model {
         let counts = child::counts(&report.statistics, program.threads().len(), report.statistics.time);
         let seed = match &mut report.verdict {
             Verdict::Failed { failure, schedule } => {
-                let leak = self.leaks && failure.kind == "leak";
+                let leak = self.options.has(ModelOption::Leaks) && FailureKind::Leak.is(failure.kind);
                 if leak {
                     // So that it is known where blocks are allocated.
                     program.trace();
@@ -249,7 +246,8 @@ impl Model {
                 if leak && let Err(traced) = program.finish() {
                     *failure = traced;
                 }
-                Some(seed_of(program, &self.name, self.strategy, self.options, leak, steps))
+                let options = self.options.with(ModelOption::Leaks, leak);
+                Some(seed_of(program, &self.name, self.strategy, options, steps))
             }
             _ => None,
         };
@@ -440,21 +438,13 @@ fn recorded(program: &mut Program, schedule: &[dpor_explorer::Transition]) -> Ve
     steps
 }
 
-fn seed_of(
-    program: &Program,
-    test: &str,
-    strategy: Strategy,
-    options: Options,
-    leaks: bool,
-    steps: Vec<SeedStep>,
-) -> Seed {
+/// The seed of a schedule. Of the options, `Leaks` says that its failure is a leak.
+fn seed_of(program: &Program, test: &str, strategy: Strategy, options: Options, steps: Vec<SeedStep>) -> Seed {
     let threads = program.thread_table();
     Seed {
         test: test_hash(test),
         strategy: strategy.to_string(),
-        spurious_wakeups: options.spurious_wakeups,
-        spurious_cas: options.spurious_cas,
-        leaks,
+        options,
         threads: threads
             .iter()
             .skip(1)

@@ -98,7 +98,7 @@ impl Sharing {
             Some(WeakReport {
                 operation: kind.map_or("", OperationKind::name).to_owned(),
                 orderings: orderings.to_string(),
-                location: describe::place(place),
+                location: describe::location(place),
             })
         };
         let mut reports: Vec<WeakReport> = self.racing.values().filter_map(report).collect();

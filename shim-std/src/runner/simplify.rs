@@ -6,14 +6,16 @@
 mod forked;
 
 use super::body::Body;
-use super::child::{self, Parent, incomplete, of_seed, options_of};
+use super::child::{self, Parent, incomplete, of_seed, prepare};
 use super::describe;
 use super::journal::Journaled;
 use super::seed_of;
 use dpor_explorer::simplify::{self, Bound, Cost, InPlace, Judge, Parting, Run, Trials};
 use dpor_explorer::{Failure, Strategy, Transition};
-use dpor_protocol::{ChoiceReport, Config, Message, PartingReport, Seed, SeedStep, SharedSchedule, Simplified};
-use dpor_scheduler::{Location, OperationKind, Options, Program};
+use dpor_protocol::{
+    ChoiceReport, Config, FailureKind, Message, PartingReport, Seed, SeedStep, SharedSchedule, Simplified, Wait,
+};
+use dpor_scheduler::{OperationKind, Program};
 use forked::Forked;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -43,19 +45,10 @@ pub(super) fn serve(
         Ok(prepared) => prepared,
         Err(reason) => return incomplete(reason),
     };
-    program.find_leaks(seed.leaks);
-    program.intern_threads(&seed.threads.iter().map(|c| (c.parent, c.nth)).collect::<Vec<_>>());
-    program.observe(
-        &seed
-            .refinements
-            .iter()
-            .map(|&location| Location(location))
-            .collect::<Vec<_>>(),
-    );
+    prepare(&mut program, &seed);
     map.begin_execution();
     let teller = Teller {
         test: &config.test,
-        options: options_of(&seed),
         kind: task.kind,
         wanted: None,
         best: task.seed.to_owned(),
@@ -63,9 +56,9 @@ pub(super) fn serve(
         given: seed,
     };
     let mut trials = InPlace::new(Journaled::new(program, map), teller);
-    let done = match task.kind {
+    let done = match FailureKind::named(task.kind) {
         // The process ends with the execution.
-        "crash" | "stack-overflow" | "abort" | "exit" => search(&mut Forked::new(trials), task),
+        Some(kind) if kind.ends_process() => search(&mut Forked::new(trials), task),
         _ => search(&mut trials, task),
     };
     if !done {
@@ -75,15 +68,15 @@ pub(super) fn serve(
 }
 
 /// Trials in this process.
-type Place<'a> = InPlace<Journaled, Teller<'a>>;
+type InProcess<'a> = InPlace<Journaled, Teller<'a>>;
 
 /// Trials that end up running in this process.
 trait Reach<'a>: Trials {
-    fn place(&mut self) -> &mut Place<'a>;
+    fn in_process(&mut self) -> &mut InProcess<'a>;
 }
 
-impl<'a> Reach<'a> for Place<'a> {
-    fn place(&mut self) -> &mut Place<'a> {
+impl<'a> Reach<'a> for InProcess<'a> {
+    fn in_process(&mut self) -> &mut InProcess<'a> {
         self
     }
 }
@@ -91,7 +84,7 @@ impl<'a> Reach<'a> for Place<'a> {
 /// Searches; returns false if the given schedule does not end in the failure.
 fn search<'a>(trials: &mut impl Reach<'a>, task: Task<'_>) -> bool {
     let schedule: Vec<_> = trials
-        .place()
+        .in_process()
         .judge
         .given
         .steps
@@ -115,7 +108,7 @@ fn search<'a>(trials: &mut impl Reach<'a>, task: Task<'_>) -> bool {
         Parting::Nowhere => Some(PartingReport::Nowhere),
         Parting::Unknown => None,
     };
-    let teller = &mut trials.place().judge;
+    let teller = &mut trials.in_process().judge;
     let told = Simplified {
         proven: simplest.proven,
         parting,
@@ -131,7 +124,7 @@ fn choice<'a>(trials: &mut impl Reach<'a>, run: &Run, at: usize, instead: Transi
         cost: Cost::MAX,
         steps: u32::try_from(at).unwrap_or(u32::MAX),
     };
-    let place = trials.place();
+    let place = trials.in_process();
     place.run(&run.schedule()[..at], bound);
     let program = &place.system.program;
     let pending = program.pending_operation(instead.thread);
@@ -141,7 +134,7 @@ fn choice<'a>(trials: &mut impl Reach<'a>, run: &Run, at: usize, instead: Transi
         thread: instead.thread.0,
         thread_name: program.thread_name(instead.thread),
         operation: kind.to_string(),
-        location: describe::place_of_program(source),
+        location: describe::location_in_program(source),
         alternative: instead.alternative,
         same_thread: instead.thread == run.points[at].taken.thread,
     }
@@ -150,7 +143,6 @@ fn choice<'a>(trials: &mut impl Reach<'a>, run: &Run, at: usize, instead: Transi
 /// Judges failures, and reports the findings to the parent.
 struct Teller<'a> {
     test: &'a str,
-    options: Options,
     kind: &'a str,
     /// The signature of the given schedule's failure.
     wanted: Option<Signature>,
@@ -164,14 +156,7 @@ impl Teller<'_> {
     fn tell(&mut self, program: &Program, steps: Vec<SeedStep>, cost: Cost) {
         let seed = Seed {
             strategy: self.given.strategy.clone(),
-            ..seed_of(
-                program,
-                self.test,
-                Strategy::default(),
-                self.options,
-                self.given.leaks,
-                steps,
-            )
+            ..seed_of(program, self.test, Strategy::default(), self.given.options, steps)
         };
         self.best = seed.encode();
         let told = self.simplified(cost);
@@ -220,13 +205,13 @@ impl Signature {
     fn of(program: &Program, failure: &Failure) -> Signature {
         let threads = program.thread_reports();
         let panics = threads.iter().filter_map(|thread| program.last_panic(thread.id));
-        let stuck = matches!(failure.kind, "deadlock" | "livelock");
+        let kind = FailureKind::named(failure.kind);
+        let stuck = kind.is_some_and(FailureKind::is_stuck);
         let waits = program
             .blocked()
             .into_iter()
-            .filter(|thread| stuck && !matches!(thread.kind, OperationKind::Join | OperationKind::ScopeWait));
-        // That of a heap fault has an address in it, and who is stuck is compared by itself.
-        let says = !stuck && !matches!(failure.kind, "double-free" | "invalid-free");
+            .filter(|thread| stuck && thread.kind.waits_for() != Some(Wait::End));
+        let says = kind.is_none_or(FailureKind::has_message);
         Signature {
             message: says.then(|| failure.message.clone()),
             panics: panics.map(|panic| panic.location).collect(),

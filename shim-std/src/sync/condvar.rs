@@ -11,8 +11,8 @@
 use super::mutex::{MutexGuard, RawMutex};
 use super::poison::map_result;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, gives_back, location,
-    note, on_model_thread, options, perform, takes, time,
+    AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Word, access, access_of, gives_back,
+    location, note, on_model_thread, options, perform, takes, time,
 };
 use std::cell::Cell;
 use std::fmt;
@@ -305,7 +305,7 @@ impl Condvar {
             unasked(),
             unasked(),
         ];
-        let spurious = on_model_thread() && options().spurious_wakeups;
+        let spurious = on_model_thread() && options().has(ModelOption::SpuriousWakeups);
         let accesses = [
             access_of(mutex.location(), AccessKind::Write),
             access_of(waiter.location(), AccessKind::Read),

@@ -1,8 +1,8 @@
 //! Thread handles: `Thread` and `ThreadId`.
 
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, is_observed, location,
-    note, observe_each, on_model_thread, options, perform, stands_for, sub_location, time,
+    AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Word, access, access_of,
+    is_observed, location, note, observe_each, on_model_thread, options, perform, stands_for, sub_location, time,
 };
 use std::ffi::CString;
 use std::fmt;
@@ -163,7 +163,7 @@ impl Thread {
             Some(_) => OperationKind::ParkTimeout,
             None => OperationKind::Park,
         };
-        let spurious = on_model_thread() && options().spurious_wakeups;
+        let spurious = on_model_thread() && options().has(ModelOption::SpuriousWakeups);
         match self.take_token(kind, self.location(), timeout, spurious) {
             Woken::ByToken => {}
             Woken::ByTimeout => {

@@ -81,6 +81,18 @@ fn announce(word: &Word) {
     });
 }
 
+/// Spawns a thread of the system.
+fn spawn_native(
+    name: Option<String>,
+    stack_size: Option<usize>,
+    body: Box<dyn FnOnce() + Send>,
+) -> io::Result<real::JoinHandle<()>> {
+    let mut builder = real::Builder::new();
+    builder = name.into_iter().fold(builder, real::Builder::name);
+    builder = stack_size.into_iter().fold(builder, real::Builder::stack_size);
+    builder.spawn(body)
+}
+
 /// Spawns a thread.
 ///
 /// # Safety
@@ -145,10 +157,7 @@ where
         thread.tell(id);
         None
     } else {
-        let mut builder = real::Builder::new();
-        builder = name.into_iter().fold(builder, real::Builder::name);
-        builder = stack_size.into_iter().fold(builder, real::Builder::stack_size);
-        match builder.spawn(body) {
+        match spawn_native(name, stack_size, body) {
             Ok(native) => Some(native),
             Err(error) => {
                 if let Some(scope) = scope {

@@ -7,7 +7,7 @@ use dpor_explorer::{
     End, Explorer, Limits, Observer, Part, Shard, Sharded, Statistics, Step, Strategy, System, Trace, Transition,
     Verdict,
 };
-use dpor_scheduler::{Options, Program as Model};
+use dpor_scheduler::{FailureKind, ModelOption, Options, Program as Model};
 use shim_std::thread;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ impl Observer<Sharded<Model>> for Collector {
         let stuck = match end {
             End::Blocked | End::Pruned => return ControlFlow::Continue(()),
             End::Complete => false,
-            End::Failed(failure) if matches!(failure.kind, "deadlock" | "livelock") => true,
+            End::Failed(failure) if is_stuck(failure.kind) => true,
             End::Failed(failure) => {
                 self.error = Some(failure.to_string());
                 return ControlFlow::Break(());
@@ -153,16 +153,19 @@ fn recorder() -> &'static Cell<Option<&'static Recorder>> {
     RECORDER.with(|recorder| *recorder)
 }
 
+fn is_stuck(kind: &str) -> bool {
+    FailureKind::named(kind).is_some_and(FailureKind::is_stuck)
+}
+
 /// A model of the program.
 ///
 /// # Panics
 /// If this process cannot hold one.
 pub fn model(program: &Program) -> Model {
     let recorder = recorder();
-    let options = Options {
-        spurious_wakeups: program.spurious_wakeups,
-        spurious_cas: program.spurious_cas,
-    };
+    let options = Options::NONE
+        .with(ModelOption::SpuriousWakeups, program.spurious_wakeups)
+        .with(ModelOption::SpuriousCas, program.spurious_cas);
     let wrapped = program.parks_main();
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));
@@ -275,7 +278,7 @@ fn repeat(model: &mut Model, schedule: &[Transition]) -> Result<bool, String> {
     }
     match model.finish() {
         Ok(()) => Ok(false),
-        Err(failure) if matches!(failure.kind, "deadlock" | "livelock") => Ok(true),
+        Err(failure) if is_stuck(failure.kind) => Ok(true),
         Err(failure) => Err(failure.to_string()),
     }
 }

@@ -8,6 +8,7 @@
 mod bytes;
 
 use super::base64;
+use crate::Options;
 use bytes::{Reader, Writer};
 use dpor_explorer::{ThreadId, Transition};
 use std::fmt;
@@ -25,12 +26,9 @@ pub struct Seed {
     pub test: u32,
     /// The strategy that found it.
     pub strategy: String,
-    /// The option of [`crate::Config`].
-    pub spurious_wakeups: bool,
-    /// The option of [`crate::Config`].
-    pub spurious_cas: bool,
-    /// Whether the schedule's failure is leaked memory.
-    pub leaks: bool,
+    /// The options under which the schedule runs again. Those that are [in no seed](crate::ModelOption::is_in_seeds) are
+    /// lost when it is printed.
+    pub options: Options,
     /// The creation paths of threads 1, 2, 3, …
     pub threads: Vec<Creation>,
     /// Locations whose releases are scheduling points.
@@ -176,7 +174,7 @@ impl Seed {
 
     fn write(&self, out: &mut Writer) {
         out.raw(&self.test.to_le_bytes());
-        out.number(u64::from(self.spurious_wakeups) | u64::from(self.spurious_cas) << 1 | u64::from(self.leaks) << 2);
+        out.number(self.options.seed_bits());
         match STRATEGIES.iter().position(|&name| name == self.strategy) {
             Some(code) => out.number(code as u64),
             None => {
@@ -272,15 +270,13 @@ impl Seed {
                 Some(())
             },
         )?;
-        if rest.next().is_some() || options > 7 {
+        if rest.next().is_some() {
             return None;
         }
         Some(Seed {
             test,
             strategy,
-            spurious_wakeups: options & 1 != 0,
-            spurious_cas: options & 2 != 0,
-            leaks: options & 4 != 0,
+            options: Options::from_seed_bits(options)?,
             threads,
             refinements,
             steps,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ModelOption;
 
 fn step(thread: u32, alternative: u32, operation: u8) -> SeedStep {
     SeedStep {
@@ -21,9 +22,7 @@ fn empty() -> Seed {
     Seed {
         test: 0,
         strategy: "source".into(),
-        spurious_wakeups: false,
-        spurious_cas: false,
-        leaks: false,
+        options: Options::NONE,
         threads: vec![],
         refinements: vec![],
         steps: vec![],
@@ -34,9 +33,7 @@ fn rich() -> Seed {
     Seed {
         test: test_hash("demo/lib/demo tests::a"),
         strategy: "random".into(),
-        spurious_wakeups: true,
-        spurious_cas: false,
-        leaks: false,
+        options: Options::NONE.with(ModelOption::SpuriousWakeups, true),
         threads: vec![
             creation(0, 0),
             creation(0, 1),
@@ -66,8 +63,11 @@ fn samples() -> Vec<Seed> {
         rich(),
         Seed {
             strategy: "späte".into(),
-            spurious_cas: true,
-            leaks: true,
+            options: ModelOption::ALL
+                .iter()
+                .copied()
+                .filter(|option| option.is_in_seeds())
+                .collect(),
             ..rich()
         },
         long,

@@ -1,9 +1,8 @@
 //! The tree of the reported executions: the steps that they share, up to the points where they part.
 
-use crate::child::Outcome;
-use crate::report::SourceTree;
-use crate::report::objects::word;
-use crate::report::source::short;
+use crate::outcome::Outcome;
+use crate::report::story::objects::word;
+use crate::report::story::source::{SourceTree, short};
 use dpor_protocol::{EndReport, ExecutionReport, Seed, SiteReport, Taken, ThreadReport};
 use serde::Serialize;
 
@@ -187,7 +186,7 @@ fn end(report: &ExecutionReport) -> End<'_> {
 mod tests {
     use super::*;
     use crate::report::samples;
-    use dpor_protocol::{Creation, SeedStep, Verdict};
+    use dpor_protocol::{Creation, Options, SeedStep, Verdict};
 
     fn report(number: u64, common: u64, threads: &[u32], end: EndReport) -> ExecutionReport {
         let taken = |&thread| Taken {
@@ -262,9 +261,7 @@ mod tests {
             let seed = Seed {
                 test: 0,
                 strategy: "source".into(),
-                spurious_wakeups: false,
-                spurious_cas: false,
-                leaks: false,
+                options: Options::NONE,
                 threads: vec![Creation {
                     parent: dpor_explorer::ThreadId::MAIN,
                     nth: 0,

@@ -1,7 +1,7 @@
 //! A whole run as printed, from a fixed stream of events.
 
 use super::*;
-use crate::child::Account;
+use crate::outcome::Account;
 use crate::report::samples::{self, failed, failed_in_full, finish, incomplete, outcome, test};
 use dpor_explorer::Shard;
 use dpor_protocol::OutputStream;

@@ -1,7 +1,7 @@
 //! Whole streams as printed.
 
 use super::*;
-use crate::child::Account;
+use crate::outcome::Account;
 use crate::report::samples::{self, failed_in_full, incomplete, test};
 use dpor_protocol::PairReport;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Trials of schedules in which the process dies: each runs in a copy of this process.
 
-use super::{Place, Reach};
+use super::{InProcess, Reach};
 use crate::runner::child::leave;
 use dpor_explorer::Transition;
 use dpor_explorer::simplify::{Bound, Cost, Ending, Run, Trials};
@@ -18,7 +18,7 @@ struct Death {
 }
 
 pub(super) struct Forked<'a> {
-    place: Place<'a>,
+    in_process: InProcess<'a>,
     /// The death to look for: the first.
     wanted: Option<Death>,
     /// The steps of the last run.
@@ -26,9 +26,9 @@ pub(super) struct Forked<'a> {
 }
 
 impl<'a> Forked<'a> {
-    pub fn new(place: Place<'a>) -> Forked<'a> {
+    pub fn new(in_process: InProcess<'a>) -> Forked<'a> {
         Forked {
-            place,
+            in_process,
             wanted: None,
             steps: Vec::new(),
         }
@@ -36,7 +36,7 @@ impl<'a> Forked<'a> {
 
     /// Runs the plan in a copy of this process; returns what it ran and how it died, if it did.
     fn try_out(&mut self, plan: &[Transition], bound: Bound) -> Option<(Vec<SeedStep>, Death)> {
-        let map = self.place.system.map;
+        let map = self.in_process.system.map;
         map.clear_crash();
         map.set_phase(Phase::Exploring);
         // SAFETY: a copy of the one thread that the process has but for those of the test harness, which hold no lock
@@ -45,7 +45,7 @@ impl<'a> Forked<'a> {
         if copy == 0 {
             // SAFETY: only says what is to be done when the parent dies.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-            self.place.run(plan, bound);
+            self.in_process.run(plan, bound);
             map.set_phase(Phase::Done);
             leave(0);
         }
@@ -72,8 +72,8 @@ impl<'a> Forked<'a> {
 impl Trials for Forked<'_> {
     fn run(&mut self, plan: &[Transition], bound: Bound) -> Run {
         let Some((steps, death)) = self.try_out(plan, bound) else {
-            let run = self.place.run(plan, bound);
-            self.steps = self.place.system.map.snapshot().steps;
+            let run = self.in_process.run(plan, bound);
+            self.steps = self.in_process.system.map.snapshot().steps;
             return run;
         };
         // All steps but the last are harmless.
@@ -83,9 +83,9 @@ impl Trials for Forked<'_> {
             cost: Cost::MAX,
             steps: u32::try_from(schedule.len()).unwrap_or(u32::MAX),
         };
-        let mut run = self.place.run(&schedule, harmless);
+        let mut run = self.in_process.run(&schedule, harmless);
         let thread = run.points.last().map(|point| point.taken.thread);
-        if let (Some(mut point), Some(last)) = (self.place.point(thread, run.cost), last) {
+        if let (Some(mut point), Some(last)) = (self.in_process.point(thread, run.cost), last) {
             point.taken = last;
             run.cost = point.after(last);
             run.points.push(point);
@@ -97,17 +97,19 @@ impl Trials for Forked<'_> {
     }
 
     fn refined(&mut self) -> bool {
-        self.place.refined()
+        self.in_process.refined()
     }
 
     fn found(&mut self, run: &Run) {
         let steps = self.steps.clone();
-        self.place.judge.tell(&self.place.system.program, steps, run.cost);
+        self.in_process
+            .judge
+            .tell(&self.in_process.system.program, steps, run.cost);
     }
 }
 
 impl<'a> Reach<'a> for Forked<'a> {
-    fn place(&mut self) -> &mut Place<'a> {
-        &mut self.place
+    fn in_process(&mut self) -> &mut InProcess<'a> {
+        &mut self.in_process
     }
 }

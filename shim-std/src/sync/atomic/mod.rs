@@ -15,8 +15,8 @@ pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
 use dpor_scheduler::{
-    AccessKind, Guard, Location, Operation, OperationKind, Orderings, access_of, atomic_access, atomic_location,
-    atomic_point, location, note, on_model_thread, options, perform, value,
+    AccessKind, Guard, Location, ModelOption, Operation, OperationKind, Orderings, access_of, atomic_access,
+    atomic_location, atomic_point, location, note, on_model_thread, options, perform, value,
 };
 use std::fmt::Debug;
 
@@ -83,7 +83,7 @@ fn begin_weak<A>(atomic: &A) -> (bool, bool) {
         return (false, false);
     }
     let (at, size) = (location(atomic), size_of::<A>());
-    if !options().spurious_cas {
+    if !options().has(ModelOption::SpuriousCas) {
         atomic_point(OperationKind::CompareExchange, at, size, AccessKind::Write);
         return (true, false);
     }

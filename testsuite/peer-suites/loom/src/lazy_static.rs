@@ -1,6 +1,8 @@
 //! `loom::lazy_static!`: values live as long as the first thread of the execution.
 
-use dpor_scheduler::{AccessKind, Operation, OperationKind, Word, access, access_of, fail, location, perform};
+use dpor_scheduler::{
+    AccessKind, FailureKind, Operation, OperationKind, Word, access, access_of, fail, location, perform,
+};
 use shim_std::sync::Mutex;
 use shim_std::sync::OnceLock;
 use std::ptr;
@@ -50,7 +52,7 @@ impl<T: Send + Sync> Lazy<T> {
         });
         if late {
             fail(
-                "panic",
+                FailureKind::Panic,
                 "a lazy static is used after the first thread has ended".to_owned(),
             );
         }

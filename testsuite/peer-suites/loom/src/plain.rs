@@ -3,7 +3,7 @@
 //! execution.
 
 use dpor_scheduler::{
-    AccessKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, perform,
+    AccessKind, FailureKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, perform,
 };
 use std::panic::Location as Caller;
 
@@ -32,7 +32,7 @@ impl Plain {
         if !clear {
             let caller = Caller::caller();
             fail(
-                "data-race",
+                FailureKind::DataRace,
                 format!(
                     "{kind} at {}:{} while another thread accesses the cell",
                     caller.file(),

@@ -4,8 +4,8 @@
 //! that of others. So the first thread of the model only waits.
 
 use dpor_scheduler::{
-    AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access, access_awaiting, awaiting, fail,
-    location, on_model_thread, perform, release,
+    AccessKind, Awaits, Condition, FailureKind, Guard, Operation, OperationKind, Word, access, access_awaiting,
+    awaiting, fail, location, on_model_thread, perform, release,
 };
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,7 +56,7 @@ pub unsafe fn function<T>(f: impl FnOnce() -> T) -> impl FnOnce() -> Alone<T> + 
                 count(-1);
                 Alone(result)
             }
-            Err(payload) if on_model_thread() => fail("panic", message(&*payload).to_owned()),
+            Err(payload) if on_model_thread() => fail(FailureKind::Panic, message(&*payload).to_owned()),
             Err(payload) => std::panic::resume_unwind(payload),
         }
     }

@@ -1,7 +1,8 @@
 //! `loom::sync::Arc`: drops and reads of the count are scheduling points.
 
 use dpor_scheduler::{
-    AccessKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, observe, perform, release,
+    AccessKind, FailureKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, observe,
+    perform, release,
 };
 use std::fmt;
 use std::mem;
@@ -16,7 +17,7 @@ static ALIVE: AtomicUsize = AtomicUsize::new(0);
 pub(crate) fn check_leaks() {
     let alive = ALIVE.load(Relaxed);
     if alive != 0 {
-        fail("leak", format!("{alive} values of Arcs are never dropped"));
+        fail(FailureKind::Leak, format!("{alive} values of Arcs are never dropped"));
     }
 }
 

@@ -3,7 +3,7 @@
 pub use shim_std::sync::atomic::fence;
 pub use std::sync::atomic::Ordering;
 
-use dpor_scheduler::fail;
+use dpor_scheduler::{FailureKind, fail};
 use shim_std::sync::atomic as shim;
 use std::sync::atomic::AtomicUsize as Real;
 
@@ -16,7 +16,7 @@ impl Unsync {
     fn check(&self) {
         if self.0.load(Ordering::Relaxed) != 0 {
             fail(
-                "data-race",
+                FailureKind::DataRace,
                 "an atomic is written while another thread reads it by unsync_load".to_owned(),
             );
         }

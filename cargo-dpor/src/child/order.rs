@@ -1,0 +1,66 @@
+//! The task of a test process.
+
+use crate::build::Test;
+use dpor_explorer::Shard;
+use dpor_protocol::{Config, Limits, Mode, Options, Save};
+use std::time::{Duration, Instant};
+
+/// The task of a test process, except for the test.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub mode: Mode,
+    pub strategy: String,
+    pub random_seed: u64,
+    pub limits: Limits,
+    /// The options of the model that are on.
+    pub options: Options,
+    /// Whether to report each execution, up to a bound.
+    pub executions: bool,
+    /// Whether to report what the first execution prints.
+    pub printed: bool,
+    /// The place where to save the exploration, if it can be resumed.
+    pub save: Option<Save>,
+    /// The part to explore; `None` for the whole.
+    pub shard: Option<Shard>,
+    /// Maximum duration of a step.
+    pub stall: Duration,
+}
+
+impl Order {
+    /// The order in the form in which a process gets it: for this test, with the numbers of the descriptors that it
+    /// inherits.
+    pub fn config(&self, test: &Test, pipe: i32, map: i32) -> Config {
+        Config {
+            test: test.id(),
+            mode: self.mode.clone(),
+            strategy: self.strategy.clone(),
+            random_seed: self.random_seed,
+            limits: self.limits,
+            options: self.options,
+            executions: self.executions,
+            printed: self.printed,
+            save: self.save.clone(),
+            shard: self.shard.map(|shard| shard.to_string()),
+            pipe,
+            map,
+        }
+    }
+
+    /// The time that a process has to end by itself when the command ends. An exploration is saved meanwhile, and a replay
+    /// is short, and shows how the test fails; anything else is no longer of use.
+    pub fn grace(&self) -> Duration {
+        match self.mode {
+            Mode::Explore => Duration::from_secs(5),
+            Mode::Replay { .. } => Duration::from_secs(1),
+            Mode::Simplify { .. } | Mode::DiffStates { .. } | Mode::Locate { .. } => Duration::ZERO,
+        }
+    }
+
+    /// When an exploration that has started then has been going on for so long that its process must be ended: it gets
+    /// half as much again as its limit, and what a step may take.
+    pub fn overtime(&self, started: Instant) -> Option<Instant> {
+        let seconds = self.limits.seconds.filter(|_| matches!(self.mode, Mode::Explore))?;
+        let limit = Duration::try_from_secs_f64(seconds * 1.5).ok()?;
+        started.checked_add(limit.checked_add(self.stall)?)
+    }
+}

@@ -1,0 +1,113 @@
+//! The outcome of a test, and what its process has reported.
+
+use dpor_explorer::Shard;
+use dpor_protocol::{
+    CallerReport, Counts, ExecutionReport, FailureReport, LabelReport, OutputStream, PairReport, SharingReport,
+    Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
+};
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a test process ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    /// The reason why it is incomplete.
+    pub reason: Option<String>,
+    /// A further note, in a line.
+    pub note: Option<String>,
+    pub counts: Counts,
+    pub failure: Option<FailureReport>,
+    /// The seed of the failing schedule.
+    pub seed: Option<String>,
+    /// For a replay: what happened.
+    pub account: Account,
+    /// The requested two orders that lead to different states.
+    pub pair: Option<PairReport>,
+    /// The labels that the test has reached, or should have reached.
+    pub labels: Vec<LabelReport>,
+    /// The simplest schedule that fails, if requested.
+    pub simplified: Option<Simplified>,
+    /// How its threads interacted, unless the process died before reporting it.
+    pub sharing: Option<SharingReport>,
+    /// Its executions, if requested: the first ones, and the failing one.
+    pub executions: Vec<ExecutionReport>,
+    /// The part that was explored; `None` for the whole.
+    pub shard: Option<Shard>,
+    /// The fingerprint that all shards of the test share; `None` for the whole, or if the process died before reporting
+    /// it.
+    pub fingerprint: Option<u64>,
+    /// Time from the start to the end of the process.
+    pub time: Duration,
+    /// The messages of the process on which the outcome depends, for [`recorded`](crate::child::recorded).
+    pub record: String,
+}
+
+/// What a test process reports while it runs (little, for an exploration), and what is known about its last step.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    pub location: Option<SourceLocation>,
+    pub threads: Vec<ThreadReport>,
+    pub steps: Vec<StepReport>,
+    pub output: Vec<(OutputStream, String)>,
+    /// For an exploration: what its first execution has printed, if requested.
+    pub printed: Vec<(OutputStream, String)>,
+    /// The step, the seed's operation, and the program's operation.
+    pub diverged: Option<(u64, String, String)>,
+    /// If the process died or was ended in a step: the functions of the program that were running, innermost first.
+    pub callers: Vec<CallerReport>,
+    /// The end of what the process itself wrote to its standard error, bypassing the model.
+    pub stderr: String,
+    /// All of that, if it is longer.
+    pub stderr_whole: Option<Arc<File>>,
+    /// The files with the whole output and standard error, if a report has no room for them.
+    pub output_file: Option<PathBuf>,
+    pub stderr_file: Option<PathBuf>,
+}
+
+impl Account {
+    /// What the program printed; if this is not of a replay, as its failure's report says.
+    pub fn output_text<'a>(&self, failure: Option<&'a FailureReport>) -> Cow<'a, str> {
+        match (self.output.is_empty(), failure) {
+            (true, Some(failure)) => Cow::Borrowed(&failure.output),
+            _ => self.output.iter().map(|(_, text)| text.as_str()).collect(),
+        }
+    }
+}
+
+impl Outcome {
+    /// An outcome of which nothing else is known.
+    pub fn of(verdict: Verdict) -> Outcome {
+        Outcome {
+            verdict,
+            reason: None,
+            note: None,
+            counts: Counts::default(),
+            failure: None,
+            seed: None,
+            account: Account::default(),
+            pair: None,
+            labels: Vec::new(),
+            simplified: None,
+            sharing: None,
+            executions: Vec::new(),
+            shard: None,
+            fingerprint: None,
+            time: Duration::ZERO,
+            record: String::new(),
+        }
+    }
+
+    /// Adds a note before all others.
+    #[must_use]
+    pub fn with_note(mut self, note: String) -> Outcome {
+        self.note = Some(match self.note {
+            Some(other) => format!("{note}; {other}"),
+            None => note,
+        });
+        self
+    }
+}

@@ -1,0 +1,41 @@
+//! The commands that end before anything is explored: lists of tests and of executables.
+
+use crate::build::{self, Build, Listing, Selection, Test, list};
+use crate::cli::{CargoArgs, SelectArgs};
+use crate::error::{Error, Exit};
+use crate::report::{Event, Listeners, Reporter};
+use crate::run::project::{Project, warn};
+
+pub fn print_list(cargo: &CargoArgs, select: &SelectArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let build = Project::find(cargo)?.build(cargo, listeners)?;
+    let Listing { tests: all, broken } = list(&build.binaries)?;
+    let tests = selected(&build, all, select)?.tests;
+    listeners.event(&Event::Listed { tests: &tests });
+    Ok(if broken { Exit::Internal } else { Exit::Complete })
+}
+
+pub fn build_only(args: &CargoArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let build = Project::find(args)?.build(args, listeners)?;
+    listeners.event(&Event::Executables {
+        binaries: &build.binaries,
+    });
+    Ok(Exit::Complete)
+}
+
+/// The selected tests among those that were built.
+pub fn selected(build: &Build, all: Vec<Test>, args: &SelectArgs) -> Result<Selection, Error> {
+    if all.is_empty() {
+        return Err(Error::NoTests(match build.binaries.len() {
+            0 => "no target with tests was built".into(),
+            _ => "the targets that were built have none".into(),
+        }));
+    }
+    let mut selection = build::select(all, &args.names);
+    match selection.none.take() {
+        Some(why) => Err(Error::NoTests(why)),
+        None => {
+            selection.idle.iter().for_each(|idle| warn(idle));
+            Ok(selection)
+        }
+    }
+}
