@@ -1,12 +1,14 @@
 //! Compiles the user's tests, and finds them.
 
+mod binary;
 mod flags;
 mod list;
 mod names;
 mod select;
 mod wishes;
 
-pub use list::{Listing, Test, list, named, of_seed};
+pub use binary::{Binary, Test};
+pub use list::{Listing, list, named, of_seed};
 pub use names::check_names;
 pub use select::{Selection, select};
 pub use wishes::Wishes;
@@ -20,23 +22,6 @@ use std::collections::HashMap;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-
-/// A compiled test target.
-#[derive(Clone, Debug)]
-pub struct Binary {
-    /// The executable.
-    pub path: PathBuf,
-    /// `package/kind/target`, which identifies the binary among those of a workspace.
-    pub id: String,
-    /// The readable name: the package, and the target if it is not the package's library.
-    pub name: String,
-    /// The package's folder, in which its tests run.
-    pub folder: PathBuf,
-    /// Whether it belongs to a procedural macro: made for the compiler to load, with the real standard library.
-    pub is_proc_macro: bool,
-    /// The environment that Cargo would set.
-    pub environment: Vec<(String, String)>,
-}
 
 /// The result of building the user's code.
 #[derive(Debug)]

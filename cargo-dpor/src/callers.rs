@@ -1,6 +1,6 @@
 //! The position of a program when it ended, or was ended: readable functions.
 
-use crate::report::short;
+use crate::report::story::source::short;
 use dpor_protocol::CallerReport;
 
 /// Maximum number of named functions, innermost first.

@@ -1,7 +1,7 @@
 //! Signals that ask the command to end: Ctrl-C, `kill`, a closed terminal.
 //!
 //! The first one is put on record ([`received`]). What follows a test process looks at it now and then, and has the
-//! process end with what is done so far ([`crate::child`]). Before tests are run, other programs do the work, Cargo
+//! process end with what is done so far (`child`). Before tests are run, other programs do the work, Cargo
 //! above all: they are ended, and whoever waited for them finds them failed. A second signal ends the command at once.
 //! Nothing that it has started is left behind in either case.
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cli` | the command line |
 //! | `toolchain`, `facades`, `build` | compiling: the facades, then the user's tests against them |
+//! | `home` | where caches are |
 //! | `child` | one test in a process of its own |
 //! | `outcome` | what came of a test |
 //! | `report` | what is shown |
@@ -31,6 +32,7 @@ mod cli;
 mod config;
 mod error;
 mod facades;
+mod home;
 mod interrupt;
 mod judgement;
 mod near;

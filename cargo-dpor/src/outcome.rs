@@ -42,7 +42,7 @@ pub struct Outcome {
     pub fingerprint: Option<u64>,
     /// Time from the start to the end of the process.
     pub time: Duration,
-    /// The messages of the process on which the outcome depends, for [`recorded`](crate::child::recorded).
+    /// The messages of the process on which the outcome depends, for `child::recorded`.
     pub record: String,
 }
 

@@ -13,7 +13,7 @@ mod junit;
 mod result;
 #[cfg(test)]
 pub mod samples;
-mod story;
+pub mod story;
 mod text;
 
 pub use event::{Configuration, Event, Listeners, Reporter, Resumed};
@@ -24,6 +24,5 @@ pub use json::Json;
 pub use junit::Junit;
 pub use result::{Summary, TestResult};
 pub use story::objects;
-pub use story::output::printed_whole;
 pub use story::same_failure;
-pub use story::source::{SourceTree, short};
+pub use story::source::SourceTree;

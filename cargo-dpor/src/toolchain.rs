@@ -3,7 +3,7 @@
 mod answers;
 
 use crate::error::Error;
-use crate::facades;
+use crate::home::home;
 use answers::Answers;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,7 +37,7 @@ impl Toolchain {
     pub fn find() -> Result<Toolchain, Error> {
         let named = std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), PathBuf::from);
         // Where the folder cannot be told, who needs it most will say why.
-        let answers = facades::home().map_or_else(|_| Answers::default(), |home| Answers::load(&home));
+        let answers = home().map_or_else(|_| Answers::default(), |home| Answers::load(&home));
         let ask = |command: &mut Command| answers.of(command, output);
         let sysroot = ask(Command::new(&named).args(["--print", "sysroot"])).map_err(|error| Error::Toolchain {
             what: error.to_string(),

@@ -6,53 +6,45 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`system`] | the program under exploration: transitions, steps, failures |
-//! | [`thread`], [`footprint`], [`guard`] | what steps and threads are made of |
-//! | [`clock`], [`trace`] | the current execution, its happens-before order, its races |
-//! | [`driver`], [`strategy`] | the search |
-//! | `context`, `learned` | what context-sensitive strategies add to it |
+//! | [`system`] | the contract: the program under exploration, its steps, footprints, guards |
+//! | [`execution`] | the current execution: its events, the order of dependency, its races |
+//! | `search` | the search: the loop over executions, the cursor, the stack of nodes, the hooks of a policy |
+//! | [`strategy`] | the registry of strategies, and their policies |
 //! | [`shard`] | the program in parts, for several machines |
-//! | `unfolding` | the search through configurations of the unfolding |
-//! | [`statistics`] | what it counts |
+//! | [`simplify`] | the simplest schedule that ends in a failure that was found |
+//! | [`statistics`] | what is counted |
 //! | `vocabulary` | names of strategies, parts, threads and transitions, for those who do not explore, too |
 //! | [`codec`](mod@codec) | values as bytes |
-//! | [`keys`], [`random`] | hashing and chance that are the same in every process |
-//! | [`simplify`] | the simplest schedule that ends in a failure that was found |
+//! | [`keys`], [`random`], `bits` | hashing and chance that are the same in every process; sets of small numbers |
+//!
+//! Invariant: no module imports one that is further down in `system`, `execution`, `search`, `strategy`, `shard`.
 
-pub mod clock;
-mod context;
-pub mod driver;
-pub mod footprint;
-pub mod guard;
+mod bits;
+pub mod execution;
 pub mod keys;
-mod learned;
 pub mod random;
+mod search;
 pub mod shard;
 pub mod simplify;
 mod small;
 pub mod statistics;
 pub mod strategy;
 pub mod system;
-pub mod thread;
-pub mod trace;
-mod unfolding;
 mod vocabulary;
 
-pub use clock::VectorClock;
-#[cfg(feature = "faults")]
-pub use driver::Fault;
-pub use driver::{CannotResume, End, Explorer, Limits, Observer, Report, Snapshot, Verdict};
-pub use footprint::{Access, AccessKind, Awaits, Footprint, Location};
-pub use guard::{Condition, Effect, Guard, Variable};
+pub use bits::{BitSet, Elements};
+pub use execution::{Event, EventIndex, Trace, VectorClock};
 pub use random::SplitMix64;
+#[cfg(feature = "faults")]
+pub use search::Fault;
+pub use search::{CannotResume, End, Explorer, Limits, Observer, Report, Snapshot, Verdict};
 #[cfg(feature = "faults")]
 pub use shard::ShardFault;
 pub use shard::{Part, Shard, Sharded};
 pub use statistics::Statistics;
 pub use strategy::{Check, Context, Dpor, Order, Strategy};
 pub use system::{
-    Checkpoint, Failure, Fingerprint, Outlook, Pending, Rewindable, Step, Stop, System, Transition, Values,
+    Access, AccessKind, Awaits, Checkpoint, Condition, Effect, Failure, Fingerprint, Footprint, Guard, Layer, Location,
+    Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId, Transition, Values, Variable,
 };
-pub use thread::{BitSet, Elements, Status, ThreadId};
-pub use trace::{Event, EventIndex, Trace};
 pub use vocabulary::codec;

@@ -184,7 +184,7 @@ fn wrong_clock(trace: &Trace) -> Option<String> {
     for (later, set) in sets.iter().enumerate() {
         for earlier in 0..later {
             let expected = set >> earlier & 1 == 1;
-            if events[later].happens_after(&events[earlier]) != expected {
+            if events[later].ordered_after(&events[earlier]) != expected {
                 let schedule = trace.schedule();
                 return Some(format!(
                     "happens-before of events {earlier} and {later} is not {expected}: {schedule:?}"

@@ -5,8 +5,8 @@ use crate::mazurkiewicz::canonical_form;
 use crate::shards::unsharded;
 use crate::toy::{Program, Terminal, Toy};
 use dpor_explorer::{
-    End, Explorer, Failure, Fault, Fingerprint, Limits, Observer, Outlook, Part, Pending, Report, Shard, Sharded,
-    SplitMix64, Statistics, Status, Step, Stop, Strategy, System, ThreadId, Trace, Transition, Verdict,
+    End, Explorer, Fault, Limits, Observer, Part, Report, Rewindable, Shard, Sharded, SplitMix64, Statistics, Status,
+    Step, Stop, Strategy, System, ThreadId, Trace, Transition, Verdict,
 };
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -36,21 +36,12 @@ impl Counting {
     }
 }
 
-impl System for Counting {
-    fn restart(&mut self) {
-        self.toy.restart();
-        self.steps.clear();
-        (self.last, self.preemptions) = (None, 0);
-    }
-
-    fn threads(&self) -> &[Status] {
-        self.toy.threads()
-    }
-
-    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
-        let thread = transition.thread;
+impl Counting {
+    /// Counts a step that is about to run.
+    fn count(&mut self, thread: ThreadId) {
         let holds = |last: &ThreadId| {
-            matches!(self.threads()[last.index()], Status::Enabled(_)) && !self.gives_way(*last) && *last != thread
+            let goes_on = matches!(self.threads()[last.index()], Status::Enabled(_));
+            goes_on && !self.gives_way(*last) && *last != thread
         };
         self.preemptions += u32::from(self.last.as_ref().is_some_and(holds));
         self.last = Some(thread);
@@ -58,15 +49,35 @@ impl System for Counting {
             self.steps.resize(thread.index() + 1, 0);
         }
         self.steps[thread.index()] += 1;
+    }
+}
+
+// Not imported: the names of its methods are those of `System`.
+impl dpor_explorer::Layer for Counting {
+    type Inner = Toy;
+
+    fn inner(&self) -> &Toy {
+        &self.toy
+    }
+
+    fn inner_mut(&mut self) -> &mut Toy {
+        &mut self.toy
+    }
+
+    fn restart(&mut self) {
+        self.toy.restart();
+        self.steps.clear();
+        (self.last, self.preemptions) = (None, 0);
+    }
+
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
+        self.count(transition.thread);
         self.toy.step(transition, step)
     }
 
-    fn pending(&self, thread: ThreadId) -> Pending {
-        self.toy.pending(thread)
-    }
-
-    fn place(&self, thread: ThreadId) -> Option<u64> {
-        self.toy.place(thread)
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
+        self.count(transition.thread);
+        self.toy.repeat(transition, scratch)
     }
 
     fn gives_way(&self, thread: ThreadId) -> bool {
@@ -74,16 +85,8 @@ impl System for Counting {
         self.yields > 0 && SplitMix64::mix(u64::from(thread.0) << 32 | made).is_multiple_of(self.yields)
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
-        self.toy.finish()
-    }
-
-    fn outlook(&mut self) -> Outlook {
-        self.toy.outlook()
-    }
-
-    fn fingerprint(&mut self) -> Option<Fingerprint> {
-        self.toy.fingerprint()
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
+        None
     }
 }
 

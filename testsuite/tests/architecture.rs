@@ -1,4 +1,4 @@
-//! The folders of a package import in one direction: in the order of the table on the page on architecture.
+//! The folders of a package import in one direction: in the order of the tables on the page on architecture.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,9 +61,18 @@ fn imported(source: &str) -> BTreeSet<String> {
     named.collect()
 }
 
+/// The module from which the crate's root hands on the name.
+fn handed_on(root: &str, name: &str) -> Option<String> {
+    let lines = root.lines().filter_map(|line| line.strip_prefix("pub use "));
+    let mut paths = lines.filter_map(|path| path.strip_suffix(&format!("::{name};")));
+    paths.next().map(identifier)
+}
+
 fn check(package: &str, title: &str) {
     let layers = layers(title);
     let folder = root().join(package).join("src");
+    let root = fs::read_to_string(folder.join("lib.rs")).unwrap();
+    let place_of = |name: &str| layers.iter().position(|layer| layer == name);
     let mut files = 0;
     for path in sources(&folder) {
         let inside = path.strip_prefix(&folder).unwrap();
@@ -71,10 +80,10 @@ fn check(package: &str, title: &str) {
         if module == "lib" {
             continue;
         }
-        let place = layers.iter().position(|layer| layer == module);
+        let place = place_of(module);
         let place = place.unwrap_or_else(|| panic!("`{module}` of {package} is not on the page on architecture"));
         for name in imported(&fs::read_to_string(&path).unwrap()) {
-            let other = layers.iter().position(|layer| *layer == name);
+            let other = place_of(&name).or_else(|| place_of(&handed_on(&root, &name)?));
             let other = other.unwrap_or_else(|| panic!("{}: `{name}` is no folder", path.display()));
             assert!(
                 other <= place,
@@ -85,6 +94,11 @@ fn check(package: &str, title: &str) {
         files += 1;
     }
     assert!(files >= layers.len(), "{package} has fewer sources than layers");
+}
+
+#[test]
+fn modules_of_the_explorer_import_in_one_direction() {
+    check("explorer", "Folders of the explorer");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! explored.
 
 use dpor_explorer::{
-    AccessKind, Explorer, Failure, Fingerprint, Footprint, Limits, Pending, Report, Status, Step, Stop, Strategy,
+    AccessKind, Explorer, Fingerprint, Footprint, Layer, Limits, Pending, Report, Rewindable, Step, Stop, Strategy,
     System, ThreadId, Transition, Verdict,
 };
 use dpor_testsuite::message_passing::{Action, Machine, Program};
@@ -22,19 +22,25 @@ fn without_reads(footprint: &Footprint) -> Footprint {
     accesses.map(|access| (access.location, access.kind)).collect()
 }
 
-impl System for Lying {
-    fn restart(&mut self) {
-        self.0.restart();
+impl Layer for Lying {
+    type Inner = Machine;
+
+    fn inner(&self) -> &Machine {
+        &self.0
     }
 
-    fn threads(&self) -> &[Status] {
-        self.0.threads()
+    fn inner_mut(&mut self) -> &mut Machine {
+        &mut self.0
     }
 
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
         self.0.step(transition, step)?;
         step.footprint = without_reads(&step.footprint);
         Ok(())
+    }
+
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
+        self.0.repeat(transition, scratch)
     }
 
     fn pending(&self, thread: ThreadId) -> Pending {
@@ -45,11 +51,11 @@ impl System for Lying {
         }
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
-        self.0.finish()
+    fn fingerprint(&mut self) -> Option<Fingerprint> {
+        None
     }
 
-    fn fingerprint(&mut self) -> Option<Fingerprint> {
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
         None
     }
 }

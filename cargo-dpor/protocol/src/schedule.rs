@@ -182,12 +182,22 @@ impl SharedSchedule {
         self.heartbeat.store(self.heartbeat.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Forgets the steps from number `length` on.
-    #[inline]
-    pub fn truncate(&self, length: usize) {
-        if (length as u64) < self.length.load(Relaxed) {
-            self.length.store(length as u64, Release);
+    /// The recorded steps from number `from` on, in the form in which they are recorded.
+    pub fn recorded(&self, from: usize) -> impl Iterator<Item = u64> + '_ {
+        let steps = self.steps[..self.length.load(Relaxed) as usize].iter();
+        steps.skip(from).map(|step| step.load(Relaxed))
+    }
+
+    /// Replaces the steps from number `from` on, by steps from [`SharedSchedule::recorded`].
+    ///
+    /// # Panics
+    /// If there is no room for them.
+    pub fn replace(&self, from: usize, recorded: &[u64]) {
+        let until = from + recorded.len();
+        for (slot, &step) in self.steps[from..until].iter().zip(recorded) {
+            slot.store(step, Relaxed);
         }
+        self.length.store(until as u64, Release);
     }
 
     /// Shows that the process is alive.
@@ -436,8 +446,9 @@ mod tests {
             writer.add_refinement(0xdead_beef_0000);
             writer.push(step(0, 0), 4);
             writer.push(step(1, (1 << 24) - 1), 255);
+            let second: Vec<u64> = writer.recorded(1).collect();
             writer.push(step(7, 0), 0);
-            writer.truncate(2);
+            writer.replace(1, &second);
             let crash = Crash {
                 signal: 11,
                 address: 16,

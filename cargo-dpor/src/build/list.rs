@@ -1,6 +1,6 @@
 //! The tests in test binaries, as libtest lists them.
 
-use crate::build::Binary;
+use crate::build::binary::{Binary, Test};
 use crate::error::Error;
 use crate::near;
 use dpor_protocol::Seed;
@@ -12,34 +12,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
-
-/// One test.
-#[derive(Clone, Debug)]
-pub struct Test {
-    /// The binary that contains it.
-    pub binary: Arc<Binary>,
-    /// Its name in the binary.
-    pub name: String,
-    /// Whether it has `#[ignore]`.
-    pub ignored: bool,
-}
-
-impl Test {
-    /// Its name in seeds.
-    pub fn id(&self) -> String {
-        format!("{} {}", self.binary.id, self.name)
-    }
-
-    /// The name of its package.
-    pub fn package(&self) -> &str {
-        self.binary.id.split('/').next().unwrap_or_default()
-    }
-
-    /// Its readable name.
-    pub fn display_name(&self) -> String {
-        format!("{} {}", self.binary.name, self.name)
-    }
-}
 
 /// The tests of several binaries.
 #[derive(Debug)]

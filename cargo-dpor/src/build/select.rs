@@ -1,6 +1,6 @@
 //! The tests that the user selects, and why there are none.
 
-use crate::build::Test;
+use crate::build::binary::Test;
 use crate::cli::Names;
 use crate::near;
 

@@ -7,7 +7,7 @@ use crate::child::lines::{Lines, Next};
 use crate::child::order::Order;
 use crate::error::Error;
 use crate::interrupt;
-use crate::report::printed_whole;
+use crate::report::story::output::printed_whole;
 use dpor_protocol::{Counts, Mode, Phase, SharedSchedule, WHERE_SIGNAL};
 use std::fs::File;
 use std::io::{Read, Seek};

@@ -307,7 +307,7 @@ fn flags_of_test_reach_the_settings() {
         (args.select.names.filters, args.select.names.skip),
         (vec!["f".to_owned()], vec!["s".to_owned()])
     );
-    assert!(args.list && args.no_capture && args.open.open && args.no_tests == NoTests::Warn);
+    assert!(args.no_capture && args.open.open && args.no_tests == NoTests::Warn);
     assert_eq!(args.report.message_format, MessageFormat::Json);
     assert_eq!(
         (args.files.junit, args.files.html, args.config.config_file),

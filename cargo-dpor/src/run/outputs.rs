@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::outcome::Outcome;
-use crate::report::printed_whole;
+use crate::report::story::output::printed_whole;
 use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};

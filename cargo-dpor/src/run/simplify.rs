@@ -4,7 +4,7 @@ use crate::build::Test;
 use crate::child::{self, Order};
 use crate::error::Error;
 use crate::outcome::Outcome;
-use crate::report::same_failure;
+use crate::report::story::same_failure;
 use dpor_protocol::{FailureKind, Mode, Verdict};
 use std::time::Duration;
 

@@ -2,15 +2,13 @@
 
 #[cfg(feature = "faults")]
 use super::ShardFault;
-use super::{Mark, Order, Shard, Sharded};
-use crate::driver::{End, Explorer, Limits, Observer};
-use crate::guard::Variable;
+use super::{Mark, Precedence, Shard, Sharded};
+use crate::execution::Trace;
 use crate::keys::KeyHasher;
+use crate::search::{End, Explorer, Limits, Observer};
 use crate::statistics::Statistics;
 use crate::strategy::Strategy;
-use crate::system::System;
-use crate::thread::ThreadId;
-use crate::trace::Trace;
+use crate::system::{System, ThreadId, Variable};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
@@ -81,7 +79,7 @@ impl<S: System> Sharded<S> {
             }
             // No system has a location with such a number: the highest ones, which are no addresses either.
             let variable = Variable(u64::MAX - self.orders.len() as u64);
-            self.orders.push(Order {
+            self.orders.push(Precedence {
                 marks,
                 seen: [0, 0],
                 variable,

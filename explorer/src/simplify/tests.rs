@@ -1,8 +1,7 @@
 //! Simplification of schedules of a program of counters and locks.
 
 use super::*;
-use crate::system::{Fingerprint, Pending};
-use crate::thread::Status;
+use crate::system::{Fingerprint, Pending, Status};
 use std::time::Duration;
 
 /// The next operation of a thread of the program.
@@ -213,7 +212,7 @@ fn without_a_bounded_search_long_schedules_get_simpler_too() {
     let found = format!("{}22", "01".repeat(46));
     let mut trials = InPlace::new(Toy::new(&code), Kind("panic", Cost::MAX));
     let found = schedule(&found);
-    let mut search = Search::begin(&mut trials, &found, later()).expect("it fails");
+    let mut search = Simplification::begin(&mut trials, &found, later()).expect("it fails");
     assert!(search.best.cost.preemptions > 80);
     search.improve(later());
     assert_eq!(search.best.cost.preemptions, 1);

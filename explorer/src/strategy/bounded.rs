@@ -26,59 +26,81 @@
 //! added wherever the thread took control, as far back as its steps need not come before the later operation.
 //!
 //! If no race asked for a preemption more than the bound allows, this was DPOR without sleep sets, with more
-//! backtracking points than it needs: then everything has been explored.
+//! backtracking points than it needs: then everything has been explored. Otherwise the search begins again with a bound
+//! of one more.
 
-use super::{Race, RaceReports, Rules, Search, all_enabled};
+use super::reversal::{Operation, Race, Reverses};
+use crate::bits::BitSet;
 use crate::codec::{from_bytes, to_bytes};
-use crate::driver::State;
-use crate::footprint::Footprint;
+use crate::execution::{EventIndex, Trace};
+use crate::search::exploration::Exploration;
+use crate::search::faults::Faults;
+use crate::search::node::{Node, PerNode, Stack};
+use crate::search::outcome::preemptions;
+use crate::search::policy::{Conduct, Policy};
 use crate::statistics::Statistics;
-use crate::thread::{BitSet, ThreadId};
-use crate::trace::{EventIndex, Trace};
+use crate::system::{Footprint, Pending, Status, System, ThreadId};
+
+/// Who has control at a node.
+#[derive(Clone, Copy, Default, Debug)]
+struct Control {
+    /// The thread that moved last, if it can go on and is not about to yield.
+    holding: Option<ThreadId>,
+    /// Number of preemptions on the way to the node.
+    preemptions: u32,
+}
+
+crate::codec!(struct Control { holding, preemptions });
 
 pub(super) struct Bounded {
     bound: u32,
+    /// The last bound to try.
+    most: u32,
     /// Whether everything within the bound is explored.
     exhaustive: bool,
     /// Whether backtracking points are added where threads took control.
     conservative: bool,
     left_out: bool,
+    control: PerNode<Control>,
 }
 
 impl Bounded {
-    pub(super) fn new(bound: u32, exhaustive: bool, conservative: bool) -> Self {
+    pub(super) fn new(most: u32, exhaustive: bool, faults: Faults) -> Self {
         Bounded {
-            bound,
+            bound: 0,
+            most,
             exhaustive,
-            conservative,
+            conservative: !faults.skip_block_starts(),
             left_out: false,
+            control: PerNode::default(),
         }
     }
 
-    fn may_switch(&self, state: &State) -> bool {
-        state.holding.is_none() || state.preemptions < self.bound
+    fn may_switch(&self, at: usize) -> bool {
+        let control = self.control[at];
+        control.holding.is_none() || control.preemptions < self.bound
     }
 
-    /// Makes the search explore the thread from the state before the event, and from the earlier states in which the
+    /// Makes the search explore the thread from the node before the event, and from the earlier nodes in which the
     /// event's thread took control, as long as that thread's steps need not come before the thread's next one.
     fn add_before(
         &self,
         event: EventIndex,
         thread: ThreadId,
-        states: &mut [State],
+        stack: &mut Stack,
         trace: &Trace,
         statistics: &mut Statistics,
     ) {
-        let mut add = |state: &mut State| {
-            if state.alternatives(thread).is_none() {
+        let mut add = |node: &mut Node| {
+            if node.alternatives(thread).is_none() {
                 statistics.fallbacks += 1;
-                state.backtrack = all_enabled(state);
-            } else if state.backtrack.insert(thread.0) {
+                node.backtrack = node.all_enabled();
+            } else if node.backtrack.insert(thread.0) {
                 statistics.backtracks += 1;
             }
         };
-        if self.may_switch(&states[event]) {
-            add(&mut states[event]);
+        if self.may_switch(event) {
+            add(&mut stack[event]);
         }
         if !self.conservative {
             return;
@@ -91,46 +113,17 @@ impl Bounded {
                 break;
             }
             // Where the thread took control, another could have done so instead, for the same price.
-            if states[at].holding != Some(holder) {
-                add(&mut states[at]);
+            if self.control[at].holding != Some(holder) {
+                add(&mut stack[at]);
             }
         }
     }
-}
 
-impl Rules for Bounded {
-    fn search(&self) -> Search {
-        let races = if self.exhaustive {
-            RaceReports::None
-        } else {
-            RaceReports::AtOnce
-        };
-        Search {
-            races,
-            ..Search::EVERYTHING
-        }
-    }
-
-    fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
-        let first = state.holding.or(state.enabled.first().map(|&(thread, _)| thread));
-        state.backtrack = match first {
-            _ if self.exhaustive && self.may_switch(state) => all_enabled(state),
-            Some(thread) => BitSet::of(thread.0),
-            None => BitSet::new(),
-        };
-        self.left_out |= self.exhaustive && state.backtrack.len() < state.enabled.len();
-    }
-
-    fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
-        if !self.may_switch(&states[race.event]) {
-            self.left_out = true;
-        }
-        self.add_before(race.event, race.thread, states, trace, statistics);
-    }
-
+    /// Handles an operation that can wait: when it is next in the execution, when it has to wait, and when it is
+    /// pending at the end.
     fn may_wait(
-        &mut self,
-        states: &mut [State],
+        &self,
+        stack: &mut Stack,
         trace: &Trace,
         thread: ThreadId,
         footprint: &Footprint,
@@ -146,23 +139,152 @@ impl Rules for Bounded {
                 let earlier = &trace.events()[conflict.event];
                 let other = earlier.thread();
                 if other != thread && known.get(other) < earlier.index() && seen.insert(other.0) {
-                    self.add_before(conflict.event, thread, states, trace, statistics);
+                    self.add_before(conflict.event, thread, stack, trace, statistics);
                 }
             }
             seen.clear();
         }
     }
 
-    fn left_out(&self) -> bool {
-        self.left_out
+    /// Notes which thread would be preempted in the reached node, and the number of preemptions so far.
+    fn count_preemptions<S: System>(&mut self, stack: &mut Stack, exploration: &Exploration<S>) {
+        let depth = stack.depth();
+        self.control.reach(depth);
+        let (parent, control) = self.control.last_two(depth);
+        *control = Control::default();
+        let (Some(parent), Some(event)) = (parent, exploration.cursor.trace.events().last()) else {
+            return;
+        };
+        let last = event.thread();
+        let preempted = |holding: ThreadId| holding != last;
+        control.preemptions = parent.preemptions + u32::from(parent.holding.is_some_and(preempted));
+        let goes_on = stack.reached().alternatives(last).is_some() && !exploration.cursor.system.gives_way(last);
+        control.holding = goes_on.then_some(last);
     }
 
-    fn save(&self) -> Vec<u8> {
-        to_bytes(&self.left_out)
+    /// Looks at the threads that have just begun to wait in the reached node, or may now wait for another reason.
+    fn look_at_waits<S: System>(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) {
+        let Exploration { cursor, statistics, .. } = exploration;
+        let trace = &cursor.trace;
+        let Some(event) = trace.events().last() else {
+            return;
+        };
+        for (i, status) in cursor.system.threads().iter().enumerate() {
+            if *status != Status::Blocked {
+                continue;
+            }
+            let thread = ThreadId(i as u32);
+            let step = event.step();
+            let pending = cursor.system.pending(thread);
+            if stack[stack.depth() - 1].alternatives(thread).is_some()
+                || step.spawned.contains(&thread)
+                || step.footprint.conflicts_with(&pending.footprint)
+            {
+                self.may_wait(stack, trace, thread, &pending.footprint, statistics);
+            }
+        }
+    }
+}
+
+impl Reverses for Bounded {
+    fn reverse(&mut self, stack: &mut Stack, trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
+        if !self.may_switch(race.event) {
+            self.left_out = true;
+        }
+        self.add_before(race.event, race.thread, stack, trace, statistics);
+    }
+}
+
+impl<S: System> Policy<S> for Bounded {
+    fn conduct(&self) -> Conduct {
+        Conduct {
+            wants_pending: !self.exhaustive,
+            ..Conduct::EVERYTHING
+        }
+    }
+
+    fn reach(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) -> bool {
+        self.count_preemptions(stack, exploration);
+        self.look_at_waits(stack, exploration);
+        false
+    }
+
+    fn open(&mut self, node: &mut Node, at: usize, _previous: Option<ThreadId>) {
+        let first = self.control[at].holding;
+        let first = first.or(node.enabled.first().map(|&(thread, _)| thread));
+        node.backtrack = match first {
+            _ if self.exhaustive && self.may_switch(at) => node.all_enabled(),
+            Some(thread) => BitSet::of(thread.0),
+            None => BitSet::new(),
+        };
+        self.left_out |= self.exhaustive && node.backtrack.len() < node.enabled.len();
+    }
+
+    fn ran(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId) {
+        if self.exhaustive {
+            return;
+        }
+        let Exploration {
+            cursor,
+            statistics,
+            faults,
+            ..
+        } = exploration;
+        let operation = Operation::just_run(&cursor.trace, thread, faults);
+        if !operation.guards.is_empty() {
+            self.may_wait(stack, &cursor.trace, thread, operation.footprint, statistics);
+        }
+        self.reverse_races_of_step(stack, exploration, thread);
+    }
+
+    fn pending(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId, pending: &Pending) {
+        let Exploration {
+            cursor,
+            statistics,
+            faults,
+            ..
+        } = exploration;
+        let operation = Operation::pending(thread, pending, faults);
+        if !operation.guards.is_empty() {
+            self.may_wait(stack, &cursor.trace, thread, operation.footprint, statistics);
+        }
+        self.reverse_races_of_pending(stack, exploration, thread, pending);
+    }
+
+    fn widen(&mut self) -> bool {
+        let widens = self.left_out && self.bound < self.most;
+        if widens {
+            self.bound += 1;
+            self.left_out = false;
+        }
+        widens
+    }
+
+    fn bound(&self) -> Option<u32> {
+        Some(self.bound)
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let explored = match self.bound {
+            _ if !self.left_out => return None,
+            0 => "without preemptions".to_owned(),
+            bound => format!("with at most {}", preemptions(bound)),
+        };
+        Some(format!(
+            "executions {explored} were explored, and there are others (--preemptions)"
+        ))
+    }
+
+    fn save(&self, depth: usize) -> Vec<u8> {
+        let mut bytes = to_bytes(&(self.bound, self.left_out));
+        self.control.encode(depth, &mut bytes);
+        bytes
     }
 
     fn restore(&mut self, saved: &[u8]) -> Option<()> {
-        self.left_out = from_bytes(saved)?;
-        Some(())
+        let (bound, (left_out, control)): (u32, (bool, Vec<Control>)) = from_bytes(saved)?;
+        (self.bound, self.left_out) = (bound, left_out);
+        self.control = PerNode::from(control);
+        (bound <= self.most).then_some(())
     }
 }

@@ -1,17 +1,17 @@
 //! Every interleaving of steps: the oracle for all other strategies.
 
-use super::{Rules, Search, all_enabled};
-use crate::driver::State;
-use crate::thread::ThreadId;
+use crate::search::node::Node;
+use crate::search::policy::{Conduct, Policy};
+use crate::system::{System, ThreadId};
 
 pub(super) struct Exhaustive;
 
-impl Rules for Exhaustive {
-    fn search(&self) -> Search {
-        Search::EVERYTHING
+impl<S: System> Policy<S> for Exhaustive {
+    fn conduct(&self) -> Conduct {
+        Conduct::EVERYTHING
     }
 
-    fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
-        state.backtrack = all_enabled(state);
+    fn open(&mut self, node: &mut Node, _at: usize, _previous: Option<ThreadId>) {
+        node.backtrack = node.all_enabled();
     }
 }

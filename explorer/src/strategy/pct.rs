@@ -9,12 +9,11 @@
 //! Deviations: the number of steps, which the paper takes as given, is that of the longest execution so far; threads
 //! that are created later draw their priority then; alternatives of an operation are drawn uniformly.
 
-use super::{Rules, Search, all_enabled};
 use crate::codec::{from_bytes, to_bytes};
-use crate::driver::State;
 use crate::random::SplitMix64;
-use crate::system::Transition;
-use crate::thread::ThreadId;
+use crate::search::node::Node;
+use crate::search::policy::{Conduct, Policy};
+use crate::system::{System, ThreadId, Transition};
 
 pub(super) struct Pct {
     numbers: SplitMix64,
@@ -57,42 +56,42 @@ impl Pct {
     }
 
     /// The enabled thread with the highest priority.
-    fn highest(&mut self, state: &State) -> Option<ThreadId> {
-        let last = state.enabled.iter().map(|(thread, _)| thread.index()).max()?;
+    fn highest(&mut self, node: &Node) -> Option<ThreadId> {
+        let last = node.enabled.iter().map(|(thread, _)| thread.index()).max()?;
         while self.priorities.len() <= last {
             self.priorities.push(LOWEST_RANDOM | self.numbers.draw() >> 1);
         }
-        let enabled = state.enabled.iter().map(|&(thread, _)| thread);
+        let enabled = node.enabled.iter().map(|&(thread, _)| thread);
         enabled.max_by_key(|thread| self.priorities[thread.index()])
     }
 }
 
-impl Rules for Pct {
-    fn search(&self) -> Search {
-        Search::SAMPLES
+impl<S: System> Policy<S> for Pct {
+    fn conduct(&self) -> Conduct {
+        Conduct::SAMPLES
     }
 
-    fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
+    fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {
         if previous.is_none() {
             self.begin();
         }
-        state.backtrack = all_enabled(state);
+        node.backtrack = node.all_enabled();
     }
 
-    fn pick(&mut self, state: &State) -> Option<Transition> {
-        let mut thread = self.highest(state)?;
+    fn pick(&mut self, node: &Node, _at: usize) -> Option<Transition> {
+        let mut thread = self.highest(node)?;
         while let Some((_, priority)) = self.falls.pop_if(|(at, _)| *at <= self.steps) {
             self.priorities[thread.index()] = priority;
-            thread = self.highest(state)?;
+            thread = self.highest(node)?;
         }
         self.steps += 1;
         self.longest = self.longest.max(self.steps);
-        let alternatives = state.alternatives(thread)?;
+        let alternatives = node.alternatives(thread)?;
         let alternative = alternatives.iter().nth(self.numbers.below(alternatives.len()))?;
         Some(Transition { thread, alternative })
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&self, _depth: usize) -> Vec<u8> {
         to_bytes(&(self.numbers.clone(), self.longest))
     }
 

@@ -1,12 +1,11 @@
-//! A seeded random walk: every execution chooses uniformly among the enabled transitions of each state. For programs
+//! A seeded random walk: every execution chooses uniformly among the enabled transitions of each node. For programs
 //! that are too large to explore exhaustively; it can find failures and never proves anything.
 
-use super::{Rules, Search, all_enabled};
 use crate::codec::{from_bytes, to_bytes};
-use crate::driver::State;
 use crate::random::SplitMix64;
-use crate::system::Transition;
-use crate::thread::ThreadId;
+use crate::search::node::Node;
+use crate::search::policy::{Conduct, Policy};
+use crate::system::{System, ThreadId, Transition};
 
 pub(super) struct Random {
     numbers: SplitMix64,
@@ -20,18 +19,18 @@ impl Random {
     }
 }
 
-impl Rules for Random {
-    fn search(&self) -> Search {
-        Search::SAMPLES
+impl<S: System> Policy<S> for Random {
+    fn conduct(&self) -> Conduct {
+        Conduct::SAMPLES
     }
 
-    fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
-        state.backtrack = all_enabled(state);
+    fn open(&mut self, node: &mut Node, _at: usize, _previous: Option<ThreadId>) {
+        node.backtrack = node.all_enabled();
     }
 
-    fn pick(&mut self, state: &State) -> Option<Transition> {
-        let thread = self.numbers.below(state.enabled.len());
-        let (thread, alternatives) = &state.enabled[thread];
+    fn pick(&mut self, node: &Node, _at: usize) -> Option<Transition> {
+        let thread = self.numbers.below(node.enabled.len());
+        let (thread, alternatives) = &node.enabled[thread];
         let alternative = self.numbers.below(alternatives.len());
         let alternative = alternatives.iter().nth(alternative)?;
         Some(Transition {
@@ -40,7 +39,7 @@ impl Rules for Random {
         })
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&self, _depth: usize) -> Vec<u8> {
         to_bytes(&self.numbers)
     }
 

@@ -5,67 +5,79 @@
 //! where the thread is; a race is not followed up where an initial of its reversal is asleep, since
 //! everything that starts with it has been explored.
 
-use super::{Race, Rules, Search, all_enabled};
-use crate::driver::State;
+use super::reversal::{Race, Reverses};
+use crate::bits::BitSet;
+use crate::execution::Trace;
+use crate::search::exploration::Exploration;
+use crate::search::node::{Node, Stack};
+use crate::search::policy::{Conduct, Policy};
 use crate::statistics::Statistics;
-use crate::system::Transition;
-use crate::thread::{BitSet, ThreadId};
-use crate::trace::Trace;
+use crate::system::{Pending, System, ThreadId, Transition};
 
 pub(super) struct Source;
 
-impl Rules for Source {
-    fn search(&self) -> Search {
-        Search::REVERSALS
+impl Reverses for Source {
+    fn reverse(&mut self, stack: &mut Stack, trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
+        missing_initial(stack, trace, race, race.thread, statistics);
+    }
+}
+
+impl<S: System> Policy<S> for Source {
+    fn conduct(&self) -> Conduct {
+        Conduct::REVERSALS
     }
 
-    fn open(&mut self, state: &mut State, previous: Option<ThreadId>) {
-        open_awake(state, previous);
+    fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {
+        open_awake(node, previous);
     }
 
-    fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
-        let prefer = race.thread;
-        missing_initial(states, trace, race, prefer, statistics);
+    fn ran(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId) {
+        self.reverse_races_of_step(stack, exploration, thread);
+    }
+
+    fn pending(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId, operation: &Pending) {
+        self.reverse_races_of_pending(stack, exploration, thread, operation);
     }
 }
 
 /// Makes one thread the backtrack set: `preferred` if it is enabled and awake, otherwise the first such thread.
-pub(super) fn open_awake(state: &mut State, preferred: Option<ThreadId>) {
-    let awake = |thread: &ThreadId| state.awake_transitions(*thread).next().is_some();
+pub(super) fn open_awake(node: &mut Node, preferred: Option<ThreadId>) {
     // A thread some of whose alternatives are asleep would hide their races: they do not run here.
-    let fully = |thread: &ThreadId| state.is_fully_awake(*thread);
-    let threads = || state.enabled.iter().map(|&(thread, _)| thread);
-    let first = preferred.filter(fully).or_else(|| threads().find(fully));
-    state.backtrack = match first {
+    let first = preferred
+        .filter(|&thread| node.is_fully_awake(thread))
+        .or_else(|| node.first_fully_awake());
+    let awake = |thread: &ThreadId| node.first_awake_of(*thread).is_some();
+    let threads = node.enabled.iter().map(|&(thread, _)| thread);
+    node.backtrack = match first {
         Some(thread) => BitSet::of(thread.0),
-        None => threads().filter(awake).map(|thread| thread.0).collect(),
+        None => threads.filter(awake).map(|thread| thread.0).collect(),
     };
 }
 
-/// Adds an initial of the race's reversal to the backtrack set of the state before the event, unless one is there or
+/// Adds an initial of the race's reversal to the backtrack set of the node before the event, unless one is there or
 /// asleep. Takes `prefer` if it is an initial.
 pub(super) fn missing_initial(
-    states: &mut [State],
+    stack: &mut Stack,
     trace: &Trace,
     race: Race<'_>,
     prefer: ThreadId,
     statistics: &mut Statistics,
 ) {
-    let state = &mut states[race.event];
+    let node = &mut stack[race.event];
     let mut candidate = None;
     for (thread, event) in trace.initials(race.event, race.removed, race.thread, race.footprint) {
-        if state.backtrack.contains(thread.0) {
+        if node.backtrack.contains(thread.0) {
             return;
         }
-        let Some(alternatives) = state.alternatives(thread) else {
+        let Some(alternatives) = node.alternatives(thread) else {
             continue;
         };
         let asleep = match event {
-            Some(event) => state.is_asleep(trace.events()[event].transition()),
+            Some(event) => node.is_asleep(trace.events()[event].transition()),
             // In the reversed order the operation may take any of its alternatives.
             None => alternatives
                 .iter()
-                .all(|alternative| state.is_asleep(Transition { thread, alternative })),
+                .all(|alternative| node.is_asleep(Transition { thread, alternative })),
         };
         if asleep {
             return;
@@ -77,11 +89,11 @@ pub(super) fn missing_initial(
     match candidate {
         Some(thread) => {
             statistics.backtracks += 1;
-            state.backtrack.insert(thread.0);
+            node.backtrack.insert(thread.0);
         }
         None => {
             statistics.fallbacks += 1;
-            state.backtrack = all_enabled(state);
+            node.backtrack = node.all_enabled();
         }
     }
 }

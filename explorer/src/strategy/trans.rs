@@ -38,141 +38,310 @@
 //!   explored from a state had all its races followed up, and so the backtrack set is a source set.
 
 use super::Dpor;
-use super::dpor::leading_to;
+use super::dpor::{RacesOfExecution, Rank, leading_to, races_of_pending};
+use super::reversal::{Operation, Race};
 use super::source::open_awake;
-use super::{Lead, Race, Refusal, Rules, Search, StepName, all_enabled};
-use crate::codec::{from_bytes, to_bytes};
-use crate::driver::{Added, State};
-use crate::footprint::{AccessKind, Footprint};
+use crate::bits::BitSet;
+use crate::codec::{Codec, to_bytes};
+use crate::execution::{EventIndex, Races, Trace};
 use crate::keys::KeyMap;
+use crate::search::exploration::Exploration;
+use crate::search::faults::Faults;
+use crate::search::node::{Node, PerNode, Stack};
+use crate::search::policy::{Conduct, Policy};
 use crate::statistics::Statistics;
-use crate::system::Transition;
-use crate::thread::{BitSet, ThreadId};
-use crate::trace::{EventIndex, Trace};
+use crate::system::{AccessKind, Footprint, Pending, Status, System, ThreadId, Transition};
 use smallvec::SmallVec;
 
 pub(super) struct TransDpor {
     options: Dpor,
+    faults: Faults,
+    races: RacesOfExecution,
+    leads: Vec<Lead>,
+    sets: BacktrackSets,
     relation: RaceRelation,
     refusal: Option<Refusal>,
 }
 
+/// The first step of a reversed race whose later operation was blocked at some time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Lead {
+    event: EventIndex,
+    thread: ThreadId,
+    /// The event of this execution in which the thread makes the step; `None` for the racing operation itself.
+    first: Option<EventIndex>,
+}
+
+/// The addition that has frozen a backtrack set.
+#[derive(Clone, Copy, Debug)]
+struct Added {
+    thread: ThreadId,
+    /// Whether it is the race's own thread, and not one that has to move before.
+    direct: bool,
+    /// Number of steps run by then, in all executions: the same for everything that is added after one execution.
+    steps: u64,
+}
+
+crate::codec!(struct Added { thread, direct, steps });
+
+/// The backtrack sets, which are frozen by an addition until another transition is chosen from the node.
+struct BacktrackSets {
+    frozen: PerNode<Option<Added>>,
+    sleep: bool,
+}
+
+/// A step, for reports.
+#[derive(Clone, Copy, Debug)]
+struct StepName {
+    thread: ThreadId,
+    /// The step's index among its thread's steps, counted from 1.
+    index: u32,
+    signature: u64,
+}
+
+crate::codec!(struct StepName { thread, index, signature });
+
+/// Why the strategy gives up: two independent steps that are both in a race with a third.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    independent: [StepName; 2],
+    shared: StepName,
+}
+
 impl TransDpor {
-    pub(super) fn new(options: Dpor) -> Self {
+    pub(super) fn new(options: Dpor, faults: Faults) -> Self {
         TransDpor {
             options,
+            faults,
+            races: RacesOfExecution::default(),
+            leads: Vec::new(),
+            sets: BacktrackSets {
+                frozen: PerNode::default(),
+                sleep: options.sleep,
+            },
             relation: RaceRelation::default(),
             refusal: None,
         }
     }
 
-    /// Says whether another thread may replace the one that has frozen a backtrack set.
-    fn gives_way(&self, added: Added, race: &Race<'_>, statistics: &Statistics) -> bool {
-        let earlier = added.steps < statistics.steps;
-        earlier && race.new && (added.direct || !self.options.sleep)
-    }
-}
-
-impl Rules for TransDpor {
-    fn search(&self) -> Search {
-        Search {
-            watches_blocked: true,
-            ..self.options.search()
+    /// Notes the first steps of reversals of races with operations that are blocked after the newest step. When such an
+    /// operation runs, or at the end, it may be another operation, and steps in between may seem to have to come first.
+    fn follow_blocked<S: System>(&mut self, exploration: &Exploration<S>) {
+        let cursor = &exploration.cursor;
+        let trace = &cursor.trace;
+        for (thread, status) in (0..).map(ThreadId).zip(cursor.system.threads()) {
+            if *status != Status::Blocked {
+                continue;
+            }
+            let pending = cursor.system.pending(thread);
+            // Guards are never ignored here.
+            let operation = Operation::pending(thread, &pending, &Faults::default());
+            // Without what it has done itself, it would not be blocked there.
+            let own = trace.thread_clock(thread);
+            let Operation { footprint, guards, .. } = operation;
+            let races = trace.dependent_pairs(thread, footprint, guards, |v| operation.value(v), &own);
+            add_leads(&mut self.leads, self.options.sleep, trace, &races, thread, footprint);
         }
     }
 
-    fn open(&mut self, state: &mut State, _previous: Option<ThreadId>) {
-        open_awake(state, None);
-    }
-
-    fn pick(&mut self, state: &State) -> Option<Transition> {
-        let threads = state.enabled.iter().map(|&(thread, _)| thread);
-        threads
-            .filter(|thread| state.backtrack.contains(thread.0))
-            .find_map(|thread| state.awake_transitions(thread).next())
-    }
-
-    fn rank(&self, event: EventIndex, at: EventIndex, pending_since: (usize, usize)) -> (usize, usize, usize) {
-        let (step, number) = pending_since;
-        if step <= event {
-            return (1, at, 0);
-        }
-        match self.options.sleep {
-            true => (0, step, number),
-            false => (0, usize::MAX - step, usize::MAX - number),
-        }
-    }
-
-    fn reverse(&mut self, states: &mut [State], trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
+    fn handle(&mut self, stack: &mut Stack, trace: &Trace, race: Race<'_>, new: bool, statistics: &mut Statistics) {
         if race.at < trace.len() && self.refusal.is_none() {
             self.refusal = self.relation.add(trace, &race);
         }
-        let state = &mut states[race.event];
-        let frozen = state.frozen;
-        if frozen.is_some_and(|added| !self.gives_way(added, &race, statistics)) {
+        self.sets.reverse(stack, trace, race, new, statistics);
+    }
+}
+
+/// Notes the first steps of the reversals of an operation's races: with sleep sets only those of this execution, since
+/// nothing that is asleep comes first in it.
+fn add_leads(
+    leads: &mut Vec<Lead>,
+    sleep: bool,
+    trace: &Trace,
+    races: &Races,
+    thread: ThreadId,
+    footprint: &Footprint,
+) {
+    let most = if sleep { 1 } else { usize::MAX };
+    for &(event, ref removed) in races {
+        let firsts = trace.firsts_of_reversal(event, removed, thread, footprint);
+        let firsts = firsts
+            .into_iter()
+            .map(|first| (trace.events()[first].thread(), Some(first)));
+        for (thread, first) in firsts.chain([(thread, None)]).take(most) {
+            let lead = Lead { event, thread, first };
+            if !leads.contains(&lead) {
+                leads.push(lead);
+            }
+        }
+    }
+}
+
+impl BacktrackSets {
+    /// Says whether another thread may replace the one that has frozen a backtrack set.
+    fn gives_way(&self, added: Added, new: bool, statistics: &Statistics) -> bool {
+        let earlier = added.steps < statistics.steps;
+        earlier && new && (added.direct || !self.sleep)
+    }
+
+    fn reverse(&mut self, stack: &mut Stack, trace: &Trace, race: Race<'_>, new: bool, statistics: &mut Statistics) {
+        let node = &mut stack[race.event];
+        let frozen = self.frozen[race.event];
+        if frozen.is_some_and(|added| !self.gives_way(added, new, statistics)) {
             return;
         }
-        match leading_to(state, trace, &race) {
+        match leading_to(node, trace, &race) {
             Some((_, None)) if frozen.is_some() => {}
             Some((thread, event)) => {
-                if state.backtrack.contains(thread.0) || is_asleep(state, trace, thread, event) {
+                if node.backtrack.contains(thread.0) || is_asleep(node, trace, thread, event) {
                     return;
                 }
                 if let Some(added) = frozen {
-                    state.backtrack.remove(added.thread.0);
+                    node.backtrack.remove(added.thread.0);
                 }
-                freeze_with(state, thread, event, statistics);
+                self.freeze_with(race.event, node, thread, event, statistics);
             }
             None if frozen.is_some() => {}
             None => {
                 if !writes_all(&trace.events()[race.event].step().footprint, race.footprint) {
                     statistics.fallbacks += 1;
-                    state.backtrack = all_enabled(state);
+                    node.backtrack = node.all_enabled();
                 }
             }
         }
     }
 
-    fn lead(&mut self, state: &mut State, trace: &Trace, lead: Lead, statistics: &mut Statistics) {
-        let Lead { thread, first, .. } = lead;
-        let wanted = state.frozen.is_none() && state.alternatives(thread).is_some();
-        if wanted && !state.backtrack.contains(thread.0) && !is_asleep(state, trace, thread, first) {
-            freeze_with(state, thread, first, statistics);
+    /// Handles a race of a blocked operation when the execution has ended and all other races are known.
+    fn follow(&mut self, stack: &mut Stack, trace: &Trace, lead: Lead, statistics: &mut Statistics) {
+        let Lead { event, thread, first } = lead;
+        let node = &mut stack[event];
+        let wanted = self.frozen[event].is_none() && node.alternatives(thread).is_some();
+        if wanted && !node.backtrack.contains(thread.0) && !is_asleep(node, trace, thread, first) {
+            self.freeze_with(event, node, thread, first, statistics);
         }
     }
 
-    fn refusal(&self) -> Option<&Refusal> {
-        self.refusal.as_ref()
-    }
-
-    fn save(&self) -> Vec<u8> {
-        to_bytes(&self.relation)
-    }
-
-    fn restore(&mut self, saved: &[u8]) -> Option<()> {
-        self.relation = from_bytes(saved)?;
-        Some(())
+    /// Adds the thread to the backtrack set of the `at`-th node, and lets nothing else be added until it has been
+    /// explored. In `event`, if given, the thread makes its step.
+    fn freeze_with(
+        &mut self,
+        at: usize,
+        node: &mut Node,
+        thread: ThreadId,
+        event: Option<EventIndex>,
+        statistics: &mut Statistics,
+    ) {
+        statistics.backtracks += 1;
+        node.backtrack.insert(thread.0);
+        self.frozen[at] = Some(Added {
+            thread,
+            direct: event.is_none(),
+            steps: statistics.steps,
+        });
     }
 }
 
-/// Adds the thread to the backtrack set, and lets nothing else be added until it has been explored. In `event`, if
-/// given, the thread makes its step.
-fn freeze_with(state: &mut State, thread: ThreadId, event: Option<EventIndex>, statistics: &mut Statistics) {
-    statistics.backtracks += 1;
-    state.backtrack.insert(thread.0);
-    state.frozen = Some(Added {
-        thread,
-        direct: event.is_none(),
-        steps: statistics.steps,
-    });
+impl<S: System> Policy<S> for TransDpor {
+    fn conduct(&self) -> Conduct {
+        self.options.conduct()
+    }
+
+    fn reach(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) -> bool {
+        self.options.sort(stack, exploration);
+        *self.sets.frozen.reach(stack.depth()) = None;
+        false
+    }
+
+    fn open(&mut self, node: &mut Node, _at: usize, _previous: Option<ThreadId>) {
+        open_awake(node, None);
+    }
+
+    fn pick(&mut self, node: &Node, at: usize) -> Option<Transition> {
+        let mut threads = node.enabled.iter().map(|&(thread, _)| thread);
+        let picked = threads
+            .by_ref()
+            .filter(|thread| node.backtrack.contains(thread.0))
+            .find_map(|thread| node.awake_transitions(thread).next())?;
+        if !self.faults.keep_frozen() {
+            self.sets.frozen[at] = None;
+        }
+        Some(picked)
+    }
+
+    fn ran(&mut self, _stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId) {
+        let races = self.races.add_step(exploration, thread);
+        let trace = &exploration.cursor.trace;
+        let Operation { footprint, guards, .. } = Operation::just_run(trace, thread, &exploration.faults);
+        // What it waits for may have come in another way than where the race is reversed.
+        if !self.options.sleep && !guards.is_empty() {
+            add_leads(&mut self.leads, self.options.sleep, trace, races, thread, footprint);
+        }
+    }
+
+    fn committed(&mut self, _stack: &mut Stack, exploration: &mut Exploration<S>) {
+        if !exploration.faults.skip_blocked() {
+            self.follow_blocked(exploration);
+        }
+    }
+
+    fn pending(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId, pending: &Pending) {
+        races_of_pending(exploration, thread, pending, |trace, race, new, statistics| {
+            self.handle(stack, trace, race, new, statistics);
+        });
+    }
+
+    fn ended(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) {
+        let sleep = self.options.sleep;
+        let rank = |event: EventIndex, at: EventIndex, (step, number): (usize, usize)| -> Rank {
+            match sleep {
+                _ if step <= event => (1, at, 0),
+                true => (0, step, number),
+                false => (0, usize::MAX - step, usize::MAX - number),
+            }
+        };
+        let mut races = std::mem::take(&mut self.races);
+        races.hand_over(exploration, rank, |trace, race, new, statistics| {
+            self.handle(stack, trace, race, new, statistics);
+        });
+        for lead in std::mem::take(&mut self.leads) {
+            let Exploration { cursor, statistics, .. } = exploration;
+            self.sets.follow(stack, &cursor.trace, lead, statistics);
+        }
+    }
+
+    fn refusal(&self, system: &S) -> Option<String> {
+        let Refusal { independent, shared } = self.refusal?;
+        let name = |step: &StepName| {
+            let operation = system.describe(step.signature);
+            format!("step {} of {} (`{operation}`)", step.index, step.thread)
+        };
+        let [one, other] = independent.each_ref().map(name);
+        Some(format!(
+            "`{}` requires a transitive dependency: {one} and {other} are independent, but both race with {}",
+            super::Strategy::Trans(self.options),
+            name(&shared)
+        ))
+    }
+
+    fn save(&self, depth: usize) -> Vec<u8> {
+        let mut bytes = to_bytes(&self.relation);
+        self.sets.frozen.encode(depth, &mut bytes);
+        bytes
+    }
+
+    fn restore(&mut self, mut saved: &[u8]) -> Option<()> {
+        self.relation = Codec::decode(&mut saved)?;
+        self.sets.frozen = PerNode::from(Vec::decode(&mut saved)?);
+        saved.is_empty().then_some(())
+    }
 }
 
 /// Says whether the transition that the thread takes in the event is asleep; without an event, whether all of its
 /// transitions are.
-fn is_asleep(state: &State, trace: &Trace, thread: ThreadId, event: Option<EventIndex>) -> bool {
+fn is_asleep(node: &Node, trace: &Trace, thread: ThreadId, event: Option<EventIndex>) -> bool {
     match event {
-        Some(event) => state.is_asleep(trace.events()[event].transition()),
-        None => state.awake_transitions(thread).next().is_none(),
+        Some(event) => node.is_asleep(trace.events()[event].transition()),
+        None => node.awake_transitions(thread).next().is_none(),
     }
 }
 

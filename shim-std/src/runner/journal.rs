@@ -1,9 +1,9 @@
 //! Records the schedule of the current execution in memory that outlives the process.
+//!
+//! Invariant: what is on record are the steps that lead to where the program is, also after it has gone back to a saved
+//! state.
 
-use dpor_explorer::{
-    Checkpoint, Failure, Fingerprint, Outlook, Pending, Rewindable, Sharded, Status, Step, Stop, System, ThreadId,
-    Transition,
-};
+use dpor_explorer::{Checkpoint, Layer, Rewindable, Sharded, Step, Stop, System, Transition};
 use dpor_protocol::{Creation, Phase, SharedSchedule};
 use dpor_scheduler::{Learnt, OperationKind, Program};
 use std::alloc::{Layout, alloc_zeroed};
@@ -17,6 +17,46 @@ pub(crate) struct Journaled {
     threads: usize,
     /// Number of recorded refinements.
     refinements: usize,
+    kept: Kept,
+}
+
+/// The steps that lead to saved states. The states are on one way: the steps before one are the first of those before
+/// each later one.
+#[derive(Default)]
+struct Kept {
+    steps: Vec<u64>,
+    /// The number of steps before each saved state.
+    lengths: Vec<(Checkpoint, usize)>,
+    /// Number of the first of these steps that are still on record.
+    on_record: usize,
+}
+
+impl Kept {
+    /// Keeps what is on record, for a state that has just been saved.
+    fn keep(&mut self, map: &SharedSchedule, checkpoint: Checkpoint) {
+        let before = self.lengths.last().map_or(0, |&(_, length)| length);
+        self.steps.truncate(before);
+        self.steps.extend(map.recorded(before));
+        self.on_record = self.steps.len();
+        self.lengths.push((checkpoint, self.steps.len()));
+    }
+
+    /// Puts the steps before a saved state on record.
+    fn put_back(&mut self, map: &SharedSchedule, checkpoint: Checkpoint) {
+        let at = self.lengths.binary_search_by_key(&checkpoint, |&(saved, _)| saved);
+        let length = at.map_or(0, |at| self.lengths[at].1);
+        let from = self.on_record.min(length);
+        map.replace(from, &self.steps[from..length]);
+        self.on_record = length;
+    }
+
+    fn forget_from(&mut self, checkpoint: Checkpoint) {
+        let left = self.lengths.partition_point(|&(saved, _)| saved < checkpoint);
+        self.lengths.truncate(left);
+        self.steps
+            .truncate(self.lengths.last().map_or(0, |&(_, length)| length));
+        self.on_record = self.on_record.min(self.steps.len());
+    }
 }
 
 /// The explored system: a part of such a program, or all of it.
@@ -26,13 +66,15 @@ pub(crate) type Explored = Sharded<Journaled>;
 /// compiled once. Models of one process take turns.
 pub(crate) fn unshared() -> &'static SharedSchedule {
     static MAP: OnceLock<&SharedSchedule> = OnceLock::new();
-    MAP.get_or_init(|| {
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { alloc_zeroed(Layout::new::<SharedSchedule>()) };
-        assert!(!memory.is_null(), "there is no memory for a schedule");
-        // SAFETY: the memory is zeroed, has this layout, and is never freed.
-        unsafe { SharedSchedule::create(memory) }
-    })
+    MAP.get_or_init(fresh)
+}
+
+fn fresh() -> &'static SharedSchedule {
+    // SAFETY: the layout is not empty.
+    let memory = unsafe { alloc_zeroed(Layout::new::<SharedSchedule>()) };
+    assert!(!memory.is_null(), "there is no memory for a schedule");
+    // SAFETY: the memory is zeroed, has this layout, and is never freed.
+    unsafe { SharedSchedule::create(memory) }
 }
 
 impl Journaled {
@@ -43,6 +85,7 @@ impl Journaled {
             map,
             threads: 1,
             refinements: 0,
+            kept: Kept::default(),
         }
     }
 
@@ -90,14 +133,21 @@ impl Journaled {
     }
 }
 
-impl System for Journaled {
-    fn restart(&mut self) {
-        self.map.begin_execution();
-        self.program.restart();
+impl Layer for Journaled {
+    type Inner = Program;
+
+    fn inner(&self) -> &Program {
+        &self.program
     }
 
-    fn threads(&self) -> &[Status] {
-        self.program.threads()
+    fn inner_mut(&mut self) -> &mut Program {
+        &mut self.program
+    }
+
+    fn restart(&mut self) {
+        self.map.begin_execution();
+        self.kept.on_record = 0;
+        self.program.restart();
     }
 
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
@@ -114,35 +164,6 @@ impl System for Journaled {
         result
     }
 
-    fn pending(&self, thread: ThreadId) -> Pending {
-        self.program.pending(thread)
-    }
-
-    fn place(&self, thread: ThreadId) -> Option<u64> {
-        self.program.place(thread)
-    }
-
-    fn gives_way(&self, thread: ThreadId) -> bool {
-        self.program.gives_way(thread)
-    }
-
-    fn describe(&self, signature: u64) -> String {
-        self.program.describe(signature)
-    }
-
-    fn finish(&mut self) -> Result<(), Failure> {
-        self.program.finish()
-    }
-
-    fn outlook(&mut self) -> Outlook {
-        // What it tries is no part of the execution.
-        self.program.outlook()
-    }
-
-    fn fingerprint(&mut self) -> Option<Fingerprint> {
-        self.program.fingerprint()
-    }
-
     fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
         Some(self)
     }
@@ -150,19 +171,65 @@ impl System for Journaled {
 
 impl Rewindable for Journaled {
     fn checkpoint(&mut self) -> Option<Checkpoint> {
-        self.program.checkpoint()
+        let checkpoint = self.program.checkpoint()?;
+        self.kept.keep(self.map, checkpoint);
+        Some(checkpoint)
     }
 
     fn rewind(&mut self, to: Checkpoint) -> bool {
         let rewound = self.program.rewind(to);
         if rewound {
-            // The steps before are the same as in the execution that is on record.
-            self.map.truncate(self.program.length());
+            self.kept.put_back(self.map, to);
         }
         rewound
     }
 
     fn forget_from(&mut self, from: Checkpoint) {
         self.program.forget_from(from);
+        self.kept.forget_from(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dpor_explorer::ThreadId;
+
+    fn run(map: &SharedSchedule, threads: &[u32]) {
+        for &thread in threads {
+            let thread = ThreadId(thread);
+            map.push(Transition { thread, alternative: 0 }, 1);
+        }
+    }
+
+    fn threads(map: &SharedSchedule) -> Vec<u32> {
+        map.snapshot()
+            .steps
+            .iter()
+            .map(|step| step.transition.thread.0)
+            .collect()
+    }
+
+    #[test]
+    fn other_steps_do_not_stay_on_record() {
+        let (map, mut kept) = (fresh(), Kept::default());
+        run(map, &[1, 2]);
+        kept.keep(map, Checkpoint(5));
+        run(map, &[3]);
+        kept.keep(map, Checkpoint(7));
+        run(map, &[4]);
+        kept.put_back(map, Checkpoint(5));
+        run(map, &[8, 9]);
+        kept.put_back(map, Checkpoint(7));
+        assert_eq!(threads(map), [1, 2, 3]);
+        map.begin_execution();
+        kept.on_record = 0;
+        run(map, &[6, 6, 6, 6]);
+        kept.put_back(map, Checkpoint(7));
+        run(map, &[4]);
+        assert_eq!(threads(map), [1, 2, 3, 4]);
+        kept.forget_from(Checkpoint(7));
+        kept.put_back(map, Checkpoint(5));
+        assert_eq!(threads(map), [1, 2]);
     }
 }

@@ -210,7 +210,7 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
     }
     let of_shard = match of_shard(part, config.shard.is_some()) {
         Ok(note) => note,
-        Err(word) => return word.into(),
+        Err(word) => return Message::from(*word),
     };
     let mut sharing = Sharing::default();
     let mut saving = config.save.clone().map(Saving::new);
@@ -256,18 +256,18 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
 }
 
 /// The note on the part of a test that is explored; or the last word, if there is nothing to explore.
-fn of_shard(part: Part, sharded: bool) -> Result<Option<String>, LastWord> {
+fn of_shard(part: Part, sharded: bool) -> Result<Option<String>, Box<LastWord>> {
     match part {
         Part::TimeUp => {
             let reason = "the time limit was reached while the test was parted: it needs more, or no `--shard`";
-            Err(LastWord::incomplete(reason.to_owned()))
+            Err(Box::new(LastWord::incomplete(reason.to_owned())))
         }
         Part::Elsewhere => {
             let note = "there is nothing to explore for this shard: the test has fewer parts than there are shards";
-            Err(LastWord {
+            Err(Box::new(LastWord {
                 note: Some(note.to_owned()),
                 ..LastWord::just(dpor_protocol::Verdict::Complete)
-            })
+            }))
         }
         Part::One { pairs: 0 } if sharded => Ok(Some("no other shard has anything to explore of this test".to_owned())),
         Part::One { .. } => Ok(None),

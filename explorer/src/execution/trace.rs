@@ -1,0 +1,322 @@
+//! The current execution: its events, and indices of them by thread, location and variable.
+//!
+//! A step becomes an event in two parts: [`Trace::scratch`] is the record that the system fills in, and
+//! [`Trace::commit`] makes it the newest event, with its clock. Between the two, races of the step are looked for.
+//!
+//! Invariant: each list of an index is in the order of events, so that [`Trace::truncate`] only pops.
+
+use super::VectorClock;
+use super::order::{Accesses, Touched};
+use super::reversal::Change;
+use crate::keys::KeyMap;
+use crate::random::SplitMix64;
+use crate::system::{Access, AccessKind, Awaits, Effect, Footprint, Step, ThreadId, Transition, Variable};
+
+/// An event's index in the execution.
+pub type EventIndex = usize;
+
+/// One step of the execution.
+#[derive(Clone, Default, Debug)]
+pub struct Event {
+    transition: Option<Transition>,
+    pub(super) index: u32,
+    pub(super) step: Step,
+    pub(super) clock: VectorClock,
+    /// The numbers of the locations of the footprint's accesses.
+    pub(super) touched: Touched,
+}
+
+impl Event {
+    /// The transition taken.
+    pub fn transition(&self) -> Transition {
+        self.transition.expect("only a recorded event is handed out")
+    }
+
+    /// The thread that moved.
+    pub fn thread(&self) -> ThreadId {
+        self.transition().thread
+    }
+
+    /// The event's index among its thread's events, counted from 1.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// What the step did.
+    pub fn step(&self) -> &Step {
+        &self.step
+    }
+
+    /// The events at or before this one in the order of dependency.
+    pub fn clock(&self) -> &VectorClock {
+        &self.clock
+    }
+
+    /// Says whether this event is ordered after `earlier`, which ran before it.
+    pub fn ordered_after(&self, earlier: &Event) -> bool {
+        self.clock.get(earlier.thread()) >= earlier.index
+    }
+}
+
+/// Number of keys in the tables above which those of past executions are swept out.
+const SWEEP_AT: usize = 1 << 16;
+
+#[derive(Clone, Default, Debug)]
+pub(super) struct ThreadHistory {
+    pub events: Vec<EventIndex>,
+    pub spawned_by: Option<EventIndex>,
+    /// The clock that the thread's steps come after because of its waits, from each event on at which the clock grew.
+    waited: Vec<(EventIndex, VectorClock)>,
+}
+
+/// The execution so far: its events, and indices by thread, location and variable.
+#[derive(Clone, Default, Debug)]
+pub struct Trace {
+    /// The first `len` events are the execution; the rest is kept for its storage.
+    pub(super) events: Vec<Event>,
+    pub(super) len: usize,
+    pub(super) threads: Vec<ThreadHistory>,
+    pub(super) accesses: Accesses,
+    pub(super) changes: KeyMap<Variable, Vec<Change>>,
+    /// Whether to record what threads have waited for.
+    follows_waits: bool,
+}
+
+impl Trace {
+    /// The empty execution.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets whether to record what threads have waited for; for an empty execution.
+    pub(crate) fn follow_waits(&mut self, follows_waits: bool) {
+        debug_assert!(self.is_empty());
+        self.follows_waits = follows_waits;
+    }
+
+    /// The events in the order in which they ran.
+    pub fn events(&self) -> &[Event] {
+        &self.events[..self.len]
+    }
+
+    /// The number of events.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Says whether nothing has run.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The transitions taken.
+    pub fn schedule(&self) -> Vec<Transition> {
+        self.events().iter().map(Event::transition).collect()
+    }
+
+    /// The cleared record of the next step, which the system fills in before [`Trace::commit`].
+    pub(crate) fn scratch(&mut self) -> &mut Step {
+        if self.events.len() == self.len {
+            self.events.push(Event::default());
+        }
+        let event = &mut self.events[self.len];
+        event.touched.clear();
+        event.step.clear();
+        &mut event.step
+    }
+
+    /// Looks up the locations of the step that was filled in: once for the search for races, for the event's clock, and
+    /// for its removal.
+    pub(crate) fn look_up_locations(&mut self) {
+        let Event { step, touched, .. } = &mut self.events[self.len];
+        let accesses = step.footprint.accesses();
+        if touched.len() != accesses.len() {
+            touched.clear();
+            touched.extend(accesses.iter().map(|access| self.accesses.number(access.location)));
+        }
+    }
+
+    /// The step that was filled in but is not yet part of the execution.
+    pub(crate) fn uncommitted(&self) -> &Step {
+        &self.events[self.len].step
+    }
+
+    /// Makes the step in [`Trace::scratch`] the execution's next event.
+    pub(crate) fn commit(&mut self, transition: Transition) {
+        let at = self.len;
+        let thread = transition.thread;
+        self.look_up_locations();
+        self.history(thread);
+        let last = self.last_before_next(thread);
+        let index = self.threads[thread.index()].events.len() as u32 + 1;
+        let (earlier, rest) = self.events.split_at_mut(at);
+        let event = &mut rest[0];
+        event.transition = Some(transition);
+        event.index = index;
+        match last {
+            Some(last) => event.clock.clone_from(&earlier[last].clock),
+            None => event.clock.clear(),
+        }
+        self.accesses.join_clocks(event, earlier);
+        self.accesses.push(event, at);
+        event.clock.set(thread, event.index);
+        for effect in &event.step.effects {
+            let Effect {
+                variable,
+                before,
+                after,
+            } = *effect;
+            let changes = self.changes.entry(variable).or_default();
+            let birth = match changes.last() {
+                Some(last) if last.after == before => last.birth,
+                _ => changes.len() as u32,
+            };
+            changes.push(Change {
+                event: at,
+                before,
+                after,
+                birth,
+            });
+        }
+        self.threads[thread.index()].events.push(at);
+        if self.follows_waits {
+            self.note_waits(at);
+        }
+        for i in 0..self.events[at].step.spawned.len() {
+            let child = self.events[at].step.spawned[i];
+            self.history(child);
+            self.threads[child.index()].spawned_by = Some(at);
+        }
+        self.len += 1;
+    }
+
+    /// Drops all events but the first `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        while self.len > len {
+            self.len -= 1;
+            let event = &self.events[self.len];
+            let history = &mut self.threads[event.thread().index()];
+            history.events.pop();
+            history.waited.pop_if(|(since, _)| *since == self.len);
+            self.accesses.pop(&event.touched);
+            for effect in event.step.effects.iter().rev() {
+                if let Some(changes) = self.changes.get_mut(&effect.variable) {
+                    changes.pop();
+                }
+            }
+            for &child in &event.step.spawned {
+                self.threads[child.index()].spawned_by = None;
+            }
+        }
+        if self.accesses.have_grown() {
+            self.accesses.sweep(&mut self.events[..self.len]);
+        }
+        if self.changes.len() > SWEEP_AT {
+            self.changes.retain(|_, changes| !changes.is_empty());
+        }
+    }
+
+    /// Takes the footprint of the first event that was dropped last.
+    pub(crate) fn take_footprint(&mut self) -> Footprint {
+        std::mem::take(&mut self.events[self.len].step.footprint)
+    }
+
+    /// Records what the event's thread has waited for, and what the threads that it created inherit.
+    fn note_waits(&mut self, at: EventIndex) {
+        let event = &self.events[at];
+        let thread = event.thread();
+        let awaited = |access: &&Access| access.awaits == Awaits::AllWrites;
+        let mut accesses = event.step.footprint.accesses().iter().filter(awaited).peekable();
+        if accesses.peek().is_some() {
+            let mut waited = self.waited(thread).clone();
+            for access in accesses {
+                for before in self.conflicts(access.location, AccessKind::Read) {
+                    let earlier = &self.events[before.event];
+                    if earlier.thread() != thread {
+                        waited.set(earlier.thread(), waited.get(earlier.thread()).max(earlier.index));
+                    }
+                }
+            }
+            self.threads[thread.index()].waited.push((at, waited));
+        }
+        for i in 0..self.events[at].step.spawned.len() {
+            let child = self.events[at].step.spawned[i];
+            let waited = self.waited(thread).clone();
+            self.history(child);
+            let inherited = &mut self.threads[child.index()].waited;
+            inherited.clear();
+            if waited != VectorClock::new() {
+                inherited.push((at, waited));
+            }
+        }
+    }
+
+    /// The clock that the thread's next step comes after in every execution, because the thread has waited for it.
+    pub(crate) fn waited(&self, thread: ThreadId) -> &VectorClock {
+        debug_assert!(self.follows_waits);
+        static NOTHING: VectorClock = VectorClock::new();
+        let history = self.threads.get(thread.index());
+        history
+            .and_then(|history| history.waited.last())
+            .map_or(&NOTHING, |(_, clock)| clock)
+    }
+
+    fn history(&mut self, thread: ThreadId) {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, ThreadHistory::default);
+        }
+    }
+
+    /// The event right before the thread's next one in program order: its last, or the one that created it.
+    pub(super) fn last_before_next(&self, thread: ThreadId) -> Option<EventIndex> {
+        let history = self.threads.get(thread.index())?;
+        history.events.last().copied().or(history.spawned_by)
+    }
+
+    /// When the thread's operation at `at`, or its next one, became pending: a larger value is later. Operations that
+    /// one step makes pending are in the order of the thread's own next operation and those of the threads that it
+    /// created.
+    pub(crate) fn pending_since(&self, thread: ThreadId, at: EventIndex) -> (usize, usize) {
+        let history = self.threads.get(thread.index());
+        let own = history.and_then(|history| history.events[..self.steps_before(thread, at) as usize].last());
+        match (own, history.and_then(|history| history.spawned_by)) {
+            (Some(event), _) => (event + 1, 0),
+            (None, Some(event)) => {
+                let mut spawned = self.events[event].step.spawned.iter();
+                (event + 1, 1 + spawned.position(|&child| child == thread).unwrap_or(0))
+            }
+            (None, None) => (0, thread.index()),
+        }
+    }
+
+    /// Number of steps that the thread has made before the event at `at`.
+    pub(crate) fn steps_before(&self, thread: ThreadId, at: EventIndex) -> u32 {
+        let events = self.threads.get(thread.index()).map_or(&[][..], |t| &t.events);
+        events.partition_point(|&event| event < at) as u32
+    }
+
+    /// The thread's events.
+    pub(crate) fn events_of(&self, thread: ThreadId) -> &[EventIndex] {
+        self.threads.get(thread.index()).map_or(&[], |t| &t.events)
+    }
+
+    /// The event that created the thread.
+    pub(crate) fn creation(&self, thread: ThreadId) -> Option<EventIndex> {
+        self.threads.get(thread.index())?.spawned_by
+    }
+
+    /// A digest of the number of steps that each thread has made.
+    pub(crate) fn progress(&self) -> u128 {
+        let mix = |(thread, history): (usize, &ThreadHistory)| {
+            let place = (thread as u64) << 32 ^ history.events.len() as u64;
+            let half = |salt: u64| u128::from(SplitMix64::mix(place ^ salt));
+            half(SplitMix64::GAMMA) << 64 | half(0xD1B5_4A32_D192_ED03)
+        };
+        let moved = self
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, history)| !history.events.is_empty());
+        moved.map(mix).fold(0, u128::wrapping_add)
+    }
+}

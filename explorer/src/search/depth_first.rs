@@ -1,0 +1,342 @@
+//! Depth-first search along a stack of nodes.
+//!
+//! An execution begins with the transitions on the stack. Then a policy chooses among those that are enabled and not
+//! asleep, until no thread is enabled, or what follows has been explored. The search goes back to the last node from
+//! which something is left to explore.
+//!
+//! Sleep sets are those of Godefroid, *Partial-Order Methods for the Verification of Concurrent Systems* (LNCS 1032,
+//! 1996): a transition that was explored from a node sleeps in the nodes below its siblings, until a dependent step
+//! runs.
+//!
+//! How much of the search tree is explored is estimated as in Knuth, *Estimating the Efficiency of Backtrack Programs*
+//! (1975), and Kilby, Slaney, Thiébaux and Walsh, *Estimating Search Tree Size* (2006): the present execution tells how
+//! many transitions are to be explored from each node on its way, and how many of them are, and the trees below the
+//! transitions from one node are taken to be of one size. Races that are not found yet make the tree larger than that.
+
+use super::Search;
+use super::exploration::{Exploration, Halt, Ran};
+use super::node::{Node, Sleeping, Stack};
+use super::outcome::{End, MILLION, Observer};
+use super::policy::{Conduct, Policy};
+use crate::bits::BitSet;
+use crate::codec::{Codec, from_bytes};
+use crate::execution::{Event, Trace};
+use crate::keys::KeySet;
+use crate::system::{Status, Stop, System, ThreadId};
+use std::rc::Rc;
+
+/// Number of steps of one execution between two looks at the clock: one execution can take longer than the time limit.
+const CLOCK_INTERVAL: usize = 64;
+
+/// A depth-first search, under a policy.
+pub(crate) struct DepthFirst<P> {
+    stack: Stack,
+    conduct: Conduct,
+    policy: P,
+}
+
+/// The first byte of what is saved.
+const KIND: u8 = 0;
+
+impl<P> DepthFirst<P> {
+    pub fn new<S: System>(policy: P) -> Self
+    where
+        P: Policy<S>,
+    {
+        DepthFirst {
+            stack: Stack::default(),
+            conduct: policy.conduct(),
+            policy,
+        }
+    }
+
+    /// Runs new transitions until the execution ends.
+    fn extend<S: System>(
+        &mut self,
+        exploration: &mut Exploration<S>,
+        observer: &mut dyn Observer<S>,
+    ) -> Result<End, Halt>
+    where
+        P: Policy<S>,
+    {
+        loop {
+            if exploration.cursor.trace.len() == self.stack.depth()
+                && let Some(end) = self.reach(exploration)?
+            {
+                return Ok(end);
+            }
+            let at = exploration.cursor.trace.len();
+            if at % CLOCK_INTERVAL == CLOCK_INTERVAL - 1 {
+                exploration.in_time()?;
+            }
+            let Some(transition) = self.stack[at].current else {
+                unreachable!("a node below the top of the stack has a current transition")
+            };
+            let result = exploration.run_next(transition);
+            if matches!(result, Err(Stop::Refine)) {
+                // The step has not ended, and what is on record of it does not count.
+                return Err(Halt::Refine);
+            }
+            self.policy.ran(&mut self.stack, exploration, transition.thread);
+            exploration.cursor.trace.commit(transition);
+            self.policy.committed(&mut self.stack, exploration);
+            match result {
+                Ok(Ran::On) => self.policy.settle(&mut self.stack, exploration, observer)?,
+                Ok(Ran::Failed(failure)) => {
+                    self.tell_pending(exploration, |status| *status != Status::Finished);
+                    return Ok(End::Failed(failure));
+                }
+                Err(Stop::Failed(failure) | Stop::Unsupported(failure)) => return Err(Halt::unsupported(&failure)),
+                Err(Stop::Refine) => return Err(Halt::Refine),
+            }
+        }
+    }
+
+    /// Sets up the node that the execution has just reached, and goes on from it. Ends the execution if nothing is to
+    /// be explored from there.
+    fn reach<S: System>(&mut self, exploration: &mut Exploration<S>) -> Result<Option<End>, Halt>
+    where
+        P: Policy<S>,
+    {
+        exploration.statistics.states += 1;
+        let depth = self.stack.depth();
+        if let Some(end) = self.open(exploration) {
+            self.policy.leave(depth);
+            return Ok(Some(end));
+        }
+        if depth >= exploration.limits.depth as usize {
+            return self.too_long(exploration).map(Some);
+        }
+        match self.policy.pick(&self.stack[depth], depth) {
+            Some(chosen) => {
+                self.stack.descend(chosen);
+                Ok(None)
+            }
+            None => {
+                self.tell_pending(exploration, |status| *status == Status::Blocked);
+                self.policy.leave(depth);
+                Ok(Some(End::Blocked))
+            }
+        }
+    }
+
+    /// Sets up the node that the execution has just reached. Ends the execution if no thread is enabled, or if what
+    /// follows has been explored.
+    fn open<S: System>(&mut self, exploration: &mut Exploration<S>) -> Option<End>
+    where
+        P: Policy<S>,
+    {
+        let node = self.stack.reach();
+        note_enabled(node, exploration);
+        let pruned = self.policy.reach(&mut self.stack, exploration);
+        if pruned {
+            return Some(End::Pruned);
+        }
+        if self.stack.reached().enabled.is_empty() {
+            let verdict = exploration.cursor.system.finish();
+            self.tell_pending(exploration, |status| *status == Status::Blocked);
+            return Some(exploration.end_with(verdict));
+        }
+        if self.conduct.sleeps {
+            self.inherit_sleep(exploration);
+        }
+        if self.policy.inherit(&mut self.stack, exploration) {
+            return Some(End::Pruned);
+        }
+        let depth = self.stack.depth();
+        let node = self.stack.reached();
+        let statistics = &mut exploration.statistics;
+        statistics.peak_sleeping = statistics.peak_sleeping.max(node.sleep().len() as u64);
+        let previous = exploration.cursor.trace.events().last().map(Event::thread);
+        self.policy.open(node, depth, previous);
+        self.policy.opened(&mut self.stack, exploration)
+    }
+
+    /// Lets entries of the previous node sleep on if they are independent of the newest event.
+    fn inherit_sleep<S: System>(&mut self, exploration: &mut Exploration<S>)
+    where
+        P: Policy<S>,
+    {
+        let (Some(parent), node) = self.stack.last_two() else {
+            return;
+        };
+        let Some(event) = exploration.cursor.trace.events().last() else {
+            return;
+        };
+        for entry in parent.sleep() {
+            let independent =
+                entry.transition.thread != event.thread() && !entry.footprint.conflicts_with(&event.step().footprint);
+            if independent || exploration.faults.keep_sleeping() {
+                node.put_to_sleep(entry.clone());
+            }
+        }
+        node.inherited = node.sleep().len();
+    }
+
+    /// Tells the policy the pending operations of these threads: an operation that is blocked at the end of an
+    /// execution never becomes an event.
+    fn tell_pending<S: System>(&mut self, exploration: &mut Exploration<S>, which: impl Fn(&Status) -> bool)
+    where
+        P: Policy<S>,
+    {
+        if !self.conduct.wants_pending || exploration.faults.skip_blocked() {
+            return;
+        }
+        for i in 0..exploration.cursor.system.threads().len() {
+            if which(&exploration.cursor.system.threads()[i]) {
+                let thread = ThreadId(i as u32);
+                let operation = exploration.cursor.system.pending(thread);
+                self.policy.pending(&mut self.stack, exploration, thread, &operation);
+            }
+        }
+    }
+
+    /// Judges an execution that has reached the bound on its length. If its second half was fair (every thread enabled
+    /// in it ran in it, twice, and took each of its alternatives), the program is long or does not terminate: other
+    /// executions would be as long, so the exploration ends here. Otherwise a fair scheduler might have ended it.
+    fn too_long<S: System>(&mut self, exploration: &mut Exploration<S>) -> Result<End, Halt>
+    where
+        P: Policy<S>,
+    {
+        // Threads that the main thread has left behind may run as long as they like.
+        let left_behind = exploration.cursor.system.threads().first() == Some(&Status::Finished);
+        if left_behind || !is_fair(self.stack.chosen(), &exploration.cursor.trace) {
+            return Ok(End::Cut);
+        }
+        exploration.statistics.cut += 1;
+        let len = exploration.cursor.trace.len();
+        Err(Halt::Incomplete(format!(
+            "an execution did not end within {len} steps, although every thread that could run did run: the test is \
+             long (--max-depth), or does not end"
+        )))
+    }
+}
+
+/// Notes what is enabled in the present state, in the order of threads.
+fn note_enabled<S: System>(node: &mut Node, exploration: &Exploration<S>) {
+    for (i, status) in exploration.cursor.system.threads().iter().enumerate() {
+        if let Some(alternatives) = status.alternatives() {
+            node.enabled.push((ThreadId(i as u32), alternatives.clone()));
+        }
+    }
+    if exploration.faults.ignore_alternatives() {
+        for (_, alternatives) in &mut node.enabled {
+            let first = alternatives.iter().next();
+            *alternatives = first.into_iter().collect();
+        }
+    }
+}
+
+/// Says whether in each of the last two quarters of an execution every thread that was enabled ran, and took each of
+/// its alternatives.
+fn is_fair(nodes: &[Node], trace: &Trace) -> bool {
+    let len = trace.len();
+    let mut windows = [len / 2..len * 3 / 4, len * 3 / 4..len].into_iter();
+    windows.all(|window| {
+        let (nodes, events) = (&nodes[window.clone()], &trace.events()[window]);
+        let ran: BitSet = events.iter().map(|e| e.thread().0).collect();
+        let operation = |event: &Event, alternative: u32| (event.step().signature, alternative);
+        let taken: KeySet<_> = events
+            .iter()
+            .map(|e| operation(e, e.transition().alternative))
+            .collect();
+        nodes.iter().zip(events).all(|(node, event)| {
+            let mut alternatives = node.alternatives(event.thread()).into_iter().flat_map(BitSet::iter);
+            node.enabled.iter().all(|(thread, _)| ran.contains(thread.0))
+                && alternatives.all(|alternative| taken.contains(&operation(event, alternative)))
+        })
+    })
+}
+
+impl<S: System, P: Policy<S>> Search<S> for DepthFirst<P> {
+    fn execute(&mut self, exploration: &mut Exploration<S>, observer: &mut dyn Observer<S>) -> Result<End, Halt> {
+        let Exploration { cursor, statistics, .. } = exploration;
+        cursor.go_to(cursor.trace.len(), statistics)?;
+        let end = self.extend(exploration, observer)?;
+        self.policy.ended(&mut self.stack, exploration);
+        Ok(end)
+    }
+
+    /// Goes back to the deepest node with something left to explore, and chooses it.
+    fn advance(&mut self, exploration: &mut Exploration<S>) -> bool {
+        let cursor = &mut exploration.cursor;
+        if !self.conduct.backtracks {
+            cursor.truncate(0);
+            self.stack.truncate(0);
+            return true;
+        }
+        while self.stack.depth() > 0 {
+            let at = self.stack.depth() - 1;
+            let node = &mut self.stack[at];
+            cursor.truncate(at);
+            if let Some(transition) = node.current.take() {
+                node.put_to_sleep(Sleeping {
+                    transition,
+                    footprint: Rc::new(cursor.trace.take_footprint()),
+                    by_context: false,
+                });
+            }
+            node.current = self.policy.pick(node, at);
+            if node.current.is_some() {
+                return true;
+            }
+            self.policy.leave(at);
+            self.stack.truncate(at);
+        }
+        self.policy.widen()
+    }
+
+    fn explored(&self, with_present: bool) -> u32 {
+        if !self.conduct.backtracks {
+            return 0;
+        }
+        let (mut explored, mut share) = (0.0, 1.0);
+        for node in self.stack.chosen() {
+            let done = node.sleep().len() - node.inherited;
+            let wanted = node.backtrack.iter();
+            let left = wanted.flat_map(|thread| node.awake_transitions(ThreadId(thread)));
+            let left = left.filter(|&transition| Some(transition) != node.current).count();
+            share /= (done + left + 1) as f64;
+            explored += share * done as f64;
+        }
+        let present = if with_present { share } else { 0.0 };
+        ((explored + present) * f64::from(MILLION)) as u32
+    }
+
+    fn refusal(&self, system: &S) -> Option<String> {
+        self.policy.refusal(system)
+    }
+
+    fn bound(&self) -> Option<u32> {
+        self.policy.bound()
+    }
+
+    fn left_out(&self) -> Option<String> {
+        self.policy.left_out()
+    }
+
+    fn follows_waits(&self) -> bool {
+        self.conduct.follows_waits
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let mut bytes = vec![KIND];
+        crate::codec::put_all(self.stack.chosen().iter(), &mut bytes);
+        self.policy.save(self.stack.depth()).encode(&mut bytes);
+        Some(bytes)
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Option<()> {
+        let (nodes, policy): (Vec<Node>, Vec<u8>) = from_bytes(saved.strip_prefix(&[KIND])?)?;
+        self.stack.restore(nodes);
+        self.policy.restore(&policy)
+    }
+
+    fn take_keys(&mut self) -> Vec<u128> {
+        self.policy.take_keys()
+    }
+
+    fn add_keys(&mut self, keys: &mut dyn Iterator<Item = u128>) {
+        self.policy.add_keys(keys);
+    }
+}

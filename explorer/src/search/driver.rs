@@ -1,0 +1,341 @@
+//! The loop over executions, which all strategies share.
+//!
+//! Invariant: [`Explorer`] knows no strategy but by the name that it hands to the registry, and no stack. Between two
+//! executions it is at rest, and can be saved.
+
+use super::exploration::{Exploration, Halt};
+#[cfg(feature = "faults")]
+use super::faults::Fault;
+use super::outcome::{End, Limits, MILLION, Observer, Report, Verdict, preemptions};
+use super::save::{CannotResume, Saved, Snapshot};
+use super::{Named, Search, Settings};
+use crate::codec::{from_bytes, to_bytes};
+use crate::statistics::Statistics;
+use crate::system::{Failure, System, Transition};
+use crate::vocabulary::Strategy;
+use std::mem::take;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Number of executions between two estimates of the explored part.
+const ESTIMATE_INTERVAL: u64 = 64;
+
+/// Explores the executions of a [`System`].
+///
+/// How much of the search tree is explored is estimated after Knuth (1975): the trees below the transitions from one
+/// state are taken to be of one size. Races that are not found yet make the tree larger than that.
+pub struct Explorer<S> {
+    exploration: Exploration<S>,
+    search: Box<dyn Search<S>>,
+    strategy: Strategy,
+    first_failure: Option<(Failure, Vec<Transition>)>,
+    /// Time spent before the coming run.
+    spent: Duration,
+    /// Whether the search is between two executions, and the second is known.
+    at_rest: bool,
+    /// Whether there are snapshots.
+    resumable: bool,
+    /// Whether the keys of earlier snapshots are void.
+    anew: bool,
+}
+
+impl<S: System> Explorer<S> {
+    /// Creates an exploration of `system`.
+    pub fn new(system: S, strategy: Strategy, limits: Limits) -> Self {
+        let exploration = Exploration::new(system, limits);
+        let settings = Settings {
+            limits,
+            resumable: false,
+            faults: exploration.faults,
+        };
+        Explorer {
+            exploration,
+            search: strategy.search(&settings),
+            strategy,
+            first_failure: None,
+            spent: Duration::ZERO,
+            at_rest: false,
+            resumable: false,
+            anew: false,
+        }
+    }
+
+    /// Sets whether to explore the rest after a failure. The verdict is the first failure all the same.
+    #[must_use]
+    pub fn keep_going(mut self, keep_going: bool) -> Self {
+        self.exploration.keep_going = keep_going;
+        self
+    }
+
+    /// Sets whether to compare states that the same transitions reach again: they must be equal. For tests of systems;
+    /// it costs a fingerprint per step. Only [`Check::Stored`](crate::Check::Stored) knows the states.
+    #[must_use]
+    pub fn verify_states(mut self, verify_states: bool) -> Self {
+        self.exploration.cursor.verifies = verify_states;
+        self
+    }
+
+    /// Sets whether to go back to saved states, if the system can save them; the default. The explored executions do
+    /// not depend on it.
+    #[must_use]
+    pub fn rewinds(mut self, rewinds: bool) -> Self {
+        self.exploration.cursor.rewinds = rewinds;
+        self
+    }
+
+    /// Counts time that was spent on the program before, for the limit and the statistics.
+    #[must_use]
+    pub fn spent(mut self, time: Duration) -> Self {
+        self.spent = time;
+        self
+    }
+
+    /// Sets whether the exploration is to be saved. Failures then end it.
+    #[must_use]
+    pub fn resumable(mut self, resumable: bool) -> Self {
+        self.resumable = resumable;
+        self
+    }
+
+    /// Makes the exploration faulty.
+    #[cfg(feature = "faults")]
+    #[must_use]
+    pub fn fault(mut self, fault: Fault) -> Self {
+        self.exploration.faults.fault = Some(fault);
+        self
+    }
+
+    /// The explored program.
+    pub fn system(&mut self) -> &mut S {
+        &mut self.exploration.cursor.system
+    }
+
+    /// The counters so far, without the time.
+    pub fn statistics(&self) -> &Statistics {
+        &self.exploration.statistics
+    }
+
+    /// The explored program, which outlives the exploration.
+    pub fn into_system(mut self) -> S {
+        self.exploration.cursor.forget_checkpoints(0);
+        self.exploration.cursor.system
+    }
+
+    /// Explores until the tree is exhausted, a failure is found or a limit is reached.
+    pub fn run(&mut self, observer: &mut dyn Observer<S>) -> Report {
+        let now = Instant::now();
+        self.exploration.started = now.checked_sub(take(&mut self.spent)).unwrap_or(now);
+        if !self.at_rest {
+            self.start_over();
+        }
+        let bounded = self.exploration.limits.preemptions.is_some();
+        let verdict = if bounded && !self.strategy.can_be_bounded() {
+            let reason = format!("`{}` cannot bound preemptions", self.strategy);
+            Verdict::Incomplete { reason }
+        } else {
+            self.executions(observer)
+        };
+        self.exploration.statistics.time = self.exploration.time();
+        self.exploration.statistics.explored = match verdict {
+            Verdict::Complete => MILLION,
+            _ => self.search.explored(false),
+        };
+        Report {
+            verdict,
+            statistics: self.exploration.statistics,
+            preemptions: bounded.then(|| self.search.bound().unwrap_or(0)),
+        }
+    }
+
+    /// Runs one execution after the other.
+    fn executions(&mut self, observer: &mut dyn Observer<S>) -> Verdict {
+        loop {
+            self.at_rest = false;
+            let ended = self.search.execute(&mut self.exploration, observer);
+            match ended.and_then(|end| self.conclude(end, observer)) {
+                Ok(()) => {}
+                Err(Halt::Refine) => {
+                    self.refine();
+                    observer.refined();
+                    continue;
+                }
+                Err(halt) => return self.verdict(halt),
+            }
+            if !self.search.advance(&mut self.exploration) {
+                return self.exhausted();
+            }
+            self.at_rest = true;
+            if let ControlFlow::Break(reason) = observer.at_rest(self) {
+                return self.incomplete(reason);
+            }
+            if let Some(halt) = self.exploration.limit_reached() {
+                return self.verdict(halt);
+            }
+        }
+    }
+
+    /// Counts the execution in the trace, which has ended, and reports it.
+    fn conclude(&mut self, end: End, observer: &mut dyn Observer<S>) -> Result<(), Halt> {
+        let Exploration {
+            cursor,
+            statistics,
+            keep_going,
+            ..
+        } = &mut self.exploration;
+        match &end {
+            End::Complete | End::Failed(_) => statistics.complete += 1,
+            End::Blocked => statistics.blocked += 1,
+            End::Pruned => statistics.pruned += 1,
+            End::Cut => statistics.cut += 1,
+        }
+        statistics.peak_depth = statistics.peak_depth.max(cursor.trace.len() as u64);
+        if statistics.executions().is_multiple_of(ESTIMATE_INTERVAL) {
+            statistics.explored = self.search.explored(true);
+        }
+        let flow = observer.execution(&mut cursor.system, &end, &cursor.trace, statistics);
+        if let End::Failed(failure) = end {
+            let schedule = cursor.trace.schedule();
+            if !*keep_going {
+                return Err(Halt::Failed(failure, schedule));
+            }
+            self.first_failure.get_or_insert((failure, schedule));
+        }
+        if let Some(reason) = self.search.refusal(&cursor.system) {
+            observer.refused(&reason);
+            return Err(Halt::Incomplete(reason));
+        }
+        match flow {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Halt::broken_off()),
+        }
+    }
+
+    /// Goes back to an entirely unexplored tree.
+    fn start_over(&mut self) {
+        self.exploration.statistics = Statistics::default();
+        self.exploration.earlier = Statistics::default();
+        self.forget();
+    }
+
+    /// Goes back to an unexplored tree, of executions with more scheduling points.
+    fn refine(&mut self) {
+        let Exploration {
+            statistics, earlier, ..
+        } = &mut self.exploration;
+        *statistics = Statistics {
+            refinements: statistics.refinements + 1,
+            steps: statistics.steps,
+            ..Statistics::default()
+        };
+        *earlier = Statistics {
+            time: earlier.time,
+            ..Statistics::default()
+        };
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.exploration.cursor.truncate(0);
+        self.exploration.cursor.forget_checkpoints(0);
+        self.exploration.unclear = 0;
+        self.first_failure = None;
+        self.anew = true;
+        self.search = self.strategy.search(&Settings {
+            limits: self.exploration.limits,
+            resumable: self.resumable,
+            faults: self.exploration.faults,
+        });
+        let follows_waits = self.search.follows_waits();
+        self.exploration.cursor.trace.follow_waits(follows_waits);
+    }
+
+    /// The verdict when the search has come to its end.
+    fn exhausted(&mut self) -> Verdict {
+        let exploration = &self.exploration;
+        let reason = match exploration.statistics.cut {
+            0 => self.search.left_out(),
+            _ if exploration.unclear > 0 => Some(format!(
+                "in {} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
+                exploration.unclear
+            )),
+            n => Some(format!(
+                "{n} executions were cut at the bound of {} steps",
+                exploration.limits.depth
+            )),
+        };
+        match (reason, self.first_failure.is_some()) {
+            (None, false) => Verdict::Complete,
+            (reason, _) => self.incomplete(reason.unwrap_or_default()),
+        }
+    }
+
+    /// The verdict when the search has stopped for this reason: the first failure, if there was one.
+    fn incomplete(&mut self, reason: String) -> Verdict {
+        match self.first_failure.take() {
+            Some((failure, schedule)) => Verdict::Failed { failure, schedule },
+            None => Verdict::Incomplete { reason },
+        }
+    }
+
+    fn verdict(&mut self, halt: Halt) -> Verdict {
+        match halt {
+            Halt::Failed(failure, schedule) => Verdict::Failed { failure, schedule },
+            Halt::Incomplete(reason) => self.incomplete(reason),
+            Halt::Limit(reason) => {
+                let reason = self.under_bound(reason);
+                self.incomplete(reason)
+            }
+            Halt::Refine => unreachable!("the loop starts again with more scheduling points"),
+        }
+    }
+
+    /// Adds the part explored under bounds to a reason to stop.
+    fn under_bound(&self, reason: String) -> String {
+        match self.search.bound() {
+            None => reason,
+            Some(0) => format!("{reason}, within the executions without preemptions"),
+            Some(bound) => format!(
+                "{reason}, within the executions with at most {}; those with fewer were explored",
+                preemptions(bound)
+            ),
+        }
+    }
+
+    /// Saves the exploration. Returns `None` while an execution runs, if nothing is left to explore, and if the
+    /// exploration is not [`resumable`](Explorer::resumable) or goes on after failures.
+    pub fn save(&mut self) -> Option<Snapshot> {
+        if !self.at_rest || self.exploration.keep_going || !self.resumable {
+            return None;
+        }
+        let search = self.search.save()?;
+        let saved = Saved::new(&self.exploration, search);
+        Some(Snapshot {
+            executions: self.exploration.statistics.executions(),
+            bytes: to_bytes(&saved),
+            keys: self.search.take_keys(),
+            anew: take(&mut self.anew),
+        })
+    }
+
+    /// Makes [`Explorer::run`] resume from a snapshot of an exploration of the same program with the same strategy and
+    /// the same bound on an execution's length. Limits of executions, steps and time apply from now on.
+    ///
+    /// The system must be as it was then, but for the execution: it must know of the threads, and of the scheduling
+    /// points that it has learnt to need.
+    ///
+    /// # Errors
+    /// If that is not possible; the exploration will then begin at the beginning.
+    pub fn resume(&mut self, bytes: &[u8], keys: impl IntoIterator<Item = u128>) -> Result<(), CannotResume> {
+        let saved: Saved = from_bytes(bytes).ok_or(CannotResume::Damaged)?;
+        self.start_over();
+        let restored = match self.search.restore(&saved.search) {
+            Some(()) => saved.restore(&mut self.exploration),
+            None => Err(CannotResume::Other),
+        };
+        restored.inspect_err(|_| self.start_over())?;
+        self.search.add_keys(&mut keys.into_iter());
+        self.at_rest = true;
+        self.anew = false;
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! What the loop over executions, the search and its policy share.
+//!
+//! Invariant: every step that runs is counted here, also those that are repeated, or skipped because a state was saved.
+
+use super::cursor::Cursor;
+use super::faults::Faults;
+use super::outcome::{End, Limits};
+use crate::statistics::Statistics;
+use crate::system::{Failure, Outlook, Step, Stop, System, Transition};
+use std::time::{Duration, Instant};
+
+/// Why an execution is given up, and with it mostly the exploration.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// The system needs more scheduling points: all that was explored is void.
+    Refine,
+    /// The program failed, in this schedule.
+    Failed(Failure, Vec<Transition>),
+    /// Part of the executions stays unexplored, for this reason.
+    Incomplete(String),
+    /// A limit was reached.
+    Limit(String),
+}
+
+impl Halt {
+    /// The observer has asked for an end.
+    pub fn broken_off() -> Halt {
+        Halt::Incomplete("exploration was broken off".to_owned())
+    }
+
+    /// The system cannot model what the program did.
+    pub fn unsupported(failure: &Failure) -> Halt {
+        Halt::Incomplete(format!("unsupported: {}", failure.message))
+    }
+}
+
+/// The position of an exploration, its counters and its limits.
+pub(crate) struct Exploration<S> {
+    pub cursor: Cursor<S>,
+    pub statistics: Statistics,
+    pub limits: Limits,
+    /// Whether exploration goes on after a failure.
+    pub keep_going: bool,
+    pub faults: Faults,
+    /// Number of executions that were cut because it is unclear whether they could go on.
+    pub unclear: u64,
+    /// The start of this run; before it by the time that was spent on the program otherwise.
+    pub started: Instant,
+    /// The counters from before the exploration was interrupted.
+    pub earlier: Statistics,
+}
+
+/// How a step that ran went.
+pub(crate) enum Ran {
+    /// The execution can go on.
+    On,
+    /// The program failed in this step.
+    Failed(Failure),
+}
+
+impl<S: System> Exploration<S> {
+    pub fn new(system: S, limits: Limits) -> Self {
+        Exploration {
+            cursor: Cursor::new(system),
+            statistics: Statistics::default(),
+            limits,
+            keep_going: false,
+            faults: Faults::default(),
+            unclear: 0,
+            started: Instant::now(),
+            earlier: Statistics::default(),
+        }
+    }
+
+    /// Runs a transition and counts the step. What it did is in `step`, which is cleared before.
+    pub fn run(&mut self, transition: Transition, step: &mut Step) -> Result<Ran, Halt> {
+        step.clear();
+        self.statistics.steps += 1;
+        judged(self.cursor.system.step(transition, step))
+    }
+
+    /// Runs a transition as the next step of the execution, and counts it. It is not yet an event.
+    pub fn run_next(&mut self, transition: Transition) -> Result<Ran, Stop> {
+        self.statistics.steps += 1;
+        let Cursor { system, trace, .. } = &mut self.cursor;
+        let result = system.step(transition, trace.scratch());
+        trace.look_up_locations();
+        match result {
+            Ok(()) => Ok(Ran::On),
+            Err(Stop::Failed(failure)) => Ok(Ran::Failed(failure)),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// Judges an execution in which no thread is enabled, given the system's verdict. The system's state may be lost.
+    pub fn end_with(&mut self, verdict: Result<(), Failure>) -> End {
+        match verdict {
+            Ok(()) => End::Complete,
+            Err(failure) => match self.cursor.system.outlook() {
+                Outlook::Stuck => End::Failed(failure),
+                Outlook::GoesOn => End::Blocked,
+                Outlook::Unclear => {
+                    self.unclear += 1;
+                    End::Cut
+                }
+            },
+        }
+    }
+
+    /// The reason to stop if a limit has been reached between two executions.
+    pub fn limit_reached(&self) -> Option<Halt> {
+        let statistics = &self.statistics;
+        let executions = statistics.executions() - self.earlier.executions();
+        if let Some(limit) = self.limits.executions.filter(|&limit| executions >= limit) {
+            return Some(Halt::Limit(format!("the limit of {limit} executions was reached")));
+        }
+        let steps = statistics.steps - self.earlier.steps;
+        if let Some(limit) = self.limits.steps.filter(|&limit| steps >= limit) {
+            return Some(Halt::Limit(format!("the limit of {limit} steps was reached")));
+        }
+        // Reading the clock costs as much as a short execution.
+        if statistics.executions().is_multiple_of(16) {
+            return self.in_time().err();
+        }
+        None
+    }
+
+    /// Stops if the time limit has been reached.
+    pub fn in_time(&self) -> Result<(), Halt> {
+        match self.limits.time.filter(|&limit| self.started.elapsed() >= limit) {
+            Some(limit) => Err(Halt::Limit(format!("the time limit of {limit:?} was reached"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Time spent so far, also before the exploration was interrupted.
+    pub fn time(&self) -> Duration {
+        self.earlier.time + self.started.elapsed()
+    }
+}
+
+fn judged(result: Result<(), Stop>) -> Result<Ran, Halt> {
+    match result {
+        Ok(()) => Ok(Ran::On),
+        Err(Stop::Failed(failure)) => Ok(Ran::Failed(failure)),
+        Err(Stop::Refine) => Err(Halt::Refine),
+        Err(Stop::Unsupported(failure)) => Err(Halt::unsupported(&failure)),
+    }
+}

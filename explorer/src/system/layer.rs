@@ -1,0 +1,169 @@
+//! Systems around systems: a part of a program, a program whose steps are recorded.
+//!
+//! Invariant: a layer forwards each method of [`System`], also those with a default, unless it says otherwise. Only
+//! [`Layer`] forwards, and the lint on the implementation below refuses a method of [`System`] that is missing there.
+//!
+//! Deliberately absent are defaults for [`Layer::step`], [`Layer::repeat`] and [`Layer::rewindable`]: a layer with a
+//! state of its own that forwarded one of them would be in another state after steps that are repeated, or skipped.
+
+use super::{Failure, Fingerprint, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId, Transition};
+
+/// A [`System`] around another one. What it does not say is as the inner system says it.
+///
+/// Each method is that of [`System`] with the same name.
+pub trait Layer {
+    /// The system inside.
+    type Inner: System;
+
+    /// The system inside.
+    fn inner(&self) -> &Self::Inner;
+
+    /// The system inside.
+    fn inner_mut(&mut self) -> &mut Self::Inner;
+
+    /// [`System::step`].
+    ///
+    /// # Errors
+    /// As there.
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop>;
+
+    /// [`System::repeat`]: what the layer does around a step must be done around one that is repeated.
+    ///
+    /// # Errors
+    /// As there.
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop>;
+
+    /// [`System::rewindable`]: `None`, unless the layer has no state of its own or saves it as well.
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable>;
+
+    /// [`System::restart`].
+    #[inline]
+    fn restart(&mut self) {
+        self.inner_mut().restart();
+    }
+
+    /// [`System::threads`].
+    #[inline]
+    fn threads(&self) -> &[Status] {
+        self.inner().threads()
+    }
+
+    /// [`System::pending`].
+    #[inline]
+    fn pending(&self, thread: ThreadId) -> Pending {
+        self.inner().pending(thread)
+    }
+
+    /// [`System::place`].
+    #[inline]
+    fn place(&self, thread: ThreadId) -> Option<u64> {
+        self.inner().place(thread)
+    }
+
+    /// [`System::gives_way`].
+    #[inline]
+    fn gives_way(&self, thread: ThreadId) -> bool {
+        self.inner().gives_way(thread)
+    }
+
+    /// [`System::created`].
+    #[inline]
+    fn created(&self, thread: ThreadId) -> u64 {
+        self.inner().created(thread)
+    }
+
+    /// [`System::describe`].
+    #[inline]
+    fn describe(&self, signature: u64) -> String {
+        self.inner().describe(signature)
+    }
+
+    /// [`System::finish`].
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.inner_mut().finish()
+    }
+
+    /// [`System::outlook`].
+    #[inline]
+    fn outlook(&mut self) -> Outlook {
+        self.inner_mut().outlook()
+    }
+
+    /// [`System::fingerprint`]: a layer with a state of its own adds it.
+    #[inline]
+    fn fingerprint(&mut self) -> Option<Fingerprint> {
+        self.inner_mut().fingerprint()
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> System for L {
+    #[inline]
+    fn restart(&mut self) {
+        Layer::restart(self);
+    }
+
+    #[inline]
+    fn threads(&self) -> &[Status] {
+        Layer::threads(self)
+    }
+
+    #[inline]
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
+        Layer::step(self, transition, step)
+    }
+
+    #[inline]
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
+        Layer::repeat(self, transition, scratch)
+    }
+
+    #[inline]
+    fn pending(&self, thread: ThreadId) -> Pending {
+        Layer::pending(self, thread)
+    }
+
+    #[inline]
+    fn place(&self, thread: ThreadId) -> Option<u64> {
+        Layer::place(self, thread)
+    }
+
+    #[inline]
+    fn gives_way(&self, thread: ThreadId) -> bool {
+        Layer::gives_way(self, thread)
+    }
+
+    #[inline]
+    fn created(&self, thread: ThreadId) -> u64 {
+        Layer::created(self, thread)
+    }
+
+    #[inline]
+    fn describe(&self, signature: u64) -> String {
+        Layer::describe(self, signature)
+    }
+
+    #[inline]
+    fn finish(&mut self) -> Result<(), Failure> {
+        Layer::finish(self)
+    }
+
+    #[inline]
+    fn outlook(&mut self) -> Outlook {
+        Layer::outlook(self)
+    }
+
+    #[inline]
+    fn fingerprint(&mut self) -> Option<Fingerprint> {
+        Layer::fingerprint(self)
+    }
+
+    #[inline]
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
+        Layer::rewindable(self)
+    }
+}
