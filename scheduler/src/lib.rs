@@ -6,7 +6,7 @@
 //! strategy.
 //!
 //! The explored program reaches the scheduler through the functions of this crate, called by the facades of std:
-//! [`perform`], [`release`], [`observe`], [`access`], [`note`].
+//! [`perform`], [`release`], [`observe`], [`note`].
 //!
 //! Everything that the program can change lies in memory of the scheduler's (folder `memory`), at addresses that
 //! do not depend on the interleaving. What depends on the platform is in the folders `memory` and `platform`.
@@ -22,12 +22,12 @@ mod platform;
 pub mod program;
 pub mod report;
 
-pub use api::atomics::{atomic_location, atomic_point};
+pub use api::atomics::{atomic_location, perform_atomic};
+pub use api::touch::{Touch, read_final};
 pub use api::word::Word;
 pub use api::{
-    access, access_awaiting, atomic_access, fail, gives_back, hold, is_observed, note, observe, observe_each,
-    on_model_thread, options, outside, perform, perform_from, point, release, stands_for, steps_begun, takes,
-    unsupported, value, value_if,
+    fail, gives_back, hold, is_observed, note, observe, observe_each, on_model_thread, options, outside, perform,
+    perform_from, release, release_all, stands_for, steps_begun, takes, unsupported, value, value_if,
 };
 pub use api::{hint, label, output, ownership, panic, thread, time};
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};

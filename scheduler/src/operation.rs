@@ -31,8 +31,8 @@ pub struct Operation<'a> {
     pub kind: OperationKind,
     /// The object on which it operates.
     pub object: Location,
-    /// The accesses that it would make if it ran now. They contain every location whose change can enable or disable
-    /// one of its alternatives.
+    /// The accesses that it would make if it ran now: all that [`Touch`](crate::Touch) can reach. They contain every
+    /// location whose change can enable or disable one of its alternatives.
     pub accesses: &'a [Access],
     /// The guard of each alternative. An empty slice is a single alternative that is always enabled.
     pub alternatives: &'a [Guard],
@@ -81,6 +81,13 @@ impl<'a> Operation<'a> {
             alternatives,
             timeout: None,
         }
+    }
+
+    /// Says whether an access of this kind was declared, or one of a kind that covers it.
+    #[inline]
+    pub(crate) fn declares(&self, location: Location, kind: AccessKind) -> bool {
+        let covers = |declared: &Access| declared.location == location && declared.kind.join(kind) == declared.kind;
+        self.accesses.iter().any(covers)
     }
 }
 

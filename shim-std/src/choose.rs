@@ -111,7 +111,7 @@ fn pick(count: usize, show: impl Fn(usize) -> String) -> usize {
     if count == 1 {
         return 0;
     }
-    perform(&Operation::choice(count), |chosen| {
+    perform(&Operation::choice(count), |chosen, _| {
         note(|| format!("→ {}", show(chosen as usize)));
         chosen as usize
     })

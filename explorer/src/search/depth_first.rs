@@ -23,7 +23,6 @@ use crate::codec::{Codec, from_bytes};
 use crate::execution::{Event, Trace};
 use crate::keys::KeySet;
 use crate::system::{Status, Stop, System, ThreadId};
-use std::rc::Rc;
 
 /// Number of steps of one execution between two looks at the clock: one execution can take longer than the time limit.
 const CLOCK_INTERVAL: usize = 64;
@@ -272,7 +271,7 @@ impl<S: System, P: Policy<S>> Search<S> for DepthFirst<P> {
             if let Some(transition) = node.current.take() {
                 node.put_to_sleep(Sleeping {
                     transition,
-                    footprint: Rc::new(cursor.trace.take_footprint()),
+                    footprint: cursor.trace.take_footprint(),
                     by_context: false,
                 });
             }

@@ -13,14 +13,12 @@ use crate::codec::Codec;
 use crate::system::{Footprint, ThreadId, Transition};
 use smallvec::SmallVec;
 use std::ops::{Index, IndexMut};
-use std::rc::Rc;
 
 /// A transition that need not be explored from a state, with the footprint that it had when it was explored.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeping {
     pub transition: Transition,
-    /// Shared by the entries of the nodes below.
-    pub footprint: Rc<Footprint>,
+    pub footprint: Footprint,
     /// Whether it sleeps as the last step of a sequence that leads to an explored state.
     pub by_context: bool,
 }

@@ -362,16 +362,6 @@ impl<T: Codec> Codec for Vec<T> {
     }
 }
 
-impl<T: Codec> Codec for Rc<T> {
-    fn encode(&self, out: &mut Vec<u8>) {
-        T::encode(self, out);
-    }
-
-    fn decode(from: &mut &[u8]) -> Option<Self> {
-        T::decode(from).map(Rc::new)
-    }
-}
-
 impl<T: Codec> Codec for Rc<[T]> {
     fn encode(&self, out: &mut Vec<u8>) {
         put_all(self.iter(), out);

@@ -1,6 +1,6 @@
 //! Scheduling points and locations of atomics.
 
-use super::{arrive, is_observed, of_model, on_model, on_model_thread, stop};
+use super::{Touch, arrive, is_observed, of_model, on_model, on_model_thread, stop};
 use crate::image::registers::Registers;
 use crate::machine::Machine;
 use crate::memory_model::atomics::whole;
@@ -38,18 +38,25 @@ pub(crate) fn location_of(address: Location) -> Location {
     }
 }
 
-/// A scheduling point before an access to the atomic of this size at the address; does nothing off model threads.
+/// Runs an operation that never blocks on the atomic of this size at the address. Off model threads it is just a call
+/// of `apply`.
+///
+/// `apply` notes its access by [`Touch::atomic`], with a kind that `declared` covers.
 #[track_caller]
 #[inline(always)]
-pub fn atomic_point(kind: OperationKind, address: Location, size: usize, predicted: AccessKind) {
+pub fn perform_atomic<R>(
+    kind: OperationKind,
+    address: Location,
+    size: usize,
+    declared: AccessKind,
+    apply: impl FnOnce(Touch<'_>) -> R,
+) -> R {
+    let accesses = [access_of(atomic_location(address, size), declared)];
+    let operation = Operation::always(kind, address, &accesses);
     if on_model_thread() {
-        let accesses = [access_of(used(address, size), predicted)];
-        arrive(
-            &Operation::always(kind, address, &accesses),
-            Some(Caller::caller()),
-            &Registers::save(),
-        );
+        arrive(&operation, Some(Caller::caller()), &Registers::save());
     }
+    apply(Touch::of(&operation))
 }
 
 /// The location of accesses to the atomic of this size at the address, for an [`Operation`] on it.

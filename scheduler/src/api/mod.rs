@@ -12,6 +12,7 @@ pub mod panic;
 pub(crate) mod queue;
 pub mod thread;
 pub mod time;
+pub(crate) mod touch;
 pub(crate) mod word;
 
 use crate::failure::{self, failure};
@@ -21,12 +22,12 @@ use crate::image::{callers, region};
 use crate::machine::Machine;
 use crate::machine::cell::{self, OnModel};
 use crate::machine::step::Request;
-use crate::memory_model::orderings::Orderings;
-use crate::operation::{Operation, OperationKind, access_of, awaiting};
+use crate::operation::{Operation, OperationKind, access_of};
 use crate::report::trace::{Mark, StepTrace};
-use dpor_explorer::{Access, AccessKind, Awaits, Effect, Location, Stop, ThreadId};
+use dpor_explorer::{AccessKind, Effect, Location, Stop, ThreadId};
 use dpor_protocol::{FailureKind, Options};
 use std::panic::Location as Caller;
+pub use touch::Touch;
 
 /// The witness of a caller that has asked whether it runs on a model thread.
 #[inline]
@@ -91,53 +92,6 @@ pub(crate) fn in_statics(address: usize) -> bool {
 #[inline]
 pub fn on_model_thread() -> bool {
     region::on_model_thread()
-}
-
-/// Records an access in the footprint of the current step; does nothing off model threads.
-#[inline]
-pub fn access(location: Location, kind: AccessKind) {
-    note_access(access_of(location, kind));
-}
-
-/// Records the access of the current step's atomic operation, like [`access`], and the orderings that it requests.
-#[inline]
-pub fn atomic_access(location: Location, kind: AccessKind, orderings: Orderings) {
-    if !on_model_thread() {
-        return;
-    }
-    note_access(access_of(atomics::location_of(location), kind));
-    if orderings.are_weak() {
-        on_model(|machine| {
-            if !machine.step.repeating {
-                let signature = machine.step.record.signature;
-                machine.session.weak_orderings.note(signature, location, orderings);
-            }
-        });
-    }
-}
-
-/// Records an access that had to wait for something to be done to the location; does nothing off model threads.
-#[inline]
-pub fn access_awaiting(location: Location, kind: AccessKind, awaits: Awaits) {
-    note_access(awaiting(location, kind, awaits));
-}
-
-// On its own, so that it leaves nothing in the frame of a function that goes round a loop.
-#[inline(never)]
-fn note_access(access: Access) {
-    if on_model_thread() {
-        ownership::visible();
-        let Access { location, kind, .. } = access;
-        let ready = |machine: &Machine| !machine.execution.clock.started && machine.step.record.footprint.has_room();
-        on_model_in_place_if(ready, |machine| {
-            machine.step.record.footprint.insert(access);
-            if machine.execution.clock.started {
-                let Machine { execution, step, .. } = machine;
-                let record = &mut execution.threads[step.thread];
-                execution.clock.synchronise(record, location, kind);
-            }
-        });
-    }
 }
 
 #[inline(never)]
@@ -243,14 +197,17 @@ pub fn hold<T: ?Sized>(block: *const T) {
 /// scheduler picks one of its alternatives, and `apply` runs as part of that step. Off model threads it blocks
 /// until an alternative is enabled.
 ///
-/// `apply` gets the alternative, takes effect, and notes what it really touched with [`access`]. It must
-/// neither perform another operation nor run code of the explored program.
+/// `apply` gets the alternative, takes effect, and notes what it really touched with the [`Touch`], which reaches what
+/// the operation has declared. It must neither perform another operation nor run code of the explored program, which
+/// off model threads would wait for `apply` to return.
+///
+/// If `apply` touches what was not declared, exploration ends: the verdict is `incomplete` ([`Touch`]).
 #[track_caller]
 #[inline]
-pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32, Touch<'_>) -> R) -> R {
     if on_model_thread() {
         let chosen = arrive(operation, Some(Caller::caller()), &Registers::save());
-        apply(chosen)
+        apply(chosen, Touch::of(operation))
     } else {
         native::perform(operation, apply)
     }
@@ -258,10 +215,14 @@ pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R 
 
 /// Like [`perform`], for an operation that reports show at another place of the program than that of the call.
 #[inline]
-pub fn perform_from<R>(caller: &'static Caller<'static>, operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+pub fn perform_from<R>(
+    caller: &'static Caller<'static>,
+    operation: &Operation<'_>,
+    apply: impl FnOnce(u32, Touch<'_>) -> R,
+) -> R {
     if on_model_thread() {
         let chosen = arrive(operation, Some(caller), &Registers::save());
-        apply(chosen)
+        apply(chosen, Touch::of(operation))
     } else {
         native::perform(operation, apply)
     }
@@ -279,59 +240,59 @@ pub fn steps_begun() -> u32 {
 
 /// Like [`perform`], on a model thread, for a function of the C library, whose caller does not say where it is.
 #[inline]
-pub(crate) fn perform_call<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+pub(crate) fn perform_call<R>(operation: &Operation<'_>, apply: impl FnOnce(u32, Touch<'_>) -> R) -> R {
     let chosen = arrive(operation, None, &Registers::save());
-    apply(chosen)
-}
-
-/// A scheduling point before an operation that never blocks and touches one location; does nothing off model threads.
-#[track_caller]
-#[inline]
-pub fn point(kind: OperationKind, object: Location, predicted: AccessKind) {
-    if on_model_thread() {
-        let accesses = [access_of(object, predicted)];
-        arrive(
-            &Operation::always(kind, object, &accesses),
-            Some(Caller::caller()),
-            &Registers::save(),
-        );
-    }
+    apply(chosen, Touch::of(operation))
 }
 
 /// Runs an operation that moves left over everything that other threads do (unlock, thread exit, the drop of a sender):
 /// it belongs to the previous step, unless some thread [`observe`]s the location.
+///
+/// `apply` takes effect as that of [`perform`] does. It may touch the object, in any way.
 #[track_caller]
 #[inline]
-pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
-    if !on_model_thread() {
-        return native::release(apply);
-    }
-    release_from(kind, object, Some(Caller::caller()), apply)
+pub fn release<R>(kind: OperationKind, object: Location, apply: impl FnOnce(Touch<'_>) -> R) -> R {
+    let accesses = [access_of(object, AccessKind::Write)];
+    release_from(
+        &Operation::always(kind, object, &accesses),
+        Some(Caller::caller()),
+        apply,
+    )
 }
 
-/// Like [`release`], on a model thread, for a function of the C library.
+/// Like [`release`], for an operation that touches other locations than its object as well.
+#[track_caller]
 #[inline]
-pub(crate) fn release_call<R>(kind: OperationKind, object: Location, apply: impl FnOnce() -> R) -> R {
-    release_from(kind, object, None, apply)
+pub fn release_all<R>(operation: &Operation<'_>, apply: impl FnOnce(Touch<'_>) -> R) -> R {
+    release_from(operation, Some(Caller::caller()), apply)
+}
+
+/// Like [`release`], for a function of the C library.
+#[inline]
+pub(crate) fn release_call<R>(kind: OperationKind, object: Location, apply: impl FnOnce(Touch<'_>) -> R) -> R {
+    let accesses = [access_of(object, AccessKind::Write)];
+    release_from(&Operation::always(kind, object, &accesses), None, apply)
 }
 
 #[inline(always)]
 fn release_from<R>(
-    kind: OperationKind,
-    object: Location,
+    operation: &Operation<'_>,
     caller: Option<&'static Caller<'static>>,
-    apply: impl FnOnce() -> R,
+    apply: impl FnOnce(Touch<'_>) -> R,
 ) -> R {
+    if !on_model_thread() {
+        return native::release(operation, apply);
+    }
+    let Operation { kind, object, .. } = *operation;
     if is_observed(object) {
-        let accesses = [access_of(object, AccessKind::Write)];
         // Where a destructor is called no caller says; a traced execution looks for it on the stack.
         let caller = caller.filter(|_| of_model(|machine| machine.traced.is_none()));
-        arrive(&Operation::always(kind, object, &accesses), caller, &Registers::save());
+        arrive(operation, caller, &Registers::save());
     }
     if kind.releases() {
         tell(|trace, thread| trace.released(thread, object));
     }
-    apply()
+    apply(Touch::of(operation))
 }
 
 /// Says whether some thread [`observe`]s the location. Only on a model thread; the same throughout an exploration.

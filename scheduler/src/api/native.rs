@@ -4,6 +4,7 @@
 //! destructors of the process, in tests run without exploration. There each operation takes the lock, waits
 //! until it is enabled, takes effect, and wakes everybody else.
 
+use super::Touch;
 use crate::operation::{Operation, holds_now};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
@@ -11,7 +12,7 @@ use std::time::Instant;
 static WORLD: Mutex<()> = Mutex::new(());
 static CHANGED: Condvar = Condvar::new();
 
-pub(crate) fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R) -> R {
+pub(crate) fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32, Touch<'_>) -> R) -> R {
     let timeout = operation
         .timeout
         .map(|(alternative, after)| (alternative, Instant::now().checked_add(after)));
@@ -39,15 +40,15 @@ pub(crate) fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32) -> R
             None => CHANGED.wait(world).unwrap_or_else(PoisonError::into_inner),
         };
     };
-    let result = apply(chosen);
+    let result = apply(chosen, Touch::of(operation));
     CHANGED.notify_all();
     drop(world);
     result
 }
 
-pub(crate) fn release<R>(apply: impl FnOnce() -> R) -> R {
+pub(crate) fn release<R>(operation: &Operation<'_>, apply: impl FnOnce(Touch<'_>) -> R) -> R {
     let world = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
-    let result = apply();
+    let result = apply(Touch::of(operation));
     CHANGED.notify_all();
     drop(world);
     result

@@ -1,6 +1,6 @@
 //! Announcements of shared ownership, for `detect::shares`.
 
-use super::{access, arrive, observe_each, of_model, on_model, on_model_thread, stop};
+use super::{Touch, arrive, observe_each, of_model, on_model, on_model_thread, stop};
 use crate::image::registers::Registers;
 use crate::operation::{Operation, OperationKind};
 use dpor_explorer::{Access, Location, Stop};
@@ -26,26 +26,27 @@ fn observed_point(kind: OperationKind, accesses: &[Access], caller: &'static Cal
     };
     let last = accesses.iter().rposition(observed).unwrap_or(first);
     let touched = &accesses[first..=last];
-    arrive(
-        &Operation::always(kind, touched[0].location, touched),
-        Some(caller),
-        &Registers::save(),
-    );
-    for touched in touched {
-        access(touched.location, touched.kind);
-    }
+    let operation = Operation::always(kind, touched[0].location, touched);
+    arrive(&operation, Some(caller), &Registers::save());
+    Touch::of(&operation).all();
 }
 
-/// A scheduling point before an operation that sees what others do to the `observed` locations; does nothing off model
-/// threads. As with [`observe_each`], exploration starts again if one of them is new.
+/// Runs an operation that never blocks and sees what others do to the `observed` locations. As with [`observe_each`],
+/// exploration starts again if one of them is new. Off model threads it is just a call of `apply`.
 #[track_caller]
 #[inline]
-pub fn observing_point(kind: OperationKind, observed: &[Location], accesses: &[Access]) {
+pub fn perform_observing<R>(
+    kind: OperationKind,
+    observed: &[Location],
+    accesses: &[Access],
+    apply: impl FnOnce(Touch<'_>) -> R,
+) -> R {
+    let operation = Operation::always(kind, observed[0], accesses);
     if on_model_thread() {
         observe_each(observed);
-        let operation = Operation::always(kind, observed[0], accesses);
         arrive(&operation, Some(Caller::caller()), &Registers::save());
     }
+    apply(Touch::of(&operation))
 }
 
 /// Notes that the current thread has dropped a share of an object that was not the last one.

@@ -7,7 +7,7 @@
 //! The list of waiting threads is `image::queues`.
 
 use super::word::Word;
-use super::{access, effect, note, options, perform_call};
+use super::{Touch, effect, note, options, perform_call};
 use crate::image::queues::{self, PART, length};
 use crate::image::switch::in_checker;
 use crate::operation::{Operation, OperationKind, access_of, location, sub_location};
@@ -99,14 +99,14 @@ impl Waiter {
     }
 
     /// Enters a queue, in the current step.
-    pub fn enter(&self, queue: usize) {
+    pub fn enter(&self, queue: usize, touch: Touch<'_>) {
         self.queue.set(queue);
         let entry = self.entry();
         change(queue, |list| {
             let at = list.partition_point(|&other| other < entry);
             list.insert(at, entry);
         });
-        access(queue_location(queue), AccessKind::Update);
+        touch.update(queue_location(queue));
     }
 
     /// Takes the waiter out of its queue, in the current step.
@@ -116,27 +116,34 @@ impl Waiter {
     }
 
     /// Leaves the queue without being woken, in the current step.
-    fn leave(&self) {
+    fn leave(&self, touch: Touch<'_>) {
         self.remove();
-        access(queue_location(self.queue.get()), AccessKind::Update);
-        access(self.location(), AccessKind::Read);
+        touch.update(queue_location(self.queue.get()));
+        touch.read(self.location());
     }
 
-    /// Wakes the waiter, in the current step.
-    fn wake(&self) {
+    /// Wakes the waiter, which was found in its queue, in the current step.
+    fn wake(&self, touch: Touch<'_>) {
         self.remove();
-        access(self.location(), AccessKind::Write);
+        self.found(touch, self.queue.get());
         self.state.set(WOKEN);
     }
 
-    /// Moves the waiter to another queue, in the current step.
-    fn change_to(&self, queue: usize) {
+    /// Moves the waiter, which was found in its queue, to another one, in the current step.
+    fn change_to(&self, queue: usize, touch: Touch<'_>) {
+        let before = self.queue.get();
         self.remove();
-        self.enter(queue);
-        access(self.location(), AccessKind::Write);
+        self.enter(queue, touch);
+        self.found(touch, before);
         if self.may_leave != 0 {
             self.state.set(MOVED);
         }
+    }
+
+    /// Notes that the step changes the waiter, which it has found in the queue. Who enters or leaves updates that,
+    /// and the waiter itself goes on only after it was woken, or by leaving.
+    fn found(&self, touch: Touch<'_>, queue: usize) {
+        touch.found(queue_location(queue), access_of(self.location(), AccessKind::Write));
     }
 
     /// Waits in the queue that was entered until the thread is woken and `needs` holds of its location, then takes
@@ -147,7 +154,7 @@ impl Waiter {
         object: Location,
         timed: bool,
         needs: Option<(Location, Condition)>,
-        take: impl Fn(),
+        take: impl Fn(Touch<'_>),
     ) -> End {
         let spurious = options().has(ModelOption::SpuriousWakeups);
         let state = self.state.variable();
@@ -177,24 +184,24 @@ impl Waiter {
                 // Only native operations ask how long.
                 timeout: timed.then_some((2, std::time::Duration::ZERO)),
             };
-            let end = perform_call(&operation, |alternative| match alternative {
+            let end = perform_call(&operation, |alternative, touch| match alternative {
                 0 => {
-                    access(self.location(), AccessKind::Read);
-                    take();
+                    touch.read(self.location());
+                    take(touch);
                     Some(End::Woken)
                 }
                 1 => {
-                    access(self.location(), AccessKind::Write);
+                    touch.write(self.location());
                     self.state.set(WAITS);
                     None
                 }
                 2 if timed => {
-                    self.leave();
+                    self.leave(touch);
                     note(|| "timed out".to_string());
                     Some(End::TimedOut)
                 }
                 _ => {
-                    self.leave();
+                    self.leave(touch);
                     note(|| "woke spuriously".to_string());
                     Some(End::Spurious)
                 }
@@ -207,16 +214,16 @@ impl Waiter {
 }
 
 /// Wakes all waiters in a queue, in the current step.
-pub(crate) fn wake_all(queue: usize) {
+pub(crate) fn wake_all(queue: usize, touch: Touch<'_>) {
     loop {
         let waiter = nth(queue, u64::MAX, 0);
         if waiter.is_null() {
             break;
         }
         // SAFETY: a node in the list is alive: its owner waits.
-        unsafe { (*waiter).wake() };
+        unsafe { (*waiter).wake(touch) };
     }
-    access(queue_location(queue), AccessKind::Write);
+    touch.write(queue_location(queue));
 }
 
 /// `n` over `k`.
@@ -325,7 +332,7 @@ impl Choices {
     }
 
     /// Wakes and moves waiters, in the current step; returns the number of each.
-    pub fn apply(&self, way: usize, target: usize) -> [u64; 2] {
+    pub fn apply(&self, way: usize, target: usize, touch: Touch<'_>) -> [u64; 2] {
         let concerned = (0..).take_while(|&i| !nth(self.queue, self.mask, i).is_null()).count() as u64;
         let demand = self.demand(way as u64);
         // The mask may leave fewer than the guard has counted; then it is one of the ways before.
@@ -336,11 +343,11 @@ impl Choices {
             let waiter = unsafe { &*nth(self.queue, self.mask, passed) };
             match self.fate(way, i) {
                 Fate::Woken => {
-                    waiter.wake();
+                    waiter.wake(touch);
                     woken += 1;
                 }
                 Fate::Moved if target != self.queue => {
-                    waiter.change_to(target);
+                    waiter.change_to(target, touch);
                     moved += 1;
                 }
                 Fate::Moved => {
@@ -355,7 +362,7 @@ impl Choices {
         } else {
             AccessKind::Write
         };
-        access(queue_location(self.queue), kind);
+        touch.access(queue_location(self.queue), kind);
         [woken, moved]
     }
 }

@@ -3,7 +3,7 @@
 
 use dpor_explorer::Guard;
 use dpor_scheduler::{AccessKind, Condition, Operation, OperationKind, Word};
-use dpor_scheduler::{access, access_of, location, note, perform, point, release, thread};
+use dpor_scheduler::{access_of, location, note, perform, release, thread};
 use std::rc::Rc;
 
 pub struct Register(Word);
@@ -15,17 +15,23 @@ impl Register {
 
     #[track_caller]
     pub fn load(&self) -> i64 {
-        point(OperationKind::Load, location(self), AccessKind::Read);
-        access(location(self), AccessKind::Read);
-        self.0.get()
+        let accesses = [access_of(location(self), AccessKind::Read)];
+        let load = Operation::always(OperationKind::Load, location(self), &accesses);
+        perform(&load, |_, touch| {
+            touch.read(location(self));
+            self.0.get()
+        })
     }
 
     #[track_caller]
     pub fn store(&self, value: i64) {
-        point(OperationKind::Store, location(self), AccessKind::Write);
-        access(location(self), AccessKind::Write);
-        note(|| format!("{} → {value}", self.0.get()));
-        self.0.set(value);
+        let accesses = [access_of(location(self), AccessKind::Write)];
+        let store = Operation::always(OperationKind::Store, location(self), &accesses);
+        perform(&store, |_, touch| {
+            touch.write(location(self));
+            note(|| format!("{} → {value}", self.0.get()));
+            self.0.set(value);
+        });
     }
 }
 
@@ -43,8 +49,8 @@ impl Lock {
         let guards = [Guard::when(Condition::Equals(self.0.variable(), 0))];
         perform(
             &Operation::guarded(OperationKind::Lock, location(self), &accesses, &guards),
-            |_| {
-                access(location(self), AccessKind::Write);
+            |_, touch| {
+                touch.write(location(self));
                 self.0.set(1);
             },
         );
@@ -52,8 +58,8 @@ impl Lock {
 
     #[track_caller]
     pub fn unlock(&self) {
-        release(OperationKind::Unlock, location(self), || {
-            access(location(self), AccessKind::Write);
+        release(OperationKind::Unlock, location(self), |touch| {
+            touch.write(location(self));
             self.0.set(0);
         });
     }
@@ -66,8 +72,8 @@ pub fn spawn(body: impl FnOnce() + 'static) -> Handle {
     let done = Rc::clone(&exit);
     let run = move || {
         body();
-        release(OperationKind::Exit, location(&*done), || {
-            access(location(&*done), AccessKind::Write);
+        release(OperationKind::Exit, location(&*done), |touch| {
+            touch.write(location(&*done));
             done.set(1);
         });
     };
@@ -82,8 +88,8 @@ impl Handle {
         let guards = [Guard::when(Condition::Equals(self.0.variable(), 1))];
         perform(
             &Operation::guarded(OperationKind::Join, location(&*self.0), &accesses, &guards),
-            |_| {
-                access(location(&*self.0), AccessKind::Read);
+            |_, touch| {
+                touch.read(location(&*self.0));
             },
         );
     }

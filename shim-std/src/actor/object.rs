@@ -29,7 +29,7 @@
 use super::System;
 use crate::share::Shareable;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note,
     on_model_thread, perform_from, release, steps_begun, unsupported,
 };
 use std::cell::{Cell, UnsafeCell};
@@ -119,20 +119,24 @@ impl<A: 'static> Object<A> {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let free = [Guard::when(self.free())];
         let operation = Operation::guarded(OperationKind::ProcessMessage, self.location(), &accesses, &free);
-        perform_from(caller, &operation, |_| {
+        let accepted = || self.dead.get() || self.judged(accepts);
+        let taken = perform_from(caller, &operation, |_, touch| {
             if native {
+                // It is judged after this, as others' operations cannot go on meanwhile.
                 self.busy.set(1);
+                return true;
             }
+            let taken = accepted();
+            match taken {
+                true => self.take(touch),
+                false => touch.read(self.location()),
+            }
+            taken
         });
-        if self.dead.get() || self.judged(accepts) {
-            if !native {
-                self.busy.set(1);
-            }
-            access(self.location(), AccessKind::Write);
+        if taken && (!native || accepted()) {
             note(show);
             return self.turned();
         }
-        access(self.location(), AccessKind::Read);
         note(|| format!("refused: {}", show()));
         self.wait_for(caller, OperationKind::ProcessRefused, accepts, || {
             if native {
@@ -168,14 +172,14 @@ impl<A: 'static> Object<A> {
         let ready = Condition::Equals(node.ready.variable(), 1);
         let guards = [Guard::when(self.free()).and([ready])];
         let operation = Operation::guarded(kind, self.location(), &accesses, &guards);
-        perform_from(caller, &operation, |_| self.take());
+        perform_from(caller, &operation, |_, touch| self.take(touch));
         self.unpark(&node);
     }
 
     /// Takes the turn, which is free, in the current step.
-    pub(super) fn take(&self) {
+    pub(super) fn take(&self, touch: Touch<'_>) {
         self.busy.set(1);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
     }
 
     /// Waits for its turn independently of all messages.
@@ -184,7 +188,7 @@ impl<A: 'static> Object<A> {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let free = [Guard::when(self.free())];
         let operation = Operation::guarded(OperationKind::Look, self.location(), &accesses, &free);
-        perform_from(Caller::caller(), &operation, |_| self.take());
+        perform_from(Caller::caller(), &operation, |_, touch| self.take(touch));
         self.turned()
     }
 
@@ -197,9 +201,9 @@ impl<A: 'static> Object<A> {
         ];
         let guards = [Guard::when(self.free()).and([needed])];
         let operation = Operation::guarded(OperationKind::AwaitTurn, self.location(), &accesses, &guards);
-        perform_from(caller, &operation, |_| {
-            self.take();
-            access(place, AccessKind::Read);
+        perform_from(caller, &operation, |_, touch| {
+            self.take(touch);
+            touch.read(place);
         });
         self.turned()
     }
@@ -218,9 +222,9 @@ impl<A: 'static> Object<A> {
     }
 
     fn unlock(&self) {
-        release(OperationKind::EndTurn, self.location(), || {
+        release(OperationKind::EndTurn, self.location(), |touch| {
             self.busy.set(0);
-            access(self.location(), AccessKind::Write);
+            touch.write(self.location());
         });
     }
 

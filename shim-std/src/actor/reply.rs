@@ -6,7 +6,7 @@
 use super::Turn;
 use crate::share::{Share, Shareable};
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, observe,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access_of, location, note, observe,
     perform, release,
 };
 use std::cell::UnsafeCell;
@@ -46,11 +46,11 @@ impl<R> Place<R> {
     }
 
     fn settle(&self, answer: Option<R>) {
-        release(OperationKind::Answer, self.location(), || {
+        release(OperationKind::Answer, self.location(), |touch| {
             // SAFETY: see `Sync`.
             unsafe { *self.answer.get() = answer };
             self.settled.set(1);
-            access(self.location(), AccessKind::Write);
+            touch.write(self.location());
         });
     }
 }
@@ -138,7 +138,7 @@ impl<R> Reply<R> {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let guards = [Guard::when(self.settled())];
         let operation = Operation::guarded(OperationKind::AwaitAnswer, self.location(), &accesses, &guards);
-        perform(&operation, |_| access(self.location(), AccessKind::Read));
+        perform(&operation, |_, touch| touch.read(self.location()));
         self.take()
     }
 
@@ -161,8 +161,8 @@ impl<R> Reply<R> {
         observe(self.location());
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let operation = Operation::always(OperationKind::TryAnswer, self.location(), &accesses);
-        let settled = perform(&operation, |_| {
-            access(self.location(), AccessKind::Read);
+        let settled = perform(&operation, |_, touch| {
+            touch.read(self.location());
             let settled = self.place.settled.get() == 1;
             note(|| if settled { "settled" } else { "not yet" }.to_string());
             settled

@@ -3,7 +3,7 @@
 use super::{Address, object::Object};
 use crate::share::Share;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, perform,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, perform,
     release,
 };
 use std::cell::Cell;
@@ -71,7 +71,7 @@ impl System {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let none = [Guard::when(Condition::Equals(self.shared.under_way.variable(), 0))];
         let operation = Operation::guarded(OperationKind::Settle, self.location(), &accesses, &none);
-        perform(&operation, |_| access(self.location(), AccessKind::Read));
+        perform(&operation, |_, touch| touch.read(self.location()));
         assert!(!self.shared.panicked.load(Relaxed), "an actor has panicked");
     }
 
@@ -84,16 +84,16 @@ impl System {
     /// settle before or after.
     #[track_caller]
     pub(super) fn begin(&self) {
-        let count = || {
+        let count = |touch: Touch<'_>| {
             self.shared.under_way.set(self.shared.under_way.get() + 1);
-            access(self.location(), AccessKind::Update);
+            touch.update(self.location());
         };
         if OWN.get() == Arc::as_ptr(&self.shared).addr() {
             release(OperationKind::SendMessage, self.location(), count);
         } else {
             let accesses = [access_of(self.location(), AccessKind::Update)];
             let operation = Operation::always(OperationKind::SendMessage, self.location(), &accesses);
-            perform(&operation, |_| count());
+            perform(&operation, |_, touch| count(touch));
         }
     }
 
@@ -104,9 +104,9 @@ impl System {
 
     /// Ends the thread's message.
     pub(super) fn leave(self) {
-        release(OperationKind::EndTurn, self.location(), || {
+        release(OperationKind::EndTurn, self.location(), |touch| {
             self.shared.under_way.set(self.shared.under_way.get() - 1);
-            access(self.location(), AccessKind::Update);
+            touch.update(self.location());
         });
     }
 

@@ -12,7 +12,7 @@ use super::list::{List, Node};
 use super::{Part, Sealed};
 use crate::show::show;
 use dpor_scheduler::{
-    AccessKind, Location, Operation, OperationKind, Word, access, access_of, location, note, perform, sub_location,
+    AccessKind, Location, Operation, OperationKind, Word, access_of, location, note, perform, sub_location,
 };
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -174,11 +174,11 @@ impl<T> Mailbox<T> {
             access_of(end, AccessKind::Write),
             access_of(self.any_place(), AccessKind::Write),
         ];
-        perform(&Operation::always(kind, self.object(), &accesses), |_| {
+        perform(&Operation::always(kind, self.object(), &accesses), |_, touch| {
             let index = count.get();
             count.set(index + 1);
-            access(end, AccessKind::Write);
-            access(self.place(index), AccessKind::Update);
+            touch.write(end);
+            touch.found(self.any_place(), access_of(self.place(index), AccessKind::Update));
             // SAFETY: inside of an operation.
             let (met, message) = meet(unsafe { &mut *self.queues.get() });
             note(|| {

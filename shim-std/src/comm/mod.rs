@@ -36,7 +36,7 @@ pub use mailbox::{Mailbox, Receiving, Sending};
 pub use mutex::{AsyncMutex, Guard, Request};
 
 use dpor_scheduler::{
-    Access, AccessKind, Condition, Guard as Enabled, Location, Operation, OperationKind, Variable, access, access_of,
+    Access, AccessKind, Condition, Guard as Enabled, Location, Operation, OperationKind, Touch, Variable, access_of,
     note, observe_each, perform, release,
 };
 use std::cell::Cell;
@@ -86,20 +86,20 @@ impl Part {
     }
 
     /// Reads whether it is done, in the current step.
-    fn look(&self) {
-        self.places.iter().for_each(|&place| access(place, AccessKind::Read));
+    fn look(&self, touch: Touch<'_>) {
+        self.places.iter().for_each(|&place| touch.read(place));
     }
 
     /// Waits until it is done, then takes effect by `take`.
     #[track_caller]
     fn wait<R>(&self, take: impl FnOnce() -> R) -> R {
         if self.known.get() {
-            return release(OperationKind::TakeMessage, self.place(), take);
+            return release(OperationKind::TakeMessage, self.place(), |_| take());
         }
         let (accesses, guards) = (self.accesses(), [Enabled::when(self.done())]);
         let operation = Operation::guarded(OperationKind::WaitAny, self.object, &accesses, &guards);
-        perform(&operation, |_| {
-            self.look();
+        perform(&operation, |_, touch| {
+            self.look(touch);
             take()
         })
     }
@@ -141,8 +141,8 @@ pub fn wait_any(handles: &[&dyn Completion]) -> usize {
     let guards: Vec<_> = parts.iter().map(|part| Enabled::when(part.done())).collect();
     let accesses = accesses(&parts);
     let operation = Operation::guarded(OperationKind::WaitAny, object(&parts), &accesses, &guards);
-    let done = perform(&operation, |done| {
-        parts.iter().for_each(|part| part.look());
+    let done = perform(&operation, |done, touch| {
+        parts.iter().for_each(|part| part.look(touch));
         note(|| format!("number {done} of {}", parts.len()));
         done as usize
     });
@@ -169,7 +169,7 @@ pub fn wait_all(handles: &[&dyn Completion]) {
     let guards = [all(parts.iter().map(|part| part.done()))];
     let accesses = accesses(&parts);
     let operation = Operation::guarded(OperationKind::WaitAny, object(&parts), &accesses, &guards);
-    perform(&operation, |_| parts.iter().for_each(|part| part.look()));
+    perform(&operation, |_, touch| parts.iter().for_each(|part| part.look(touch)));
     parts.iter().for_each(|part| part.known.set(true));
 }
 
@@ -189,8 +189,8 @@ fn test(parts: &[&Part]) -> Option<usize> {
     let guards: Vec<_> = done.chain([none]).collect();
     let accesses = accesses(parts);
     let operation = Operation::guarded(OperationKind::TestAny, object(parts), &accesses, &guards);
-    let chosen = perform(&operation, |chosen| {
-        parts.iter().for_each(|part| part.look());
+    let chosen = perform(&operation, |chosen, touch| {
+        parts.iter().for_each(|part| part.look(touch));
         chosen as usize
     });
     let done = parts.get(chosen);

@@ -8,7 +8,8 @@
 use super::list::{List, Node};
 use super::{Part, Sealed};
 use dpor_scheduler::{
-    AccessKind, Location, Operation, OperationKind, Word, access, access_of, location, note, observe, perform, release,
+    AccessKind, Location, Operation, OperationKind, Touch, Word, access_of, location, note, observe, perform,
+    release_all,
 };
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -81,10 +82,10 @@ impl<T: ?Sized> AsyncMutex<T> {
         let tail = location(&self.requests);
         let accesses = [access_of(tail, AccessKind::Write)];
         let operation = Operation::always(OperationKind::RequestLock, self.front(), &accesses);
-        let number = perform(&operation, |_| {
+        let number = perform(&operation, |_, touch| {
             let number = self.requests.get();
             self.requests.set(number + 1);
-            access(tail, AccessKind::Write);
+            touch.write(tail);
             note(|| format!("number {number}"));
             number
         });
@@ -117,7 +118,7 @@ impl<T: ?Sized> AsyncMutex<T> {
     }
 
     /// Ends the owner's request: the next one that was not withdrawn comes to the front. In the current step.
-    fn advance(&self) {
+    fn advance(&self, touch: Touch<'_>) {
         // SAFETY: inside of an operation.
         let withdrawn = unsafe { &mut *self.withdrawn.get() };
         let mut front = self.front.get() + 1;
@@ -127,8 +128,8 @@ impl<T: ?Sized> AsyncMutex<T> {
             front += 1;
         }
         self.front.set(front);
-        access(self.front(), AccessKind::Write);
-        access(self.withdrawals(), AccessKind::Read);
+        touch.write(self.front());
+        touch.read(self.withdrawals());
     }
 
     /// Withdraws a request, whether it owns the mutex or not.
@@ -137,19 +138,19 @@ impl<T: ?Sized> AsyncMutex<T> {
         let node = Node::alloc(number);
         let accesses = [
             access_of(self.front(), AccessKind::Write),
-            access_of(self.withdrawals(), AccessKind::Update),
+            access_of(self.withdrawals(), AccessKind::Write),
         ];
         let operation = Operation::always(OperationKind::WithdrawRequest, self.front(), &accesses);
-        perform(&operation, |_| {
+        perform(&operation, |_, touch| {
             if self.front.get() == number {
                 // SAFETY: the node is in no list.
                 unsafe { Node::free(node) };
-                self.advance();
+                self.advance(touch);
             } else {
                 // SAFETY: inside of an operation.
                 unsafe { &mut *self.withdrawn.get() }.insert(node, |other| other.value > number);
-                access(self.front(), AccessKind::Read);
-                access(self.withdrawals(), AccessKind::Update);
+                touch.read(self.front());
+                touch.update(self.withdrawals());
             }
         });
     }
@@ -252,7 +253,12 @@ impl<T: ?Sized> DerefMut for Guard<'_, T> {
 impl<T: ?Sized> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         let mutex = self.mutex;
-        release(OperationKind::Unlock, mutex.front(), || mutex.advance());
+        let accesses = [
+            access_of(mutex.front(), AccessKind::Write),
+            access_of(mutex.withdrawals(), AccessKind::Read),
+        ];
+        let unlock = Operation::always(OperationKind::Unlock, mutex.front(), &accesses);
+        release_all(&unlock, |touch| mutex.advance(touch));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `std::sync::Barrier`.
 
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, perform,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access_of, location, note, perform,
 };
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,10 +45,10 @@ impl Barrier {
             access_of(self.opening(), AccessKind::Write),
         ];
         let arrival = Operation::always(OperationKind::BarrierWait, self.arrivals(), &accesses);
-        let next_generation = perform(&arrival, |_| {
+        let next_generation = perform(&arrival, |_, touch| {
             let arrived = self.arrived.load(Ordering::Relaxed) + 1;
             let next = self.generation.get() + 1;
-            access(self.arrivals(), AccessKind::Write);
+            touch.write(self.arrivals());
             note(|| format!("{arrived} of {}", self.num_threads));
             if arrived < self.num_threads {
                 self.arrived.store(arrived, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Barrier {
             } else {
                 self.arrived.store(0, Ordering::Relaxed);
                 self.generation.set(next);
-                access(self.opening(), AccessKind::Write);
+                touch.write(self.opening());
                 None
             }
         });
@@ -64,7 +64,7 @@ impl Barrier {
             let accesses = [access_of(self.opening(), AccessKind::Read)];
             let open = [Guard::when(Condition::AtLeast(self.generation.variable(), next))];
             let operation = Operation::guarded(OperationKind::BarrierWake, self.arrivals(), &accesses, &open);
-            perform(&operation, |_| access(self.opening(), AccessKind::Read));
+            perform(&operation, |_, touch| touch.read(self.opening()));
         }
         BarrierWaitResult(next_generation.is_none())
     }

@@ -11,7 +11,7 @@
 use super::mutex::{MutexGuard, RawMutex};
 use super::poison::map_result;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Word, access, access_of, gives_back,
+    AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Touch, Word, access_of, gives_back,
     location, note, on_model_thread, options, perform, takes, time,
 };
 use std::cell::Cell;
@@ -184,12 +184,12 @@ impl Condvar {
                 &many[..]
             };
             let operation = Operation::guarded(OperationKind::NotifyOne, self.location(), &accesses, alternatives);
-            let done = perform(&operation, |nth| {
+            let done = perform(&operation, |nth, touch| {
                 let enough = usize::try_from(self.waiting.get()).is_ok_and(|waiting| waiting <= provided);
                 if enough {
-                    self.notify_nth(nth);
+                    self.notify_nth(nth, touch);
                 } else {
-                    access(self.location(), AccessKind::Read);
+                    touch.read(self.location());
                 }
                 enough
             });
@@ -205,13 +205,13 @@ impl Condvar {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::NotifyAll, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 let count = self.waiting.get();
                 if count == 0 {
-                    access(self.location(), AccessKind::Read);
+                    touch.read(self.location());
                 }
                 for _ in 0..count {
-                    self.notify_nth(0);
+                    self.notify_nth(0, touch);
                 }
                 note(|| format!("{count} waiting"));
             },
@@ -231,14 +231,14 @@ impl Condvar {
     }
 
     /// Notifies the `nth` waiter, in the current step.
-    fn notify_nth(&self, nth: u32) {
+    fn notify_nth(&self, nth: u32, touch: Touch<'_>) {
         let mut link = &self.first;
         for _ in 0..nth {
             // SAFETY: the guard of the alternative says that the queue is longer.
             link = unsafe { &(*link.get()).next };
         }
         if link.get().is_null() {
-            access(self.location(), AccessKind::Read);
+            touch.read(self.location());
             note(|| "nobody waits".to_string());
             return;
         }
@@ -246,13 +246,14 @@ impl Condvar {
         let waiter = unsafe { &*link.get() };
         link.set(waiter.next.get());
         self.waiting.set(self.waiting.get() - 1);
-        access(self.location(), AccessKind::Write);
-        access(waiter.location(), AccessKind::Write);
+        touch.write(self.location());
+        // Whoever enters or leaves the queue updates its location, and the waiter goes on only after this.
+        touch.found(self.location(), access_of(waiter.location(), AccessKind::Write));
         waiter.notified.set(1);
     }
 
     /// Inserts a node in the order of addresses, in the current step.
-    fn enqueue(&self, waiter: &Waiter) {
+    fn enqueue(&self, waiter: &Waiter, touch: Touch<'_>) {
         let mut link = &self.first;
         while !link.get().is_null() && link.get().addr() < ptr::from_ref(waiter).addr() {
             // SAFETY: a node in the queue is alive: its owner waits.
@@ -261,11 +262,11 @@ impl Condvar {
         waiter.next.set(link.get());
         link.set(waiter);
         self.waiting.set(self.waiting.get() + 1);
-        access(self.location(), AccessKind::Update);
+        touch.update(self.location());
     }
 
     /// Removes a node that is in the queue, in the current step.
-    fn leave(&self, waiter: &Waiter) {
+    fn leave(&self, waiter: &Waiter, touch: Touch<'_>) {
         let mut link = &self.first;
         while !ptr::eq(link.get(), waiter) {
             // SAFETY: a node in the queue is alive: its owner waits. The one that is looked for comes later.
@@ -273,8 +274,8 @@ impl Condvar {
         }
         link.set(waiter.next.get());
         self.waiting.set(self.waiting.get() - 1);
-        access(self.location(), AccessKind::Update);
-        access(waiter.location(), AccessKind::Read);
+        touch.update(self.location());
+        touch.read(waiter.location());
     }
 
     /// Waits; says whether it timed out.
@@ -290,9 +291,9 @@ impl Condvar {
         ];
         perform(
             &Operation::always(OperationKind::CondvarWait, self.location(), &accesses),
-            |_| {
-                self.enqueue(&waiter);
-                mutex.give();
+            |_, touch| {
+                self.enqueue(&waiter, touch);
+                mutex.give(touch);
                 gives_back(mutex.location());
             },
         );
@@ -318,13 +319,13 @@ impl Condvar {
             alternatives: &alternatives[..1 + usize::from(fires.is_some()) + usize::from(spurious)],
             timeout: time::alternative(1, timeout),
         };
-        let chosen = perform(&operation, |alternative| {
+        let chosen = perform(&operation, |alternative, touch| {
             if alternative == 0 {
-                access(waiter.location(), AccessKind::Read);
-                mutex.take();
+                touch.read(waiter.location());
+                mutex.take(touch);
                 takes(mutex.location());
             } else {
-                self.leave(&waiter);
+                self.leave(&waiter, touch);
             }
             alternative
         });

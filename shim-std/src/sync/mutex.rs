@@ -3,7 +3,7 @@
 use super::poison::{Flag, Panicking};
 use crate::show::tell_value;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, observe,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note, observe,
     perform, release,
 };
 use std::cell::UnsafeCell;
@@ -33,15 +33,15 @@ impl RawMutex {
     }
 
     /// Takes the lock, which is free, in the current step.
-    pub(super) fn take(&self) {
+    pub(super) fn take(&self, touch: Touch<'_>) {
         self.held.set(1);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
     }
 
     /// Releases the lock in the current step.
-    pub(super) fn give(&self) {
+    pub(super) fn give(&self, touch: Touch<'_>) {
         self.held.set(0);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
     }
 
     #[track_caller]
@@ -50,7 +50,7 @@ impl RawMutex {
         let free = [Guard::when(self.free())];
         perform(
             &Operation::guarded(OperationKind::Lock, self.location(), &accesses, &free),
-            |_| self.take(),
+            |_, touch| self.take(touch),
         );
     }
 
@@ -60,12 +60,12 @@ impl RawMutex {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::TryLock, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 let free = self.held.get() == 0;
                 if free {
-                    self.take();
+                    self.take(touch);
                 } else {
-                    access(self.location(), AccessKind::Read);
+                    touch.read(self.location());
                     note(|| "would block".to_string());
                 }
                 free
@@ -74,7 +74,7 @@ impl RawMutex {
     }
 
     fn unlock(&self) {
-        release(OperationKind::Unlock, self.location(), || self.give());
+        release(OperationKind::Unlock, self.location(), |touch| self.give(touch));
     }
 }
 

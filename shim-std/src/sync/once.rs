@@ -5,8 +5,8 @@
 //! recorded. A thread that would have seen it incomplete comes to a point.
 
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, observe,
-    perform, point, release,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access_of, location, observe, perform,
+    read_final, release,
 };
 use std::cell::Cell;
 use std::fmt;
@@ -63,12 +63,12 @@ struct Completion<'a> {
 impl Drop for Completion<'_> {
     fn drop(&mut self) {
         let here = self.once.location();
-        release(OperationKind::OnceEnd, here, || {
+        release(OperationKind::OnceEnd, here, |touch| {
             // With the fence of `completed`: what the run wrote is seen by who sees the state, also off model
             // threads.
             fence(Ordering::Release);
             self.once.state.set(self.state);
-            access(here, AccessKind::Write);
+            touch.write(here);
         });
     }
 }
@@ -100,7 +100,7 @@ impl Once {
         let completed = self.state.get() == COMPLETE;
         if completed {
             fence(Ordering::Acquire);
-            access(self.location(), AccessKind::Read);
+            read_final(self.location());
         }
         completed
     }
@@ -136,7 +136,7 @@ impl Once {
         let idle = [Guard::when(Condition::AtLeast(self.state.variable(), INCOMPLETE))];
         let entry = perform(
             &Operation::guarded(OperationKind::OnceBegin, here, &accesses, &idle),
-            |_| {
+            |_, touch| {
                 let state = self.state.get();
                 let entry = match state {
                     COMPLETE => Entry::Complete,
@@ -148,9 +148,9 @@ impl Once {
                 };
                 if let Entry::Run(_) = entry {
                     self.state.set(RUNNING);
-                    access(here, AccessKind::Write);
+                    touch.write(here);
                 } else {
-                    access(here, AccessKind::Read);
+                    touch.read(here);
                 }
                 entry
             },
@@ -181,9 +181,14 @@ impl Once {
     #[track_caller]
     fn query(&self) -> bool {
         let here = self.location();
-        point(OperationKind::OnceQuery, here, AccessKind::Read);
-        access(here, AccessKind::Read);
-        self.completed()
+        let accesses = [access_of(here, AccessKind::Read)];
+        perform(
+            &Operation::always(OperationKind::OnceQuery, here, &accesses),
+            |_, touch| {
+                touch.read(here);
+                self.completed()
+            },
+        )
     }
 
     /// Waits until a run has completed.
@@ -213,8 +218,8 @@ impl Once {
         let reached = [Guard::when(Condition::AtLeast(self.state.variable(), state))];
         perform(
             &Operation::guarded(OperationKind::OnceWait, here, &accesses, &reached),
-            |_| {
-                access(here, AccessKind::Read);
+            |_, touch| {
+                touch.read(here);
                 self.state.get() == COMPLETE
             },
         )

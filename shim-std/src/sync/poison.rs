@@ -4,9 +4,7 @@
 //! that: only a holder sets it, and holders are ordered by the lock; `clear_poison`, the only other writer,
 //! records a write of the lock.
 
-use dpor_scheduler::{
-    AccessKind, Location, Operation, OperationKind, access, access_of, location, observe, perform, point, release,
-};
+use dpor_scheduler::{AccessKind, Location, Operation, OperationKind, access_of, location, observe, perform, release};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError};
 use std::thread::panicking;
@@ -52,9 +50,9 @@ impl Flag {
     /// To be called when an exclusive guard is dropped, before the lock is released.
     pub(super) fn leave(&self, entered: &Panicking) {
         if !entered.0 && panicking() {
-            release(OperationKind::Unlock, self.location(), || {
+            release(OperationKind::Unlock, self.location(), |touch| {
                 self.failed.store(true, Ordering::Relaxed);
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
             });
         }
     }
@@ -63,9 +61,12 @@ impl Flag {
     #[track_caller]
     pub(super) fn query(&self) -> bool {
         observe(self.location());
-        point(OperationKind::PoisonQuery, self.location(), AccessKind::Read);
-        access(self.location(), AccessKind::Read);
-        self.get()
+        let accesses = [access_of(self.location(), AccessKind::Read)];
+        let query = Operation::always(OperationKind::PoisonQuery, self.location(), &accesses);
+        perform(&query, |_, touch| {
+            touch.read(self.location());
+            self.get()
+        })
     }
 
     /// Clears the flag of the lock at `lock`.
@@ -76,14 +77,17 @@ impl Flag {
             access_of(self.location(), AccessKind::Write),
             access_of(lock, AccessKind::Write),
         ];
-        perform(&Operation::always(OperationKind::PoisonClear, lock, &accesses), |_| {
-            if self.failed.swap(false, Ordering::Relaxed) {
-                access(self.location(), AccessKind::Write);
-                access(lock, AccessKind::Write);
-            } else {
-                access(self.location(), AccessKind::Read);
-            }
-        });
+        perform(
+            &Operation::always(OperationKind::PoisonClear, lock, &accesses),
+            |_, touch| {
+                if self.failed.swap(false, Ordering::Relaxed) {
+                    touch.write(self.location());
+                    touch.write(lock);
+                } else {
+                    touch.read(self.location());
+                }
+            },
+        );
     }
 }
 

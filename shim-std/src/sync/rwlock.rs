@@ -6,7 +6,7 @@
 use super::poison::{Flag, Panicking};
 use crate::show::tell_value;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, observe,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note, observe,
     perform, release,
 };
 use std::cell::UnsafeCell;
@@ -31,14 +31,14 @@ impl RawRwLock {
     }
 
     /// Adds `change` readers in the current step.
-    fn count(&self, change: i64) {
+    fn count(&self, change: i64, touch: Touch<'_>) {
         self.holders.set(self.holders.get() + change);
-        access(self.location(), AccessKind::Update);
+        touch.update(self.location());
     }
 
-    fn set(&self, holders: i64) {
+    fn set(&self, holders: i64, touch: Touch<'_>) {
         self.holders.set(holders);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
     }
 
     #[track_caller]
@@ -46,7 +46,7 @@ impl RawRwLock {
         let accesses = [access_of(self.location(), AccessKind::Update)];
         let guards = [Guard::when(Condition::AtLeast(self.holders.variable(), 0))];
         let operation = Operation::guarded(OperationKind::ReadLock, self.location(), &accesses, &guards);
-        perform(&operation, |_| self.count(1));
+        perform(&operation, |_, touch| self.count(1, touch));
     }
 
     #[track_caller]
@@ -54,7 +54,7 @@ impl RawRwLock {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let guards = [Guard::when(Condition::Equals(self.holders.variable(), 0))];
         let operation = Operation::guarded(OperationKind::WriteLock, self.location(), &accesses, &guards);
-        perform(&operation, |_| self.set(WRITTEN));
+        perform(&operation, |_, touch| self.set(WRITTEN, touch));
     }
 
     #[track_caller]
@@ -63,12 +63,12 @@ impl RawRwLock {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::TryReadLock, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 let admitted = self.holders.get() != WRITTEN;
                 if admitted {
-                    self.count(1)
+                    self.count(1, touch)
                 } else {
-                    self.refuse()
+                    self.refuse(touch)
                 }
                 admitted
             },
@@ -81,34 +81,36 @@ impl RawRwLock {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::TryWriteLock, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 let admitted = self.holders.get() == 0;
                 if admitted {
-                    self.set(WRITTEN)
+                    self.set(WRITTEN, touch)
                 } else {
-                    self.refuse()
+                    self.refuse(touch)
                 }
                 admitted
             },
         )
     }
 
-    fn refuse(&self) {
-        access(self.location(), AccessKind::Read);
+    fn refuse(&self, touch: Touch<'_>) {
+        touch.read(self.location());
         note(|| "would block".to_string());
     }
 
     fn unlock_read(&self) {
-        release(OperationKind::ReadUnlock, self.location(), || self.count(-1));
+        release(OperationKind::ReadUnlock, self.location(), |touch| {
+            self.count(-1, touch)
+        });
     }
 
     fn unlock_write(&self) {
-        release(OperationKind::WriteUnlock, self.location(), || self.set(0));
+        release(OperationKind::WriteUnlock, self.location(), |touch| self.set(0, touch));
     }
 
     #[track_caller]
     fn downgrade(&self) {
-        release(OperationKind::Downgrade, self.location(), || self.set(1));
+        release(OperationKind::Downgrade, self.location(), |touch| self.set(1, touch));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Thread handles: `Thread` and `ThreadId`.
 
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Word, access, access_of,
-    is_observed, location, note, observe_each, on_model_thread, options, perform, stands_for, sub_location, time,
+    AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Touch, Word, access_of, is_observed,
+    location, note, observe_each, on_model_thread, options, perform, stands_for, sub_location, time,
 };
 use std::ffi::CString;
 use std::fmt;
@@ -127,30 +127,30 @@ impl Thread {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::Unpark, self.location(), &accesses),
-            |_| self.give_token(),
+            |_, touch| self.give_token(touch),
         );
     }
 
     /// Unparks the thread when std ends a wait. `done` is part of the same step, and touches a second location.
     #[track_caller]
-    pub(crate) fn wake<R>(&self, besides: Location, done: impl FnOnce() -> R) -> R {
+    pub(crate) fn wake<R>(&self, besides: Location, done: impl FnOnce(Touch<'_>) -> R) -> R {
         let accesses = [self.location(), besides].map(|location| access_of(location, AccessKind::Write));
         perform(
             &Operation::always(OperationKind::WakeThread, self.location(), &accesses),
-            |_| {
-                self.give_token();
-                done()
+            |_, touch| {
+                self.give_token(touch);
+                done(touch)
             },
         )
     }
 
     /// Leaves a token, in the current step.
-    fn give_token(&self) {
+    fn give_token(&self, touch: Touch<'_>) {
         if self.inner.token.get() == 1 {
-            access(self.location(), AccessKind::Read);
+            touch.read(self.location());
         } else {
             self.inner.token.set(1);
-            access(self.location(), AccessKind::Write);
+            touch.write(self.location());
         }
     }
 
@@ -194,12 +194,12 @@ impl Thread {
             alternatives: &alternatives[..1 + usize::from(fires.is_some()) + usize::from(spurious)],
             timeout: time::alternative(1, timeout),
         };
-        let chosen = perform(&operation, |alternative| {
+        let chosen = perform(&operation, |alternative, touch| {
             if alternative == 0 {
                 self.inner.token.set(0);
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
             } else {
-                access(self.location(), AccessKind::Read);
+                touch.read(self.location());
             }
             alternative
         });

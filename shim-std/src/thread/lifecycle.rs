@@ -5,8 +5,8 @@ use super::current::{finish_thread, set_current};
 use super::handle::{Thread, ThreadId};
 use super::scoped::ScopeData;
 use dpor_scheduler::{
-    AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access, access_awaiting, access_of, awaiting,
-    location, observe, on_model_thread, ownership, perform, point, release,
+    AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access_of, awaiting, location, observe,
+    on_model_thread, ownership, perform, release,
 };
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -75,9 +75,9 @@ impl<T> Drop for MaybeDangling<T> {
 
 /// Sets a word of a thread's handle, as a left mover.
 fn announce(word: &Word) {
-    release(OperationKind::Exit, location(word), || {
+    release(OperationKind::Exit, location(word), |touch| {
         word.set(1);
-        access(location(word), AccessKind::Write);
+        touch.write(location(word));
     });
 }
 
@@ -208,10 +208,13 @@ impl<T> JoinInner<'_, T> {
         let here = location(finished);
         observe(here);
         let accesses = [access_of(here, AccessKind::Read)];
-        perform(&Operation::always(OperationKind::IsFinished, here, &accesses), |_| {
-            access(here, AccessKind::Read);
-            finished.get() == 1
-        })
+        perform(
+            &Operation::always(OperationKind::IsFinished, here, &accesses),
+            |_, touch| {
+                touch.read(here);
+                finished.get() == 1
+            },
+        )
     }
 
     #[track_caller]
@@ -226,8 +229,8 @@ impl<T> JoinInner<'_, T> {
             let guards = [Guard::when(Condition::Equals(exited.variable(), 1))];
             perform(
                 &Operation::guarded(OperationKind::Join, here, &accesses, &guards),
-                |_| {
-                    access_awaiting(here, AccessKind::Read, Awaits::AllWrites);
+                |_, touch| {
+                    touch.awaiting(here, AccessKind::Read, Awaits::AllWrites);
                 },
             );
             ownership::waited_for(here);
@@ -261,8 +264,13 @@ impl<T> Drop for JoinInner<'_, T> {
         if mem::needs_drop::<T>() && self.packet.is_some() && self.native.is_none() && on_model_thread() {
             let here = location(self.thread.finished());
             observe(here);
-            point(OperationKind::Detach, here, AccessKind::Read);
-            access(here, AccessKind::Read);
+            let accesses = [access_of(here, AccessKind::Read)];
+            perform(
+                &Operation::always(OperationKind::Detach, here, &accesses),
+                |_, touch| {
+                    touch.read(here);
+                },
+            );
         }
         self.let_go(drop);
     }

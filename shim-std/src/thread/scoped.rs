@@ -10,8 +10,8 @@ use super::current::current;
 use super::handle::Thread;
 use super::lifecycle::JoinInner;
 use dpor_scheduler::{
-    AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting, access_of,
-    awaiting, location, ownership, perform, release,
+    AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, awaiting,
+    location, ownership, perform, release,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -48,9 +48,9 @@ impl ScopeData {
 
     /// Changes the number of running threads. Spawns and ends commute: the scope only waits for the last.
     fn count(&self, change: i64) {
-        release(OperationKind::ScopeExit, self.location(), || {
+        release(OperationKind::ScopeExit, self.location(), |touch| {
             self.running.set(self.running.get() + change);
-            access(self.location(), AccessKind::Update);
+            touch.update(self.location());
         });
     }
 
@@ -83,11 +83,14 @@ impl ScopeData {
         }
         let here = location(shares);
         let accesses = [access_of(here, AccessKind::Write)];
-        perform(&Operation::always(OperationKind::LeaveScope, here, &accesses), |_| {
-            shares.set(shares.get() - 1);
-            access(here, AccessKind::Write);
-            shares.get() == 0
-        })
+        perform(
+            &Operation::always(OperationKind::LeaveScope, here, &accesses),
+            |_, touch| {
+                shares.set(shares.get() - 1);
+                touch.write(here);
+                shares.get() == 0
+            },
+        )
     }
 
     /// Removes a thread that has ended and whose handle is gone.
@@ -96,14 +99,14 @@ impl ScopeData {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let last = perform(
             &Operation::always(OperationKind::LeaveScope, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 self.running.set(self.running.get() - 1);
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
                 self.running.get() == 0
             },
         );
         if last {
-            self.main_thread.wake(self.location(), || ());
+            self.main_thread.wake(self.location(), |_| ());
         }
     }
 
@@ -133,8 +136,8 @@ impl ScopeData {
         let over = [Guard::when(Condition::Equals(self.running.variable(), 0))];
         perform(
             &Operation::guarded(OperationKind::Join, self.location(), &accesses, &over),
-            |_| {
-                access_awaiting(self.location(), AccessKind::Read, Awaits::AllWrites);
+            |_, touch| {
+                touch.awaiting(self.location(), AccessKind::Read, Awaits::AllWrites);
             },
         );
         ownership::waited_for(self.location());
@@ -145,7 +148,7 @@ impl ScopeData {
             let accesses = [access_of(self.location(), AccessKind::Read)];
             perform(
                 &Operation::guarded(OperationKind::Join, self.location(), &accesses, &never),
-                |_| (),
+                |_, _| (),
             );
         }
     }
@@ -154,11 +157,11 @@ impl ScopeData {
     fn wait_parked(&self) {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let look = Operation::always(OperationKind::LookAtScope, self.location(), &accesses);
-        let over = |_| {
-            access(self.location(), AccessKind::Read);
+        let over = |touch: Touch<'_>| {
+            touch.read(self.location());
             self.running.get() == 0
         };
-        while !perform(&look, over) {
+        while !perform(&look, |_, touch| over(touch)) {
             self.main_thread
                 .park_in_wait(OperationKind::ScopeWait, self.location(), None);
         }

@@ -106,9 +106,9 @@ pub struct BlockedThread {
     pub operation: String,
     /// The object for which it waits; empty for operations without one.
     pub object: String,
-    /// As in [`StepReport::object_name`].
+    /// As in [`StepReport::object_name`](super::StepReport::object_name).
     pub object_name: Option<String>,
-    /// As in [`StepReport::static_address`].
+    /// As in [`StepReport::static_address`](super::StepReport::static_address).
     #[cfg_attr(dpor_json, serde(skip_serializing_if = "Option::is_none"))]
     pub static_address: Option<u64>,
     /// The operation in the program's source.

@@ -26,8 +26,8 @@ pub struct Seed {
     pub test: u32,
     /// The strategy that found it.
     pub strategy: String,
-    /// The options under which the schedule runs again. Those that are [in no seed](crate::ModelOption::is_in_seeds) are
-    /// lost when it is printed.
+    /// The options under which the schedule runs again. Those that are [in no seed](crate::ModelOption::is_in_seeds)
+    /// are lost when it is printed.
     pub options: Options,
     /// The creation paths of threads 1, 2, 3, …
     pub threads: Vec<Creation>,

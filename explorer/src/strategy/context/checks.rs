@@ -54,7 +54,7 @@ impl ContextSensitive {
                 .zip(steps)
                 .map(|(transition, footprint)| Sleeping {
                     transition,
-                    footprint: Rc::new(footprint),
+                    footprint,
                     by_context: true,
                 })
                 .collect();

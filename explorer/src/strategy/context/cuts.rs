@@ -51,7 +51,7 @@ impl ContextSensitive {
                 continue;
             }
             let event = match last {
-                Some(last) if node == trace.len() => (last.transition.thread, &*last.footprint),
+                Some(last) if node == trace.len() => (last.transition.thread, &last.footprint),
                 _ => (trace.events()[node].thread(), &trace.events()[node].step().footprint),
             };
             let later = later.map(|thread| (thread, next_that_conflicts(&cursor.system, thread, event.1)));

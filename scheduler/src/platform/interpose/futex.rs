@@ -10,7 +10,7 @@ use super::{clock, failed, is_programs, unsupported};
 use crate::api::atomics;
 use crate::api::queue::{Choices, End, Waiter, queue_location, with_guards};
 use crate::api::time;
-use crate::api::{access, note, perform_call};
+use crate::api::{Touch, note, perform_call};
 use crate::operation::{Operation, OperationKind, access_of};
 use dpor_explorer::{Access, AccessKind, Location};
 use libc::{c_int, c_long};
@@ -107,21 +107,24 @@ fn wait(word: usize, expected: u32, mask: u32, timeout: Option<Timeout>) -> Resu
         access_of(looked_at, AccessKind::Read),
         access_of(queue_location(word), AccessKind::Update),
     ];
-    let entered = perform_call(&Operation::always(OperationKind::FutexWait, object, &accesses), |_| {
-        access(looked_at, AccessKind::Read);
-        let found = load(word);
-        if found == expected {
-            waiter.enter(word);
-        } else {
-            access(queue_location(word), AccessKind::Update);
-            note(|| format!("{found} is not {expected}"));
-        }
-        found == expected
-    });
+    let entered = perform_call(
+        &Operation::always(OperationKind::FutexWait, object, &accesses),
+        |_, touch| {
+            touch.read(looked_at);
+            let found = load(word);
+            if found == expected {
+                waiter.enter(word, touch);
+            } else {
+                touch.update(queue_location(word));
+                note(|| format!("{found} is not {expected}"));
+            }
+            found == expected
+        },
+    );
     if !entered {
         return Err(libc::EAGAIN);
     }
-    match waiter.wait(OperationKind::FutexWoken, object, timeout.is_some(), None, || {}) {
+    match waiter.wait(OperationKind::FutexWoken, object, timeout.is_some(), None, |_| {}) {
         End::Woken => Ok(0),
         End::Spurious => Err(libc::EINTR),
         End::TimedOut => {
@@ -143,8 +146,8 @@ pub(super) fn wake_queue(kind: OperationKind, object: Location, queue: usize, nu
         object,
         &accesses,
         || Choices::new(queue, mask, number, 0),
-        |choices, way| {
-            let [woken, _] = choices.apply(way, queue);
+        |choices, way, touch| {
+            let [woken, _] = choices.apply(way, queue, touch);
             note(|| format!("{woken} woken"));
             woken
         },
@@ -158,7 +161,7 @@ fn choose<R>(
     object: Location,
     accesses: &[Access],
     choices: impl Fn() -> Choices,
-    apply: impl Fn(&Choices, usize) -> R,
+    apply: impl Fn(&Choices, usize, Touch<'_>) -> R,
 ) -> R {
     loop {
         let choices = choices();
@@ -166,12 +169,12 @@ fn choose<R>(
             choices.count(),
             |way| choices.guard(way),
             |guards| {
-                perform_call(&Operation::guarded(kind, object, accesses, guards), |way| {
+                perform_call(&Operation::guarded(kind, object, accesses, guards), |way, touch| {
                     if choices.enough() {
-                        return Some(apply(&choices, way as usize));
+                        return Some(apply(&choices, way as usize, touch));
                     }
                     for each in accesses {
-                        access(each.location, AccessKind::Read);
+                        touch.read(each.location);
                     }
                     None
                 })
@@ -196,7 +199,7 @@ fn requeue(word: usize, numbers: [c_int; 2], other: usize, expected: Option<u32>
     };
     let accesses = [
         access_of(queue_location(word), AccessKind::Write),
-        access_of(queue_location(other), AccessKind::Update),
+        access_of(queue_location(other), AccessKind::Write),
         access_of(looked_at, AccessKind::Read),
     ];
     let accesses = &accesses[..2 + usize::from(expected.is_some())];
@@ -205,18 +208,18 @@ fn requeue(word: usize, numbers: [c_int; 2], other: usize, expected: Option<u32>
         object,
         accesses,
         || Choices::new(word, EVERYBODY, woken, moved),
-        |choices, way| {
-            access(queue_location(other), AccessKind::Update);
+        |choices, way, touch| {
+            touch.update(queue_location(other));
             if let Some(expected) = expected {
-                access(looked_at, AccessKind::Read);
+                touch.read(looked_at);
                 let found = load(word);
                 if found != expected {
-                    access(queue_location(word), AccessKind::Read);
+                    touch.read(queue_location(word));
                     note(|| format!("{found} is not {expected}"));
                     return Err(libc::EAGAIN);
                 }
             }
-            let [woken, moved] = choices.apply(way, other);
+            let [woken, moved] = choices.apply(way, other, touch);
             note(|| format!("{woken} woken, {moved} moved"));
             Ok((woken + moved) as c_long)
         },
@@ -260,9 +263,9 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
         };
         let done = with_guards(choices[0].count() * ways, guard, |guards| {
             let operation = Operation::guarded(OperationKind::FutexWake, object, &accesses, guards);
-            perform_call(&operation, |way| {
+            perform_call(&operation, |way, touch| {
                 if !choices.iter().all(Choices::enough) {
-                    accesses.iter().for_each(|each| access(each.location, AccessKind::Read));
+                    accesses.iter().for_each(|each| touch.read(each.location));
                     return None;
                 }
                 let way = way as usize;
@@ -275,8 +278,8 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
                 };
                 let old = load(other);
                 atomic(other).store(update(old), SeqCst);
-                access(second, AccessKind::Write);
-                let [first_woken, _] = choices[0].apply(way / ways, word);
+                touch.write(second);
+                let [first_woken, _] = choices[0].apply(way / ways, word, touch);
                 let holds = match comparison {
                     0 => old as i32 == compared,
                     1 => old as i32 != compared,
@@ -286,9 +289,9 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
                     _ => old as i32 >= compared,
                 };
                 let [second_woken, _] = match holds {
-                    true => choices[1].apply(way % ways, other),
+                    true => choices[1].apply(way % ways, other, touch),
                     false => {
-                        access(queue_location(other), AccessKind::Read);
+                        touch.read(queue_location(other));
                         [0, 0]
                     }
                 };

@@ -10,11 +10,11 @@
 
 use super::{clock, futex, interposed, is_programs, unsupported};
 use crate::api::queue::{End, Waiter, queue_location, wake_all};
+use crate::api::touch::{Touch, read_final};
 use crate::api::word::{HalfWord, Word};
-use crate::api::{access, note, observe, perform_call, release_call, thread, time};
+use crate::api::{note, observe, perform_call, release_call, thread, time};
 use crate::image::arena::in_program;
 use crate::operation::{Operation, OperationKind as K, access_of, location};
-
 use dpor_explorer::{AccessKind, Condition, Guard, Location, Variable};
 use libc::{c_int, c_long};
 use std::cell::Cell;
@@ -55,7 +55,7 @@ struct Blocking {
 }
 
 impl Blocking {
-    fn perform(&self, deadline: Option<Duration>, take: impl Fn()) -> c_int {
+    fn perform(&self, deadline: Option<Duration>, take: impl Fn(Touch<'_>)) -> c_int {
         if deadline.is_some() {
             // Who may give up sees that the object is held.
             observe(self.object);
@@ -69,11 +69,11 @@ impl Blocking {
             alternatives: &alternatives[..1 + usize::from(deadline.is_some())],
             timeout: deadline.map(|_| (1, Duration::ZERO)),
         };
-        let done = perform_call(&operation, |alternative| {
+        let done = perform_call(&operation, |alternative, touch| {
             match alternative {
-                0 => take(),
+                0 => take(touch),
                 _ => {
-                    access(self.object, AccessKind::Read);
+                    touch.read(self.object);
                     note(|| "timed out".to_string());
                 }
             }
@@ -89,15 +89,15 @@ impl Blocking {
     }
 
     /// Tries the operation without waiting: returns the error if the condition does not hold.
-    fn attempt(&self, kind: K, ready: impl Fn() -> bool, take: impl Fn()) -> c_int {
+    fn attempt(&self, kind: K, ready: impl Fn() -> bool, take: impl Fn(Touch<'_>)) -> c_int {
         observe(self.object);
         let accesses = [access_of(self.object, AccessKind::Write)];
-        perform_call(&Operation::always(kind, self.object, &accesses), |_| {
+        perform_call(&Operation::always(kind, self.object, &accesses), |_, touch| {
             if ready() {
-                take();
+                take(touch);
                 return 0;
             }
-            access(self.object, AccessKind::Read);
+            touch.read(self.object);
             note(|| "would block".to_string());
             libc::EBUSY
         })
@@ -142,14 +142,14 @@ impl Mutex {
         Condition::Equals(self.owner.variable(), 0)
     }
 
-    fn take(&self) {
+    fn take(&self, touch: Touch<'_>) {
         self.owner.set(myself());
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
     }
 
-    fn give(&self) {
+    fn give(&self, touch: Touch<'_>) {
         self.owner.set(0);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
     }
 
     /// The result for a thread that locks a mutex which it holds, unless that is a deadlock. No other thread changes
@@ -180,14 +180,14 @@ impl Mutex {
 
     fn lock(&self, deadline: Option<Duration>) -> c_int {
         self.relock()
-            .unwrap_or_else(|| self.blocking().perform(deadline, || self.take()))
+            .unwrap_or_else(|| self.blocking().perform(deadline, |touch| self.take(touch)))
     }
 
     fn try_lock(&self) -> c_int {
         match self.relock() {
             None | Some(libc::EDEADLK) => {
                 let free = || self.owner.get() == 0;
-                self.blocking().attempt(K::TryLock, free, || self.take())
+                self.blocking().attempt(K::TryLock, free, |touch| self.take(touch))
             }
             Some(done) => done,
         }
@@ -206,7 +206,7 @@ impl Mutex {
             self.again.set(self.again.get() - 1);
             return 0;
         }
-        release_call(K::Unlock, self.location(), || self.give());
+        release_call(K::Unlock, self.location(), |touch| self.give(touch));
         0
     }
 }
@@ -242,18 +242,20 @@ fn wait(condition: usize, mutex: usize, time: Option<usize>) -> Option<c_long> {
         access_of(queue_location(queue), AccessKind::Update),
         access_of(mutex.location(), AccessKind::Write),
     ];
-    perform_call(&Operation::always(K::CondvarWait, condition, &accesses), |_| {
-        waiter.enter(queue);
+    perform_call(&Operation::always(K::CondvarWait, condition, &accesses), |_, touch| {
+        waiter.enter(queue, touch);
         mutex.again.set(0);
-        mutex.give();
+        mutex.give(touch);
     });
     let needs = Some((mutex.location(), mutex.free()));
-    let end = waiter.wait(K::CondvarWake, condition, deadline.is_some(), needs, || mutex.take());
+    let end = waiter.wait(K::CondvarWake, condition, deadline.is_some(), needs, |touch| {
+        mutex.take(touch)
+    });
     if end != End::Woken {
         if let Some(at) = deadline.filter(|_| end == End::TimedOut) {
             time::advance_to(at);
         }
-        mutex.blocking().perform(None, || mutex.take());
+        mutex.blocking().perform(None, |touch| mutex.take(touch));
     }
     mutex.again.set(again);
     Some(c_long::from(if end == End::TimedOut { libc::ETIMEDOUT } else { 0 }))
@@ -286,14 +288,14 @@ impl RwLock {
         location(self)
     }
 
-    fn take(&self, write: bool) {
+    fn take(&self, write: bool, touch: Touch<'_>) {
         if write {
             self.writer.set(myself());
             self.holders.set(-1);
-            access(self.location(), AccessKind::Write);
+            touch.write(self.location());
         } else {
             self.holders.set(self.holders.get() + 1);
-            access(self.location(), AccessKind::Update);
+            touch.update(self.location());
         }
     }
 
@@ -321,7 +323,7 @@ impl RwLock {
         if self.written_by_me() {
             return libc::EDEADLK;
         }
-        self.blocking(write).perform(None, || self.take(write))
+        self.blocking(write).perform(None, |touch| self.take(write, touch))
     }
 
     fn try_lock(&self, write: bool) -> c_int {
@@ -330,20 +332,21 @@ impl RwLock {
             true => self.holders.get() == 0,
             false => self.holders.get() >= 0,
         };
-        self.blocking(write).attempt(kind, ready, || self.take(write))
+        self.blocking(write)
+            .attempt(kind, ready, |touch| self.take(write, touch))
     }
 
     fn unlock(&self) -> c_int {
         if self.holders.get() == -1 {
-            release_call(K::WriteUnlock, self.location(), || {
+            release_call(K::WriteUnlock, self.location(), |touch| {
                 self.writer.set(0);
                 self.holders.set(0);
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
             });
         } else {
-            release_call(K::ReadUnlock, self.location(), || {
+            release_call(K::ReadUnlock, self.location(), |touch| {
                 self.holders.set(self.holders.get() - 1);
-                access(self.location(), AccessKind::Update);
+                touch.update(self.location());
             });
         }
         0
@@ -371,28 +374,28 @@ fn once(once: usize, routine: usize) -> Option<c_long> {
     let here = once.location();
     if once.get() == COMPLETE {
         // Final, so that it does not matter when it is seen.
-        access(here, AccessKind::Read);
+        read_final(here);
         return Some(0);
     }
     let accesses = [access_of(here, AccessKind::Write)];
     let state = |value| Condition::Equals(once.variable(), value);
     let free = [Guard::always().and([state(0), state(i64::from(COMPLETE))])];
-    let runs = perform_call(&Operation::guarded(K::OnceBegin, here, &accesses, &free), |_| {
+    let runs = perform_call(&Operation::guarded(K::OnceBegin, here, &accesses, &free), |_, touch| {
         let runs = once.get() != COMPLETE;
         if runs {
             once.set(RUNNING);
-            access(here, AccessKind::Write);
+            touch.write(here);
         } else {
-            access(here, AccessKind::Read);
+            touch.read(here);
         }
         runs
     });
     if runs {
         // SAFETY: the caller of the C library's function promises a routine.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(routine)() };
-        release_call(K::OnceEnd, here, || {
+        release_call(K::OnceEnd, here, |touch| {
             once.set(COMPLETE);
-            access(here, AccessKind::Write);
+            touch.write(here);
         });
     }
     Some(0)
@@ -412,9 +415,9 @@ impl SpinLock<'_> {
         }
     }
 
-    fn set(&self, value: i32) {
+    fn set(&self, value: i32, touch: Touch<'_>) {
         self.0.set(value);
-        access(self.0.location(), AccessKind::Write);
+        touch.write(self.0.location());
     }
 }
 
@@ -439,22 +442,22 @@ fn barrier_wait(barrier: usize) -> Option<c_long> {
         access_of(here, AccessKind::Write),
         access_of(queue_location(queue), AccessKind::Write),
     ];
-    let last = perform_call(&Operation::always(K::BarrierWait, here, &accesses), |_| {
-        access(here, AccessKind::Write);
+    let last = perform_call(&Operation::always(K::BarrierWait, here, &accesses), |_, touch| {
+        touch.write(here);
         barrier.arrived.set(barrier.arrived.get() + 1);
         let last = barrier.arrived.get() == barrier.count.get();
         if last {
             barrier.arrived.set(0);
-            wake_all(queue);
+            wake_all(queue, touch);
         } else {
-            waiter.enter(queue);
+            waiter.enter(queue, touch);
         }
         last
     });
     if last {
         return Some(c_long::from(libc::PTHREAD_BARRIER_SERIAL_THREAD));
     }
-    waiter.wait(K::BarrierWake, here, false, None, || {});
+    waiter.wait(K::BarrierWake, here, false, None, |_| {});
     Some(0)
 }
 
@@ -476,25 +479,28 @@ impl Semaphore<'_> {
         }
     }
 
-    fn take(&self) {
+    fn take(&self, touch: Touch<'_>) {
         self.0.set(self.0.get() - 1);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
     }
 
     fn post(&self) {
         let accesses = [access_of(self.location(), AccessKind::Update)];
-        perform_call(&Operation::always(K::SemaphorePost, self.location(), &accesses), |_| {
-            self.0.set(self.0.get() + 1);
-            access(self.location(), AccessKind::Update);
-        });
+        perform_call(
+            &Operation::always(K::SemaphorePost, self.location(), &accesses),
+            |_, touch| {
+                self.0.set(self.0.get() + 1);
+                touch.update(self.location());
+            },
+        );
     }
 
     fn value(&self) -> i64 {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         perform_call(
             &Operation::always(K::SemaphoreQuery, self.location(), &accesses),
-            |_| {
-                access(self.location(), AccessKind::Read);
+            |_, touch| {
+                touch.read(self.location());
                 self.0.get()
             },
         )
@@ -513,7 +519,7 @@ fn timed_semaphore(semaphore: usize, time: usize) -> Option<c_long> {
         let at = unsafe { deadline(time) };
         at.map_or_else(
             |error| error,
-            |at| semaphore.blocking().perform(at, || semaphore.take()),
+            |at| semaphore.blocking().perform(at, |touch| semaphore.take(touch)),
         )
     })
 }
@@ -539,17 +545,21 @@ interposed! {
     pthread_rwlock_clockwrlock(lock, clock, time) => timed_rwlock(lock);
     pthread_rwlock_unlock(lock) => on_rwlock(lock, RwLock::unlock);
     pthread_once(once_control, routine) => once(once_control, routine);
-    pthread_spin_lock(lock) => on_spin_lock(lock, |lock| lock.blocking().perform(None, || lock.set(0)));
+    pthread_spin_lock(lock) => on_spin_lock(lock, |lock| lock.blocking().perform(None, |touch| lock.set(0, touch)));
     pthread_spin_trylock(lock) =>
-        on_spin_lock(lock, |lock| lock.blocking().attempt(K::TryLock, || lock.0.get() == 1, || lock.set(0)));
+        on_spin_lock(lock, |lock| {
+            lock.blocking().attempt(K::TryLock, || lock.0.get() == 1, |touch| lock.set(0, touch))
+        });
     pthread_spin_unlock(lock) => on_spin_lock(lock, |lock| {
-        release_call(K::Unlock, lock.0.location(), || lock.set(1));
+        release_call(K::Unlock, lock.0.location(), |touch| lock.set(1, touch));
         0
     });
     pthread_barrier_wait(barrier) => barrier_wait(barrier);
-    sem_wait(semaphore) => on_semaphore(semaphore, |semaphore| semaphore.blocking().perform(None, || semaphore.take()));
+    sem_wait(semaphore) =>
+        on_semaphore(semaphore, |semaphore| semaphore.blocking().perform(None, |touch| semaphore.take(touch)));
     sem_trywait(semaphore) => on_semaphore(semaphore, |semaphore| {
-        let taken = semaphore.blocking().attempt(K::SemaphoreTryWait, || semaphore.0.get() > 0, || semaphore.take());
+        let free = || semaphore.0.get() > 0;
+        let taken = semaphore.blocking().attempt(K::SemaphoreTryWait, free, |touch| semaphore.take(touch));
         if taken == libc::EBUSY { libc::EAGAIN } else { taken }
     });
     sem_timedwait(semaphore, time) => timed_semaphore(semaphore, time);

@@ -274,7 +274,8 @@ fn of_shard(part: Part, sharded: bool) -> Result<Option<String>, Box<LastWord>> 
     }
 }
 
-/// The note, with those on labels and on preemptions. What is said of all executions cannot be said of those of a shard.
+/// The note, with those on labels and on preemptions. What is said of all executions cannot be said of those of a
+/// shard.
 fn with_labels(note: Option<String>, config: &Config, report: &Report, labels: &[Label]) -> Option<String> {
     match config.shard {
         Some(_) => both(note, coverage::shard_note(labels)),

@@ -16,9 +16,8 @@
 //! operations that change the location are points. Which locations an operation touches does not depend on what it
 //! reads: an `upgrade` that fails still counts as an update of the number of shares.
 
-use dpor_scheduler::{
-    Access, AccessKind, Location, OperationKind, access, access_of, location, note, ownership, sub_location,
-};
+use dpor_scheduler::ownership::{self, perform_observing};
+use dpor_scheduler::{Access, AccessKind, Location, OperationKind, Touch, access_of, location, note, sub_location};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicUsize, fence};
 
@@ -48,13 +47,6 @@ pub(super) enum Uniqueness {
 pub(super) struct Counts {
     strong: AtomicUsize,
     weak: AtomicUsize,
-}
-
-/// A scheduling point before an operation that depends on the locations that it reads.
-#[track_caller]
-#[inline]
-fn look<const N: usize>(kind: OperationKind, observed: &[Location], accesses: [Access; N]) {
-    ownership::observing_point(kind, observed, &accesses);
 }
 
 fn checked(count: usize) {
@@ -129,87 +121,91 @@ impl Counts {
     #[track_caller]
     pub(super) fn upgrade(&self) -> bool {
         let (life, shares) = (self.life(), self.part(SHARES));
+        // It updates the life, or else reads it.
         let accesses = [
-            access_of(life, AccessKind::Update),
+            access_of(life, AccessKind::Write),
             access_of(shares, AccessKind::Update),
         ];
-        look(OperationKind::Upgrade, &[life], accesses);
-        let old = self.strong.fetch_update(Acquire, Relaxed, |strong| {
-            assert!(strong <= MOST, "Arc counter overflow");
-            (strong != 0).then(|| strong + 1)
-        });
-        access(shares, AccessKind::Update);
-        if old.is_ok() {
-            access(life, AccessKind::Update);
-        } else {
-            access(life, AccessKind::Read);
-            note(|| "no share is left".to_string());
-        }
-        old.is_ok()
+        perform_observing(OperationKind::Upgrade, &[life], &accesses, |touch| {
+            let old = self.strong.fetch_update(Acquire, Relaxed, |strong| {
+                assert!(strong <= MOST, "Arc counter overflow");
+                (strong != 0).then(|| strong + 1)
+            });
+            touch.update(shares);
+            if old.is_ok() {
+                touch.update(life);
+            } else {
+                touch.read(life);
+                note(|| "no share is left".to_string());
+            }
+            old.is_ok()
+        })
+    }
+
+    /// The accesses of an operation that drops the only share, if it is that.
+    fn take_accesses(&self) -> [Access; 2] {
+        [
+            access_of(self.life(), AccessKind::Write),
+            access_of(self.part(SHARES), AccessKind::Update),
+        ]
     }
 
     /// Records that the only share is dropped, whose value the caller owns from now on.
-    fn taken(&self) {
+    fn taken(&self, touch: Touch<'_>) {
         fence(Acquire);
-        access(self.life(), AccessKind::Write);
-        access(self.part(SHARES), AccessKind::Update);
+        touch.write(self.life());
+        touch.update(self.part(SHARES));
     }
 
     /// Records that there are other shares.
-    fn refused(&self) {
-        access(self.life(), AccessKind::Read);
-        access(self.part(SHARES), AccessKind::Update);
+    fn refused(&self, touch: Touch<'_>) {
+        touch.read(self.life());
+        touch.update(self.part(SHARES));
         note(|| "there are other shares".to_string());
     }
 
     /// Drops the caller's share if it is the only one. Then the caller owns the value.
     #[track_caller]
     pub(super) fn take(&self) -> bool {
-        let life = self.life();
-        let accesses = [
-            access_of(life, AccessKind::Write),
-            access_of(self.part(SHARES), AccessKind::Update),
-        ];
-        look(OperationKind::ArcUnwrap, &[life], accesses);
-        let taken = self.strong.compare_exchange(1, 0, Relaxed, Relaxed).is_ok();
-        if taken {
-            self.taken();
-        } else {
-            self.refused();
-        }
-        taken
+        let accesses = self.take_accesses();
+        perform_observing(OperationKind::ArcUnwrap, &[self.life()], &accesses, |touch| {
+            let taken = self.strong.compare_exchange(1, 0, Relaxed, Relaxed).is_ok();
+            if taken {
+                self.taken(touch);
+            } else {
+                self.refused(touch);
+            }
+            taken
+        })
     }
 
     /// Drops the caller's share. If it was the only one, the caller owns the value.
     #[track_caller]
     pub(super) fn take_or_drop(&self) -> bool {
-        let life = self.life();
-        let accesses = [
-            access_of(life, AccessKind::Write),
-            access_of(self.part(SHARES), AccessKind::Update),
-        ];
-        look(OperationKind::ArcUnwrap, &[life], accesses);
-        let last = self.strong.fetch_sub(1, Release) == 1;
-        self.taken();
-        last
+        let accesses = self.take_accesses();
+        perform_observing(OperationKind::ArcUnwrap, &[self.life()], &accesses, |touch| {
+            let last = self.strong.fetch_sub(1, Release) == 1;
+            self.taken(touch);
+            last
+        })
     }
 
     /// Whether the caller's share is the only one, and there is no weak pointer.
     #[track_caller]
     pub(super) fn is_unique(&self) -> bool {
         let (life, claims) = (self.life(), self.part(CLAIMS));
-        let accesses = [access_of(life, AccessKind::Read), access_of(claims, AccessKind::Read)];
-        look(OperationKind::ArcUnique, &[life, claims], accesses);
-        access(life, AccessKind::Read);
-        access(claims, AccessKind::Read);
-        // The count is held, so that no weak pointer is made of a share that is gone when the shares are counted.
-        let locked = self.weak.compare_exchange(1, LOCKED, Acquire, Relaxed).is_ok();
-        let unique = locked && self.strong.load(Acquire) == 1;
-        if locked {
-            self.weak.store(1, Release);
-        }
-        note(|| unique.to_string());
-        unique
+        let accesses = [life, claims].map(|location| access_of(location, AccessKind::Read));
+        perform_observing(OperationKind::ArcUnique, &[life, claims], &accesses, |touch| {
+            touch.all();
+            // The count is held, so that no weak pointer is made of a share that is gone when the shares are counted.
+            let locked = self.weak.compare_exchange(1, LOCKED, Acquire, Relaxed).is_ok();
+            let unique = locked && self.strong.load(Acquire) == 1;
+            if locked {
+                self.weak.store(1, Release);
+            }
+            note(|| unique.to_string());
+            unique
+        })
     }
 
     /// Whether nobody else has the object; takes the value if only weak pointers are left.
@@ -221,61 +217,62 @@ impl Counts {
             access_of(claims, AccessKind::Read),
             access_of(self.part(SHARES), AccessKind::Update),
         ];
-        look(OperationKind::ArcUnique, &[life, claims], accesses);
-        access(claims, AccessKind::Read);
-        if self.strong.compare_exchange(1, 0, Acquire, Relaxed).is_err() {
-            self.refused();
-            return Uniqueness::Shared;
-        }
-        self.taken();
-        if self.weak.load(Relaxed) != 1 {
-            return Uniqueness::Taken;
-        }
-        self.strong.store(1, Release);
-        Uniqueness::Unique
+        perform_observing(OperationKind::ArcUnique, &[life, claims], &accesses, |touch| {
+            touch.read(claims);
+            if self.strong.compare_exchange(1, 0, Acquire, Relaxed).is_err() {
+                self.refused(touch);
+                return Uniqueness::Shared;
+            }
+            self.taken(touch);
+            if self.weak.load(Relaxed) != 1 {
+                return Uniqueness::Taken;
+            }
+            self.strong.store(1, Release);
+            Uniqueness::Unique
+        })
     }
 
     /// The number of shares.
     #[track_caller]
     pub(super) fn shares(&self) -> usize {
         let shares = self.part(SHARES);
-        look(
-            OperationKind::ArcCount,
-            &[shares],
-            [access_of(shares, AccessKind::Read)],
-        );
-        access(shares, AccessKind::Read);
-        let number = self.strong.load(Relaxed);
-        note(|| number.to_string());
-        number
+        let accesses = [access_of(shares, AccessKind::Read)];
+        perform_observing(OperationKind::ArcCount, &[shares], &accesses, |touch| {
+            touch.all();
+            let number = self.strong.load(Relaxed);
+            note(|| number.to_string());
+            number
+        })
     }
 
     /// The number of weak pointers, as long as there are shares.
     #[track_caller]
     pub(super) fn weaks(&self) -> usize {
         let weaks = self.part(WEAKS);
-        look(OperationKind::WeakCount, &[weaks], [access_of(weaks, AccessKind::Read)]);
-        access(weaks, AccessKind::Read);
-        let number = match self.weak.load(Relaxed) {
-            LOCKED => 0,
-            number => number - 1,
-        };
-        note(|| number.to_string());
-        number
+        let accesses = [access_of(weaks, AccessKind::Read)];
+        perform_observing(OperationKind::WeakCount, &[weaks], &accesses, |touch| {
+            touch.all();
+            let number = match self.weak.load(Relaxed) {
+                LOCKED => 0,
+                number => number - 1,
+            };
+            note(|| number.to_string());
+            number
+        })
     }
 
     /// The number of weak pointers, for one of them; 0 if no share is left.
     #[track_caller]
     pub(super) fn weaks_of_weak(&self) -> usize {
-        let (life, weaks) = (self.life(), self.part(WEAKS));
-        let accesses = [access_of(life, AccessKind::Read), access_of(weaks, AccessKind::Read)];
-        look(OperationKind::WeakCount, &[life, weaks], accesses);
-        access(life, AccessKind::Read);
-        access(weaks, AccessKind::Read);
-        let number = self.weak.load(Acquire);
-        let number = if self.strong.load(Relaxed) == 0 { 0 } else { number - 1 };
-        note(|| number.to_string());
-        number
+        let looked_at = [self.life(), self.part(WEAKS)];
+        let accesses = looked_at.map(|location| access_of(location, AccessKind::Read));
+        perform_observing(OperationKind::WeakCount, &looked_at, &accesses, |touch| {
+            touch.all();
+            let number = self.weak.load(Acquire);
+            let number = if self.strong.load(Relaxed) == 0 { 0 } else { number - 1 };
+            note(|| number.to_string());
+            number
+        })
     }
 
     /// Adds a weak pointer to a share.

@@ -1,7 +1,7 @@
 //! The atomic boolean.
 
-use super::{AccessKind, OperationKind, Ordering, atomic, begin, begin_weak, did_exchange, did_modify, did_read};
-use super::{did_write, failure_ordering, modify};
+use super::{AccessKind, OperationKind, Ordering, atomic, did_exchange, did_modify, did_read, did_write};
+use super::{failure_ordering, modify, on_model_thread, operate, operate_weakly};
 use std::fmt;
 use std::sync::atomic as real;
 

@@ -15,8 +15,8 @@ pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
 use dpor_scheduler::{
-    AccessKind, Guard, Location, ModelOption, Operation, OperationKind, Orderings, access_of, atomic_access,
-    atomic_location, atomic_point, location, note, on_model_thread, options, perform, value,
+    AccessKind, Guard, Location, ModelOption, Operation, OperationKind, Orderings, Touch, access_of, atomic_location,
+    location, note, on_model_thread, options, perform, perform_atomic, value,
 };
 use std::fmt::Debug;
 
@@ -63,44 +63,36 @@ pub fn spin_loop_hint() {
     crate::hint::spin_loop();
 }
 
-/// The scheduling point before an access. Says whether this is a model thread, which then has to record the effect of
-/// the access.
-#[inline]
+/// Runs an operation on an atomic. On a model thread, `apply` records its access.
+#[inline(always)]
 #[track_caller]
-fn begin<A>(kind: OperationKind, atomic: &A, predicted: AccessKind) -> bool {
-    let model = on_model_thread();
-    if model {
-        atomic_point(kind, location(atomic), size_of::<A>(), predicted);
-    }
-    model
+fn operate<A, R>(kind: OperationKind, atomic: &A, declared: AccessKind, apply: impl FnOnce(Touch<'_>) -> R) -> R {
+    perform_atomic(kind, location(atomic), size_of::<A>(), declared, apply)
 }
 
-/// The scheduling point before a `compare_exchange_weak`; also says whether it fails spuriously.
+/// Runs a `compare_exchange_weak`, on a model thread; `apply` is told whether it fails spuriously.
 #[inline]
 #[track_caller]
-fn begin_weak<A>(atomic: &A) -> (bool, bool) {
-    if !on_model_thread() {
-        return (false, false);
-    }
-    let (at, size) = (location(atomic), size_of::<A>());
+fn operate_weakly<A, R>(atomic: &A, apply: impl FnOnce(bool, Touch<'_>) -> R) -> R {
+    let kind = OperationKind::CompareExchange;
     if !options().has(ModelOption::SpuriousCas) {
-        atomic_point(OperationKind::CompareExchange, at, size, AccessKind::Write);
-        return (true, false);
+        return operate(kind, atomic, AccessKind::Write, |touch| apply(false, touch));
     }
-    let accesses = [access_of(atomic_location(at, size), AccessKind::Write)];
+    let at = location(atomic);
+    let accesses = [access_of(atomic_location(at, size_of::<A>()), AccessKind::Write)];
     let alternatives = [Guard::always(), Guard::always()];
-    let operation = Operation::guarded(OperationKind::CompareExchange, at, &accesses, &alternatives);
-    (true, perform(&operation, |alternative| alternative == 1))
+    let operation = Operation::guarded(kind, at, &accesses, &alternatives);
+    perform(&operation, |alternative, touch| apply(alternative == 1, touch))
 }
 
-fn did_read<V: Debug>(at: Location, order: Ordering, found: V) {
-    atomic_access(at, AccessKind::Read, order.into());
+fn did_read<V: Debug>(touch: Touch<'_>, at: Location, order: Ordering, found: V) {
+    touch.atomic(AccessKind::Read, order.into());
     value(at, || format!("{found:?}"));
     note(|| format!("{found:?}"));
 }
 
-fn did_write<V: Debug>(at: Location, order: Ordering, old: V, new: V) {
-    atomic_access(at, AccessKind::Write, order.into());
+fn did_write<V: Debug>(touch: Touch<'_>, at: Location, order: Ordering, old: V, new: V) {
+    touch.atomic(AccessKind::Write, order.into());
     changed(at, old, new);
 }
 
@@ -111,17 +103,18 @@ fn changed<V: Debug>(at: Location, old: V, new: V) {
 }
 
 /// Records a read-modify-write; one that does not change the value commutes with every read, like a read.
-fn did_modify<V: Debug + PartialEq>(at: Location, orderings: Orderings, old: V, new: V) {
+fn did_modify<V: Debug + PartialEq>(touch: Touch<'_>, at: Location, orderings: Orderings, old: V, new: V) {
     let kind = if old == new {
         AccessKind::Read
     } else {
         AccessKind::Write
     };
-    atomic_access(at, kind, orderings);
+    touch.atomic(kind, orderings);
     changed(at, old, new);
 }
 
 fn did_exchange<V: Debug + PartialEq>(
+    touch: Touch<'_>,
     at: Location,
     (success, failure): (Ordering, Ordering),
     result: Result<V, V>,
@@ -132,9 +125,9 @@ fn did_exchange<V: Debug + PartialEq>(
         failure: Some(failure),
     };
     match result {
-        Ok(old) => did_modify(at, orderings, old, new),
+        Ok(old) => did_modify(touch, at, orderings, old, new),
         Err(current) => {
-            atomic_access(at, AccessKind::Read, orderings);
+            touch.atomic(AccessKind::Read, orderings);
             value(at, || format!("{current:?}"));
             note(|| format!("{current:?}, not exchanged"));
         }
@@ -207,12 +200,13 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                let model = begin(OperationKind::Load, self, AccessKind::Read);
-                let value = self.inner.load(order);
-                if model {
-                    did_read(self.location(), order, value);
-                }
-                value
+                operate(OperationKind::Load, self, AccessKind::Read, |touch| {
+                    let value = self.inner.load(order);
+                    if on_model_thread() {
+                        did_read(touch, self.location(), order, value);
+                    }
+                    value
+                })
             }
 
             /// Stores a value.
@@ -222,25 +216,28 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                if begin(OperationKind::Store, self, AccessKind::Write) {
-                    let old = self.peek();
-                    self.inner.store(value, order);
-                    did_write(self.location(), order, old, value);
-                } else {
-                    self.inner.store(value, order);
-                }
+                operate(OperationKind::Store, self, AccessKind::Write, |touch| {
+                    if on_model_thread() {
+                        let old = self.peek();
+                        self.inner.store(value, order);
+                        did_write(touch, self.location(), order, old, value);
+                    } else {
+                        self.inner.store(value, order);
+                    }
+                });
             }
 
             /// Stores a value and returns the old one.
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                let model = begin(OperationKind::Swap, self, AccessKind::Write);
-                let old = self.inner.swap(value, order);
-                if model {
-                    did_modify(self.location(), order.into(), old, value);
-                }
-                old
+                operate(OperationKind::Swap, self, AccessKind::Write, |touch| {
+                    let old = self.inner.swap(value, order);
+                    if on_model_thread() {
+                        did_modify(touch, self.location(), order.into(), old, value);
+                    }
+                    old
+                })
             }
 
             /// Stores `new` if the value is `current`; returns the old value.
@@ -269,12 +266,13 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let model = begin(OperationKind::CompareExchange, self, AccessKind::Write);
-                let result = self.inner.compare_exchange(current, new, success, failure);
-                if model {
-                    did_exchange(self.location(), (success, failure), result, new);
-                }
-                result
+                operate(OperationKind::CompareExchange, self, AccessKind::Write, |touch| {
+                    let result = self.inner.compare_exchange(current, new, success, failure);
+                    if on_model_thread() {
+                        did_exchange(touch, self.location(), (success, failure), result, new);
+                    }
+                    result
+                })
             }
 
             /// Stores `new` if the value is `current`; may fail spuriously, on model threads only with the option for
@@ -294,13 +292,17 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let result = match begin_weak(self) {
-                    (false, _) => return self.inner.compare_exchange_weak(current, new, success, failure),
-                    (true, false) => self.inner.compare_exchange(current, new, success, failure),
-                    (true, true) => Err(self.inner.load(failure)),
-                };
-                did_exchange(self.location(), (success, failure), result, new);
-                result
+                if !on_model_thread() {
+                    return self.inner.compare_exchange_weak(current, new, success, failure);
+                }
+                operate_weakly(self, |fails, touch| {
+                    let result = match fails {
+                        true => Err(self.inner.load(failure)),
+                        false => self.inner.compare_exchange(current, new, success, failure),
+                    };
+                    did_exchange(touch, self.location(), (success, failure), result, new);
+                    result
+                })
             }
 
             /// Replaces the value by the result of `f`, until no other change comes in between.
@@ -387,12 +389,13 @@ macro_rules! modify {
         #[inline]
         #[track_caller]
         pub fn $method(&self, val: $operand, order: Ordering) -> $value {
-            let model = begin(OperationKind::Rmw, self, AccessKind::Write);
-            let old = self.inner.$method(val, order);
-            if model {
-                did_modify(self.location(), order.into(), old, self.peek());
-            }
-            old
+            operate(OperationKind::Rmw, self, AccessKind::Write, |touch| {
+                let old = self.inner.$method(val, order);
+                if on_model_thread() {
+                    did_modify(touch, self.location(), order.into(), old, self.peek());
+                }
+                old
+            })
         }
     )*};
 }

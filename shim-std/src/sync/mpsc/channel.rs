@@ -12,8 +12,8 @@
 use super::waiting::{Wait, Waiter, Waiters};
 use crate::show::show;
 use dpor_scheduler::{
-    Access, AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Word, access, access_awaiting,
-    access_of, awaiting, location, note, observe, perform, release, sub_location, time,
+    Access, AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, awaiting,
+    location, note, observe, perform, release, sub_location, time,
 };
 use std::cell::UnsafeCell;
 use std::ptr;
@@ -278,16 +278,16 @@ impl<T> Channel<T> {
     }
 
     /// Sends in the current step if the receiver lives. There is room; a `blocking` operation waits for it.
-    fn put(&self, node: *mut Node<T>, blocking: bool) -> bool {
-        access(self.receiver_alive(), AccessKind::Read);
+    fn put(&self, node: *mut Node<T>, blocking: bool, touch: Touch<'_>) -> bool {
+        touch.read(self.receiver_alive());
         if self.receiver.get() == 0 {
             note(|| "no receiver".to_string());
             // A full buffer would have blocked it while there was one: it depends on what else was sent.
             if matches!(self.capacity, Capacity::Bounded(_)) {
-                access(self.tail(), AccessKind::Read);
+                touch.read(self.tail());
             }
             if let Some(room) = self.room(self.sent.load(Ordering::Relaxed)) {
-                access(room, AccessKind::Read);
+                touch.found(self.head(), access_of(room, AccessKind::Read));
             }
             return false;
         }
@@ -297,13 +297,12 @@ impl<T> Channel<T> {
         // SAFETY: called inside `perform` only.
         unsafe { self.queue() }.push(node);
         self.length.set(self.length.get() + 1);
-        access(self.tail(), AccessKind::Write);
-        access(self.slot(index), AccessKind::Write);
+        touch.write(self.tail());
+        // Another slot than was declared, if other sends came first.
+        touch.found(self.tail(), access_of(self.slot(index), AccessKind::Write));
         if let Some(room) = self.room(index) {
-            match blocking {
-                true => access_awaiting(room, AccessKind::Read, Awaits::FirstWrite),
-                false => access(room, AccessKind::Read),
-            }
+            let awaits = if blocking { Awaits::FirstWrite } else { Awaits::Nothing };
+            touch.found(self.head(), awaiting(room, AccessKind::Read, awaits));
         }
         true
     }
@@ -385,7 +384,7 @@ impl<T> Channel<T> {
             },
             timeout: None,
         };
-        if perform(&operation, |_| self.put(node, true)) {
+        if perform(&operation, |_, touch| self.put(node, true, touch)) {
             self.waiting_receivers.notify(self.location());
             return Ok(());
         }
@@ -399,22 +398,22 @@ impl<T> Channel<T> {
         let node = Node::alloc(message);
         let accesses = self.send_accesses();
         let operation = Operation::always(OperationKind::TrySend, self.location(), &accesses);
-        let (sent, full) = perform(&operation, |_| {
+        let (sent, full) = perform(&operation, |_, touch| {
             let index = self.sent.load(Ordering::Relaxed);
             let full = match self.capacity {
                 Capacity::Bounded(bound) => u64::try_from(self.length.get()).is_ok_and(|length| length >= bound),
                 _ => false,
             };
             if full && self.receiver.get() != 0 {
-                access(self.receiver_alive(), AccessKind::Read);
-                access(self.tail(), AccessKind::Read);
+                touch.read(self.receiver_alive());
+                touch.read(self.tail());
                 if let Some(room) = self.room(index) {
-                    access(room, AccessKind::Read);
+                    touch.found(self.head(), access_of(room, AccessKind::Read));
                 }
                 note(|| "full".to_string());
                 return (false, true);
             }
-            (self.put(node, false), false)
+            (self.put(node, false, touch), false)
         });
         if sent {
             self.waiting_receivers.notify(self.location());
@@ -444,23 +443,23 @@ impl<T> Channel<T> {
     }
 
     /// Receives what is available, in the current step. A `blocking` operation waits for it, without a timeout.
-    fn take(&self, blocking: bool) -> Received<*mut Node<T>> {
+    fn take(&self, blocking: bool, touch: Touch<'_>) -> Received<*mut Node<T>> {
         let index = self.received.load(Ordering::Relaxed);
         // SAFETY: called inside `perform` only.
         if let Some(node) = unsafe { self.queue() }.pop() {
             self.received.store(index + 1, Ordering::Relaxed);
             self.length.set(self.length.get() - 1);
-            access(self.head(), AccessKind::Write);
+            touch.write(self.head());
             match blocking {
-                true => access_awaiting(self.slot(index), AccessKind::Write, Awaits::FirstWrite),
-                false => access(self.slot(index), AccessKind::Write),
+                true => touch.awaiting(self.slot(index), AccessKind::Write, Awaits::FirstWrite),
+                false => touch.write(self.slot(index)),
             }
             // SAFETY: who pops a node of a buffer has it for itself.
             tell_message(index, unsafe { &(*node).message });
             return Received::Message(node);
         }
-        access(self.slot(index), AccessKind::Read);
-        access(self.sender_count(), AccessKind::Read);
+        touch.read(self.slot(index));
+        touch.read(self.sender_count());
         if self.senders.get() == 0 {
             note(|| "no sender".to_string());
             Received::Disconnected
@@ -484,7 +483,7 @@ impl<T> Channel<T> {
     pub(super) fn recv(&self) -> Received<T> {
         self.wait_for_message(None);
         let accesses = self.receive_accesses(true);
-        let take = || self.take(true);
+        let take = |touch: Touch<'_>| self.take(true, touch);
         let received = self.wait_for_supply(&accesses, OperationKind::Recv, None, take);
         self.made_room(&received);
         Self::unpack(received)
@@ -496,7 +495,7 @@ impl<T> Channel<T> {
         observe(self.sender_count());
         let accesses = self.receive_accesses(false);
         let operation = Operation::always(OperationKind::TryRecv, self.location(), &accesses);
-        let received = perform(&operation, |_| self.take(false));
+        let received = perform(&operation, |_, touch| self.take(false, touch));
         self.made_room(&received);
         Self::unpack(received)
     }
@@ -507,8 +506,8 @@ impl<T> Channel<T> {
         observe(self.sender_count());
         self.wait_for_message(Some(timeout));
         let accesses = self.receive_accesses(false);
-        let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, Some(timeout), || {
-            self.take(false)
+        let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, Some(timeout), |touch| {
+            self.take(false, touch)
         });
         if let Received::Nothing = received {
             time::advance(timeout);
@@ -524,7 +523,7 @@ impl<T> Channel<T> {
         accesses: &[Access],
         kind: OperationKind,
         timeout: Option<Duration>,
-        apply: impl FnOnce() -> R,
+        apply: impl FnOnce(Touch<'_>) -> R,
     ) -> R {
         let operation = Operation {
             kind,
@@ -533,23 +532,23 @@ impl<T> Channel<T> {
             alternatives: &self.guards.supply[..1 + usize::from(time::firing(timeout).is_some())],
             timeout: time::alternative(1, timeout),
         };
-        perform(&operation, |_| apply())
+        perform(&operation, |_, touch| apply(touch))
     }
 
     /// Adds a sender, which was cloned.
     #[track_caller]
     pub(super) fn add_sender(&self) {
-        release(OperationKind::CloneSender, self.sender_count(), || {
+        release(OperationKind::CloneSender, self.sender_count(), |touch| {
             self.senders.set(self.senders.get() + 1);
-            access(self.sender_count(), AccessKind::Update);
+            touch.update(self.sender_count());
         });
     }
 
     /// Removes a sender, which was dropped.
     pub(super) fn drop_sender(&self) {
-        let last = release(OperationKind::DropSender, self.sender_count(), || {
+        let last = release(OperationKind::DropSender, self.sender_count(), |touch| {
             self.senders.set(self.senders.get() - 1);
-            access(self.sender_count(), AccessKind::Update);
+            touch.update(self.sender_count());
             self.senders.get() == 0
         });
         if last {
@@ -562,9 +561,9 @@ impl<T> Channel<T> {
         let accesses = [access_of(self.receiver_alive(), AccessKind::Write)];
         let mut rest = perform(
             &Operation::always(OperationKind::DropReceiver, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 self.receiver.set(0);
-                access(self.receiver_alive(), AccessKind::Write);
+                touch.write(self.receiver_alive());
                 if self.capacity == Capacity::Rendezvous {
                     // Senders that wait take back their own.
                     return ptr::null_mut();

@@ -8,8 +8,8 @@ use super::channel::{Channel, Node, Received, Refused};
 use super::waiting::{Selected, Wait, Waiter};
 use crate::thread::Thread;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, access, access_of, location, note, observe,
-    perform, time,
+    Access, AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, access_of, location, note,
+    observe, perform, time,
 };
 use std::ptr;
 use std::time::Duration;
@@ -36,36 +36,46 @@ impl<T> Channel<T> {
         location(&self.served)
     }
 
+    /// The accesses of a pending offer. A receiver that waits may have to be woken.
+    fn offer_accesses(&self) -> [Access; 4] {
+        [
+            access_of(self.tail(), AccessKind::Write),
+            access_of(self.receiver_alive(), AccessKind::Read),
+            access_of(self.hands(), AccessKind::Write),
+            access_of(self.waiting_receivers.location(), AccessKind::Write),
+        ]
+    }
+
     /// Offers a message in the current step; waits with it only if `patient`. The thread that gets it has to be woken,
     /// if that is part of the model.
-    fn offer(&self, node: *mut Node<T>, patient: bool, wakes: &mut Option<Thread>) -> Offered {
+    fn offer(&self, node: *mut Node<T>, patient: bool, wakes: &mut Option<Thread>, touch: Touch<'_>) -> Offered {
         // SAFETY: called inside `perform` only.
         let queue = unsafe { self.queue() };
         if self.open.get() == 1 {
             queue.handed = node;
             self.open.set(0);
             self.served.set(1);
-            access(self.tail(), AccessKind::Write);
-            access(self.hands(), AccessKind::Write);
-            *wakes = self.waiting_receivers.select_first(Selected::Operation);
+            touch.write(self.tail());
+            touch.write(self.hands());
+            *wakes = self.waiting_receivers.select_first(Selected::Operation, touch);
             return Offered::Taken;
         }
-        access(self.receiver_alive(), AccessKind::Read);
+        touch.read(self.receiver_alive());
         if self.receiver.get() == 0 {
             note(|| "no receiver".to_string());
             return Offered::Disconnected;
         }
         if !patient {
-            access(self.tail(), AccessKind::Read);
+            touch.read(self.tail());
             note(|| "nobody receives".to_string());
             return Offered::Full;
         }
         queue.push(node);
         self.length.set(self.length.get() + 1);
-        access(self.tail(), AccessKind::Write);
+        touch.write(self.tail());
         // SAFETY: it is null, or is that of the present thread, which waits next.
         if let Some(waiter) = unsafe { (*node).waiter.as_ref() } {
-            self.waiting_senders.register(waiter);
+            self.waiting_senders.register(waiter, touch);
         }
         Offered::Waits
     }
@@ -74,16 +84,15 @@ impl<T> Channel<T> {
     #[track_caller]
     pub(super) fn meet(&self, message: T) -> Result<(), T> {
         let node = Node::alloc(message);
-        let accesses = [
-            access_of(self.tail(), AccessKind::Write),
-            access_of(self.receiver_alive(), AccessKind::Read),
-        ];
+        let [tail, alive, hands, receivers] = self.offer_accesses();
+        let senders = access_of(self.waiting_senders.location(), AccessKind::Write);
+        let accesses = [tail, alive, hands, receivers, senders];
         let waiter = Waiter::new();
         // SAFETY: nobody else has the node yet.
         unsafe { (*node).waiter = waiter.as_ref().map_or(ptr::null(), ptr::from_ref) };
         let operation = Operation::always(OperationKind::Send, self.location(), &accesses);
         let mut wakes = None;
-        match perform(&operation, |_| self.offer(node, true, &mut wakes)) {
+        match perform(&operation, |_, touch| self.offer(node, true, &mut wakes, touch)) {
             Offered::Taken => {
                 self.wake_receiver(wakes);
                 return Ok(());
@@ -135,14 +144,14 @@ impl<T> Channel<T> {
         ])];
         perform(
             &Operation::guarded(OperationKind::Send, self.location(), &accesses, &over),
-            |_| {
-                access(location(taken), AccessKind::Read);
+            |_, touch| {
+                touch.read(location(taken));
                 if taken.get() == 0 {
                     // SAFETY: inside `perform`.
                     unsafe { self.queue() }.remove(node);
                     self.length.set(self.length.get() - 1);
-                    access(self.receiver_alive(), AccessKind::Read);
-                    access(self.tail(), AccessKind::Write);
+                    touch.read(self.receiver_alive());
+                    touch.write(self.tail());
                     note(|| "no receiver".to_string());
                 }
             },
@@ -153,13 +162,10 @@ impl<T> Channel<T> {
     #[track_caller]
     pub(super) fn try_meet(&self, message: T) -> Result<(), Refused<T>> {
         let node = Node::alloc(message);
-        let accesses = [
-            access_of(self.tail(), AccessKind::Write),
-            access_of(self.receiver_alive(), AccessKind::Read),
-        ];
+        let accesses = self.offer_accesses();
         let operation = Operation::always(OperationKind::TrySend, self.location(), &accesses);
         let mut wakes = None;
-        let offered = perform(&operation, |_| self.offer(node, false, &mut wakes));
+        let offered = perform(&operation, |_, touch| self.offer(node, false, &mut wakes, touch));
         if offered == Offered::Taken {
             self.wake_receiver(wakes);
             return Ok(());
@@ -175,38 +181,54 @@ impl<T> Channel<T> {
         })
     }
 
+    /// The accesses of an operation that takes from a waiting sender, which may have to be woken.
+    fn collect_accesses(&self) -> [Access; 3] {
+        [
+            access_of(self.tail(), AccessKind::Write),
+            access_of(self.sender_count(), AccessKind::Read),
+            access_of(self.waiting_senders.location(), AccessKind::Write),
+        ]
+    }
+
     /// Takes from a waiting sender, in the current step; waits for one only if `patient`. The sender has to be woken,
     /// if that is part of the model.
-    fn collect(&self, patient: bool, waiter: Option<&Waiter>, wakes: &mut Option<Thread>) -> Found<T> {
+    fn collect(
+        &self,
+        patient: bool,
+        waiter: Option<&Waiter>,
+        wakes: &mut Option<Thread>,
+        touch: Touch<'_>,
+    ) -> Found<T> {
         // SAFETY: called inside `perform` only.
         if let Some(node) = unsafe { self.queue() }.pop() {
             // SAFETY: its sender waits, and frees the node only after it has seen `taken`.
             let node = unsafe { &mut *node };
             self.length.set(self.length.get() - 1);
             node.taken.set(1);
-            access(self.tail(), AccessKind::Write);
-            access(location(&node.taken), AccessKind::Write);
+            touch.write(self.tail());
+            // Its sender goes on only after this, or without a receiver.
+            touch.found(self.tail(), access_of(location(&node.taken), AccessKind::Write));
             // SAFETY: it is null, or is on the stack of the sender, which waits.
             if let Some(waiter) = unsafe { node.waiter.as_ref() } {
-                *wakes = Some(self.waiting_senders.select(waiter, Selected::Operation));
+                *wakes = Some(self.waiting_senders.select(waiter, Selected::Operation, touch));
             }
             return node.message.take().map_or(Found::Disconnected, Found::Message);
         }
-        access(self.sender_count(), AccessKind::Read);
+        touch.read(self.sender_count());
         if self.senders.get() == 0 {
             note(|| "no sender".to_string());
-            access(self.tail(), AccessKind::Read);
+            touch.read(self.tail());
             return Found::Disconnected;
         }
         if !patient {
             note(|| "nobody sends".to_string());
-            access(self.tail(), AccessKind::Read);
+            touch.read(self.tail());
             return Found::Nothing;
         }
         self.open.set(1);
-        access(self.tail(), AccessKind::Write);
+        touch.write(self.tail());
         if let Some(waiter) = waiter {
-            self.waiting_receivers.register(waiter);
+            self.waiting_receivers.register(waiter, touch);
         }
         Found::Waits
     }
@@ -223,13 +245,12 @@ impl<T> Channel<T> {
         if timeout.is_some() || waiter.is_some() {
             observe(self.sender_count());
         }
-        let accesses = [
-            access_of(self.tail(), AccessKind::Write),
-            access_of(self.sender_count(), AccessKind::Read),
-        ];
+        let [tail, senders, waiting] = self.collect_accesses();
+        let own = access_of(self.waiting_receivers.location(), AccessKind::Write);
+        let accesses = [tail, senders, waiting, own];
         let mut wakes = None;
-        let found = perform(&Operation::always(kind, self.location(), &accesses), |_| {
-            self.collect(true, waiter.as_ref(), &mut wakes)
+        let found = perform(&Operation::always(kind, self.location(), &accesses), |_, touch| {
+            self.collect(true, waiter.as_ref(), &mut wakes, touch)
         });
         self.wake_sender(wakes);
         match found {
@@ -241,7 +262,7 @@ impl<T> Channel<T> {
             && self.linger(waiter, timeout) == Selected::Aborted
         {
             // Nobody puts anything into its hands any more, and whether senders are left does not count.
-            perform(&Operation::always(kind, self.location(), &[]), |_| ());
+            perform(&Operation::always(kind, self.location(), &[]), |_, _| ());
             return Self::timed_out(timeout);
         }
         let accesses = [
@@ -249,17 +270,17 @@ impl<T> Channel<T> {
             access_of(self.sender_count(), AccessKind::Read),
             access_of(self.tail(), AccessKind::Write),
         ];
-        let handed = self.wait_for_supply(&accesses, kind, timeout, || {
+        let handed = self.wait_for_supply(&accesses, kind, timeout, |touch| {
             if self.served.get() == 1 {
                 self.served.set(0);
-                access(self.hands(), AccessKind::Write);
+                touch.write(self.hands());
                 // SAFETY: inside `perform`.
                 return Ok(unsafe { self.queue() }.handed);
             }
             self.open.set(0);
-            access(self.hands(), AccessKind::Read);
-            access(self.tail(), AccessKind::Write);
-            access(self.sender_count(), AccessKind::Read);
+            touch.read(self.hands());
+            touch.write(self.tail());
+            touch.read(self.sender_count());
             Err(self.senders.get() == 0)
         });
         match handed {
@@ -296,13 +317,10 @@ impl<T> Channel<T> {
     #[track_caller]
     pub(super) fn try_greet(&self) -> Received<T> {
         observe(self.sender_count());
-        let accesses = [
-            access_of(self.tail(), AccessKind::Write),
-            access_of(self.sender_count(), AccessKind::Read),
-        ];
+        let accesses = self.collect_accesses();
         let operation = Operation::always(OperationKind::TryRecv, self.location(), &accesses);
         let mut wakes = None;
-        let found = perform(&operation, |_| self.collect(false, None, &mut wakes));
+        let found = perform(&operation, |_, touch| self.collect(false, None, &mut wakes, touch));
         self.wake_sender(wakes);
         match found {
             Found::Message(message) => Received::Message(message),

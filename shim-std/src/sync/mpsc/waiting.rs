@@ -18,7 +18,7 @@
 
 use crate::thread::{Thread, lend_token, tokens_are_modelled};
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, perform,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note, perform,
     time,
 };
 use std::cell::Cell;
@@ -81,7 +81,7 @@ impl Waiters {
         }
     }
 
-    fn location(&self) -> Location {
+    pub(super) fn location(&self) -> Location {
         location(&self.waking)
     }
 
@@ -106,13 +106,11 @@ impl Waiters {
         let guards = [Guard::always().and([one, other, self.nobody_wakes()])];
         loop {
             let enter = Operation::guarded(OperationKind::EnterWait, wait.object, &accesses, &guards);
-            let registered = perform(&enter, |_| {
-                for each in &accesses {
-                    access(each.location, each.kind);
-                }
+            let registered = perform(&enter, |_, touch| {
+                touch.all();
                 let ready = ready();
                 if !ready {
-                    self.register(waiter);
+                    self.register(waiter, touch);
                 }
                 !ready
             });
@@ -128,7 +126,7 @@ impl Waiters {
     }
 
     /// Registers a waiting thread, in the current step.
-    pub(super) fn register(&self, waiter: &Waiter) {
+    pub(super) fn register(&self, waiter: &Waiter, touch: Touch<'_>) {
         waiter.selected.set(None);
         waiter.next.set(ptr::null());
         let mut link = &self.first;
@@ -137,7 +135,7 @@ impl Waiters {
             link = unsafe { &(*link.get()).next };
         }
         link.set(waiter);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
         note(|| "waits".to_string());
     }
 
@@ -153,29 +151,29 @@ impl Waiters {
 
     /// Removes a waiting thread, in the current step, and tells it to stop waiting. The caller unparks it next, with
     /// [`Waiters::wake`].
-    pub(super) fn select(&self, waiter: &Waiter, by: Selected) -> Thread {
+    pub(super) fn select(&self, waiter: &Waiter, by: Selected, touch: Touch<'_>) -> Thread {
         self.remove(waiter);
         waiter.selected.set(Some(by));
         self.waking.set(1);
-        access(self.location(), AccessKind::Write);
+        touch.write(self.location());
         waiter.thread.clone()
     }
 
     /// Selects the thread that came first, in the current step, like [`Waiters::select`].
-    pub(super) fn select_first(&self, by: Selected) -> Option<Thread> {
+    pub(super) fn select_first(&self, by: Selected, touch: Touch<'_>) -> Option<Thread> {
         // SAFETY: as in `register`.
         let first = unsafe { self.first.get().as_ref() };
-        first.map(|waiter| self.select(waiter, by))
+        first.map(|waiter| self.select(waiter, by, touch))
     }
 
     /// Unparks a thread that was selected. Says whether the lock is kept because all are being woken, and there are
     /// more.
     #[track_caller]
     pub(super) fn wake(&self, thread: &Thread, by: Selected) -> bool {
-        thread.wake(self.location(), || {
+        thread.wake(self.location(), |touch| {
             let more = by == Selected::Disconnected && !self.first.get().is_null();
             self.waking.set(i64::from(more));
-            access(self.location(), AccessKind::Write);
+            touch.write(self.location());
             more
         })
     }
@@ -184,9 +182,9 @@ impl Waiters {
     #[track_caller]
     pub(super) fn linger(&self, waiter: &Waiter, wait: &Wait<'_>) -> Selected {
         let besides = wait.give_up.map_or_else(|| self.location(), |(location, _)| location);
-        let give_up = || {
-            access(besides, AccessKind::Write);
-            access(self.location(), AccessKind::Write);
+        let give_up = |touch: Touch<'_>| {
+            touch.write(besides);
+            touch.write(self.location());
             if waiter.selected.get().is_none() {
                 self.remove(waiter);
                 waiter.selected.set(Some(Selected::Aborted));
@@ -212,10 +210,10 @@ impl Waiters {
                 alternatives: &either[..if fires && !late { 2 } else { 0 }],
                 timeout: time::alternative(1, wait.timeout).filter(|_| fires && !late),
             };
-            let selected = perform(&look, |alternative| {
+            let selected = perform(&look, |alternative, touch| {
                 match late || alternative == 1 {
-                    true => give_up(),
-                    false => access(self.location(), AccessKind::Read),
+                    true => give_up(touch),
+                    false => touch.read(self.location()),
                 }
                 waiter.selected.get()
             });
@@ -232,7 +230,7 @@ impl Waiters {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let guards = [Guard::when(self.nobody_wakes())];
         let settle = Operation::guarded(OperationKind::LookInWait, object, &accesses, &guards);
-        perform(&settle, |_| access(self.location(), AccessKind::Read));
+        perform(&settle, |_, touch| touch.read(self.location()));
     }
 
     /// Wakes the thread that has waited longest, if there is one.
@@ -257,9 +255,9 @@ impl Waiters {
         let mut guards = &locked[..];
         loop {
             let notify = Operation::guarded(OperationKind::NotifyChannel, object, &accesses, guards);
-            let selected = perform(&notify, |_| {
-                access(self.location(), AccessKind::Read);
-                self.select_first(by)
+            let selected = perform(&notify, |_, touch| {
+                touch.read(self.location());
+                self.select_first(by, touch)
             });
             match selected {
                 Some(thread) if self.wake(&thread, by) => guards = &[],

@@ -1,8 +1,6 @@
 //! `loom::lazy_static!`: values live as long as the first thread of the execution.
 
-use dpor_scheduler::{
-    AccessKind, FailureKind, Operation, OperationKind, Word, access, access_of, fail, location, perform,
-};
+use dpor_scheduler::{AccessKind, FailureKind, Operation, OperationKind, Word, access_of, fail, location, perform};
 use shim_std::sync::Mutex;
 use shim_std::sync::OnceLock;
 use std::ptr;
@@ -46,8 +44,8 @@ impl<T: Send + Sync> Lazy<T> {
     pub fn get(&'static self, init: fn() -> T) -> &'static T {
         let accesses = [access_of(location(&SHUT_DOWN), AccessKind::Read)];
         let operation = Operation::always(OperationKind::OnceQuery, location(&SHUT_DOWN), &accesses);
-        let late = perform(&operation, |_| {
-            access(location(&SHUT_DOWN), AccessKind::Read);
+        let late = perform(&operation, |_, touch| {
+            touch.read(location(&SHUT_DOWN));
             SHUT_DOWN.get() == 1
         });
         if late {
@@ -69,9 +67,9 @@ pub(crate) fn shut_down() {
     let accesses = [access_of(location(&SHUT_DOWN), AccessKind::Write)];
     perform(
         &Operation::always(OperationKind::Exit, location(&SHUT_DOWN), &accesses),
-        |_| {
+        |_, touch| {
             SHUT_DOWN.set(1);
-            access(location(&SHUT_DOWN), AccessKind::Write);
+            touch.write(location(&SHUT_DOWN));
         },
     );
     let values = std::mem::take(&mut *VALUES.lock().unwrap_or_else(|error| error.into_inner()));

@@ -3,7 +3,7 @@
 //! execution.
 
 use dpor_scheduler::{
-    AccessKind, FailureKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, perform,
+    AccessKind, FailureKind, Location, Operation, OperationKind, Word, access_of, fail, location, perform,
 };
 use std::panic::Location as Caller;
 
@@ -23,10 +23,10 @@ impl Plain {
     #[track_caller]
     fn change(&self, kind: OperationKind, access_kind: AccessKind, allowed: impl Fn(i64) -> bool, change: i64) {
         let accesses = [access_of(self.location(), access_kind)];
-        let clear = perform(&Operation::always(kind, self.location(), &accesses), |_| {
+        let clear = perform(&Operation::always(kind, self.location(), &accesses), |_, touch| {
             let before = self.0.get();
             self.0.set(before + change);
-            access(self.location(), access_kind);
+            touch.access(self.location(), access_kind);
             allowed(before)
         });
         if !clear {

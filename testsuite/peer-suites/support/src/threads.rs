@@ -4,8 +4,8 @@
 //! that of others. So the first thread of the model only waits.
 
 use dpor_scheduler::{
-    AccessKind, Awaits, Condition, FailureKind, Guard, Operation, OperationKind, Word, access, access_awaiting,
-    awaiting, fail, location, on_model_thread, perform, release,
+    AccessKind, Awaits, Condition, FailureKind, Guard, Operation, OperationKind, Word, awaiting, fail, location,
+    on_model_thread, perform, release,
 };
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,9 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 static RUNNING: Word = Word::new(0);
 
 fn count(change: i64) {
-    release(OperationKind::ScopeExit, location(&RUNNING), || {
+    release(OperationKind::ScopeExit, location(&RUNNING), |touch| {
         RUNNING.set(RUNNING.get() + change);
-        access(location(&RUNNING), AccessKind::Update);
+        touch.update(location(&RUNNING));
     });
 }
 
@@ -27,8 +27,8 @@ pub fn wait_for_all() {
     let accesses = [awaiting(here, AccessKind::Read, Awaits::AllWrites)];
     let over = [Guard::when(Condition::Equals(RUNNING.variable(), 0))];
     let operation = Operation::guarded(OperationKind::Join, here, &accesses, &over);
-    perform(&operation, |_| {
-        access_awaiting(here, AccessKind::Read, Awaits::AllWrites)
+    perform(&operation, |_, touch| {
+        touch.awaiting(here, AccessKind::Read, Awaits::AllWrites)
     });
 }
 

@@ -1,8 +1,8 @@
 //! `loom::sync::Arc`: drops and reads of the count are scheduling points.
 
 use dpor_scheduler::{
-    AccessKind, FailureKind, Location, Operation, OperationKind, Word, access, access_of, fail, location, observe,
-    perform, release,
+    AccessKind, FailureKind, Location, Operation, OperationKind, Word, access_of, fail, location, observe, perform,
+    release,
 };
 use std::fmt;
 use std::mem;
@@ -51,8 +51,8 @@ impl<T> Arc<T> {
         let here = this.location();
         observe(here);
         let accesses = [access_of(here, AccessKind::Read)];
-        let only = perform(&Operation::always(OperationKind::Load, here, &accesses), |_| {
-            access(here, AccessKind::Read);
+        let only = perform(&Operation::always(OperationKind::Load, here, &accesses), |_, touch| {
+            touch.read(here);
             this.shared().count.get() == 1
         });
         if !only {
@@ -79,9 +79,9 @@ impl<T> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Arc<T> {
         let count = &self.shared().count;
-        release(OperationKind::Rmw, self.location(), || {
+        release(OperationKind::Rmw, self.location(), |touch| {
             count.set(count.get() + 1);
-            access(self.location(), AccessKind::Update);
+            touch.update(self.location());
         });
         Arc(self.0)
     }
@@ -91,10 +91,10 @@ impl<T> Drop for Arc<T> {
     fn drop(&mut self) {
         let here = self.location();
         let accesses = [access_of(here, AccessKind::Write)];
-        let last = perform(&Operation::always(OperationKind::Rmw, here, &accesses), |_| {
+        let last = perform(&Operation::always(OperationKind::Rmw, here, &accesses), |_, touch| {
             let count = &self.shared().count;
             count.set(count.get() - 1);
-            access(here, AccessKind::Write);
+            touch.write(here);
             count.get() == 0
         });
         if last {

@@ -1,7 +1,7 @@
 //! `loom::sync::Notify`.
 
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, note, perform,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access_of, location, note, perform,
 };
 
 /// `loom::sync::Notify`.
@@ -41,9 +41,9 @@ impl Notify {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::Unpark, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 self.notified.set(1);
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
             },
         );
     }
@@ -58,14 +58,14 @@ impl Notify {
         ];
         perform(
             &Operation::guarded(OperationKind::Park, self.location(), &accesses, &ends),
-            |nth| {
+            |nth, touch| {
                 if nth == 0 {
                     self.notified.set(0);
                 } else {
                     self.spurious.set(0);
                     note(|| "spurious".to_owned());
                 }
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
             },
         );
     }

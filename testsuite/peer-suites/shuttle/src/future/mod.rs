@@ -4,7 +4,7 @@ pub mod batch_semaphore;
 
 use crate::thread;
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access, access_of, location, perform,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access_of, location, perform,
 };
 use shim_std::sync::Mutex;
 use shim_std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -31,9 +31,9 @@ impl Unpark {
         let woken = [Guard::when(Condition::Equals(self.0.variable(), 1))];
         perform(
             &Operation::guarded(OperationKind::Park, self.location(), &accesses, &woken),
-            |_| {
+            |_, touch| {
                 self.0.set(0);
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
             },
         );
     }
@@ -44,9 +44,9 @@ impl Wake for Unpark {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::Unpark, self.location(), &accesses),
-            |_| {
+            |_, touch| {
                 self.0.set(1);
-                access(self.location(), AccessKind::Write);
+                touch.write(self.location());
             },
         );
     }
