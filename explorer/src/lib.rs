@@ -19,6 +19,8 @@
 //!
 //! Invariant: no module imports one that is further down in `system`, `execution`, `search`, `strategy`, `shard`.
 
+#![forbid(unsafe_code)]
+
 mod bits;
 pub mod execution;
 pub mod keys;
