@@ -10,7 +10,7 @@ pub fn reach(label: &str) {
     if on_model_thread() {
         on_model(|machine| {
             let number = machine.session.labels.number(label);
-            machine.execution.reached.labels.insert(number);
+            machine.execution.reached.0.insert(number);
         });
         note(|| format!("reached {label:?}"));
     }

@@ -100,7 +100,7 @@ impl Checkpoints {
         if wants_restart || saved.clean != execution.threads.clean {
             return false;
         }
-        session.labels.count(&mut execution.reached.labels);
+        session.labels.count(&mut execution.reached.0);
         session.tls.switch(None, &mut execution.threads);
         // SAFETY: no thread runs, the thread-locals in place are the OS thread's own, and the state is of this program,
         // whose parts stay where they are.

@@ -11,9 +11,10 @@
 //! record of a traced execution, which is neither compared nor saved, and where the next hash finds its memory.
 
 use super::clock::VirtualClock;
-use super::logs::{Length, Log, Output, Reached};
+use super::logs::{Log, Output, Unseen};
+use super::outcome::Outcome;
 use super::panics::PanicHook;
-use super::threads::{Outcome, Threads};
+use super::threads::Threads;
 use super::watch::Watch;
 use crate::detect::shares::Shares;
 use crate::image::arena::Heaps;
@@ -21,6 +22,7 @@ use crate::image::files::OpenFiles;
 use crate::image::part::{Errno, Extent, Part, Visitor};
 use crate::image::queues::WaitQueues;
 use crate::image::statics::{ProgramStatics, Statics};
+use dpor_explorer::BitSet;
 
 macro_rules! parts {
     ($(#[$doc:meta])* pub(crate) struct $name:ident { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }) => {
@@ -80,9 +82,11 @@ parts! {
         pub errno: Errno,
         /// What the spin detector has to know of the step before.
         pub watch: Watch,
-        pub length: Length,
+        /// Number of steps begun.
+        pub length: Unseen<u32>,
         pub output: Log<Output>,
-        pub reached: Reached,
+        /// The numbers of the labels that were reached.
+        pub reached: Unseen<BitSet>,
         /// Addresses that the checker holds for the program.
         pub held: Log<usize>,
     }
@@ -107,9 +111,9 @@ impl Execution {
             files: OpenFiles,
             errno: Errno,
             watch: Watch::default(),
-            length: Length::default(),
+            length: Unseen::default(),
             output: Log::default(),
-            reached: Reached::default(),
+            reached: Unseen::default(),
             held: Log::default(),
         }
     }

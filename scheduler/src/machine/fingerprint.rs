@@ -10,9 +10,7 @@ impl Machine {
     /// Evaluates statuses, and saves the thread-locals in place, before a look at the state.
     pub fn bring_up_to_date(&mut self) {
         let threads = &mut self.execution.threads;
-        if threads.is_stale() {
-            threads.refresh(self.session.spin_blocks);
-        }
+        threads.refresh(self.session.spin_blocks);
         self.session.tls.save(threads);
     }
 

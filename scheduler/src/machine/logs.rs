@@ -1,7 +1,7 @@
-//! What an execution leaves for others to read: it grows, and decides nothing of how the program goes on.
+//! What an execution leaves for others to read: it decides nothing of how the program goes on.
 
 use crate::image::part::{Extent, Part, Visitor};
-use dpor_explorer::{BitSet, ThreadId};
+use dpor_explorer::ThreadId;
 
 /// The stream that output goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,48 +51,24 @@ impl<T> Part for Log<T> {
     }
 }
 
-/// The labels that the execution has reached, by their numbers.
+/// A value that changes during an execution.
 #[derive(Default)]
-pub(crate) struct Reached {
-    pub labels: BitSet,
-}
+pub(crate) struct Unseen<T>(pub T);
 
-impl Part for Reached {
-    type Saved = BitSet;
+impl<T: Clone + Default> Part for Unseen<T> {
+    type Saved = T;
 
     unsafe fn reset(&mut self) {
-        self.labels.clear();
+        self.0 = T::default();
     }
 
     fn visit(&self, _: Extent, _: &mut impl Visitor) {}
 
-    unsafe fn save(&self, saved: &mut BitSet, _: &mut Vec<u8>) {
-        saved.clone_from(&self.labels);
+    unsafe fn save(&self, saved: &mut T, _: &mut Vec<u8>) {
+        saved.clone_from(&self.0);
     }
 
-    unsafe fn load(&mut self, saved: &BitSet, _: &mut &[u8]) {
-        self.labels.clone_from(saved);
-    }
-}
-
-/// Number of steps begun in the execution. How much of an execution lies behind decides nothing.
-#[derive(Default)]
-pub(crate) struct Length(pub u32);
-
-impl Part for Length {
-    type Saved = u32;
-
-    unsafe fn reset(&mut self) {
-        self.0 = 0;
-    }
-
-    fn visit(&self, _: Extent, _: &mut impl Visitor) {}
-
-    unsafe fn save(&self, saved: &mut u32, _: &mut Vec<u8>) {
-        *saved = self.0;
-    }
-
-    unsafe fn load(&mut self, saved: &u32, _: &mut &[u8]) {
-        self.0 = *saved;
+    unsafe fn load(&mut self, saved: &T, _: &mut &[u8]) {
+        self.0.clone_from(saved);
     }
 }

@@ -7,7 +7,7 @@
 //! | `step` | the step being run | the step |
 //! | `traced` | what reports need of a traced execution | the execution |
 //! | `threads` | a part: threads with their stacks, thread-locals and pending operations | |
-//! | `clock`, `logs`, `panics`, `watch` | the other parts that are data of the checker's | |
+//! | `clock`, `logs`, `outcome`, `panics`, `watch` | the other parts that are data of the checker's | |
 //! | `fingerprint`, `checkpoint` | the walks over the parts | |
 //! | `cell` | the place of the machine, and a model thread's way to it | |
 //!
@@ -22,6 +22,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod labels;
 pub(crate) mod learnt;
 pub(crate) mod logs;
+pub(crate) mod outcome;
 pub(crate) mod panics;
 pub(crate) mod refinements;
 pub(crate) mod session;
@@ -33,7 +34,6 @@ pub(crate) mod watch;
 use crate::image::part::Part;
 use crate::image::statics::Statics;
 use crate::image::tls::TlsBlock;
-use dpor_explorer::ThreadId;
 use dpor_protocol::Options;
 use execution::Execution;
 use session::Session;
@@ -70,7 +70,7 @@ impl Machine {
     /// That of [`Part::reset`].
     pub unsafe fn restart(&mut self) {
         let session = &mut self.session;
-        session.labels.count(&mut self.execution.reached.labels);
+        session.labels.count(&mut self.execution.reached.0);
         session.tls.switch(None, &mut self.execution.threads);
         let clean = session.wants_clean_stacks();
         if clean != self.execution.threads.clean {
@@ -85,10 +85,5 @@ impl Machine {
         if let Some(traced) = &mut self.traced {
             *traced = Traced::default();
         }
-    }
-
-    /// Makes the thread's record known, under the id that belongs to its creation path.
-    pub fn intern(&mut self, parent: ThreadId, nth: u32) -> ThreadId {
-        self.execution.threads.intern(parent, nth)
     }
 }

@@ -87,7 +87,7 @@ impl Program {
         );
         // SAFETY: we hold `MODEL`, no model thread exists, and the model has not run.
         unsafe { cell::install(Some(Machine::new(options, statics, tls))) };
-        Self::machine().intern(ThreadId::MAIN, 0);
+        Self::machine().execution.threads.intern(ThreadId::MAIN, 0);
         Ok(Program {
             body: Box::new(body),
             checkpoints: Checkpoints::default(),
@@ -188,11 +188,6 @@ impl Program {
     pub fn thread_table(&self) -> Vec<(ThreadId, u32)> {
         let threads = Self::machine().execution.threads.iter();
         threads.map(|(_, record)| (record.parent, record.nth)).collect()
-    }
-
-    /// Number of steps of the current execution so far.
-    pub fn length(&self) -> usize {
-        Self::machine().execution.length.0 as usize
     }
 
     /// Number of thread ids.
@@ -299,9 +294,7 @@ impl System for Program {
 
     fn threads(&self) -> &[Status] {
         let Machine { session, execution, .. } = Self::machine();
-        if execution.threads.is_stale() {
-            execution.threads.refresh(session.spin_blocks);
-        }
+        execution.threads.refresh(session.spin_blocks);
         execution.threads.statuses()
     }
 

@@ -153,13 +153,13 @@ impl Program {
     /// Counts the labels that the current execution has reached as those of a complete execution.
     pub fn count_labels(&mut self) {
         let Machine { session, execution, .. } = Self::machine();
-        session.labels.complete(&execution.reached.labels);
+        session.labels.complete(&execution.reached.0);
     }
 
     /// The labels that any execution, the current one included, has reached or required.
     pub fn labels(&mut self) -> Vec<Label> {
         let Machine { session, execution, .. } = Self::machine();
-        session.labels.count(&mut execution.reached.labels);
+        session.labels.count(&mut execution.reached.0);
         session.labels.all()
     }
 }

@@ -1,0 +1,256 @@
+//! Threads of the explored program: their records, stacks and thread-locals.
+
+mod record;
+mod saved;
+
+pub(crate) use record::Record;
+
+use crate::image::part::{self, Extent, Owner, Part, Visitor};
+use crate::image::region;
+use crate::image::stacks::{DEFAULT_SIZE, ModelStack};
+use crate::image::tls::TlsImage;
+use crate::operation::Variables;
+use corosensei::{Coroutine, Yielder};
+use dpor_explorer::{Status, ThreadId, Variable};
+use record::START;
+use saved::SavedThread;
+use std::mem;
+use std::ops::{Index, IndexMut};
+use std::panic::Location as Caller;
+use std::ptr;
+use std::rc::Rc;
+
+/// The threads of the program, those of earlier executions included: a thread's id is its index.
+#[derive(Default)]
+pub(crate) struct Threads {
+    records: Vec<Record>,
+    statuses: Vec<Status>,
+    /// What each status depends on while the thread does not move. Apart from the records, so that those of threads that
+    /// are not concerned need not be looked at.
+    dependencies: Vec<Variables>,
+    /// Whether threads of this execution began on stacks without leftovers of earlier executions.
+    pub clean: bool,
+    /// Whether a thread has moved since the statuses were evaluated.
+    stale: bool,
+    /// Variables that have changed since the statuses were evaluated.
+    changed: Variables,
+}
+
+impl Index<ThreadId> for Threads {
+    type Output = Record;
+
+    #[inline]
+    fn index(&self, thread: ThreadId) -> &Record {
+        &self.records[thread.index()]
+    }
+}
+
+impl IndexMut<ThreadId> for Threads {
+    #[inline]
+    fn index_mut(&mut self, thread: ThreadId) -> &mut Record {
+        &mut self.records[thread.index()]
+    }
+}
+
+fn id(index: usize) -> ThreadId {
+    ThreadId(index as u32)
+}
+
+impl Threads {
+    /// The threads with their ids, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (ThreadId, &Record)> {
+        self.records
+            .iter()
+            .enumerate()
+            .map(|(index, record)| (id(index), record))
+    }
+
+    /// The threads with their ids, in order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (ThreadId, &mut Record)> {
+        let records = self.records.iter_mut().enumerate();
+        records.map(|(index, record)| (id(index), record))
+    }
+
+    /// The threads that exist, or have existed, in this execution.
+    pub fn created(&self) -> impl Iterator<Item = (ThreadId, &Record)> {
+        self.iter().filter(|(_, record)| record.created)
+    }
+
+    /// The record of the thread, if its id is known.
+    pub fn get(&self, thread: ThreadId) -> Option<&Record> {
+        self.records.get(thread.index())
+    }
+
+    /// The record of the thread, if it is alive.
+    pub fn alive(&self, thread: ThreadId) -> Option<&Record> {
+        self.get(thread).filter(|record| record.alive)
+    }
+
+    /// Number of thread ids.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The statuses as they were last evaluated.
+    pub fn statuses(&self) -> &[Status] {
+        debug_assert!(!self.stale);
+        &self.statuses
+    }
+
+    /// Notes that a variable has changed.
+    #[inline]
+    pub fn note_change(&mut self, variable: Variable) {
+        self.changed.add(variable);
+    }
+
+    /// Notes that the thread moves.
+    #[inline]
+    pub fn note_move(&mut self, thread: ThreadId) {
+        self.stale = true;
+        self.dependencies[thread.index()] = Variables::AND_MORE;
+    }
+
+    /// Has all statuses evaluated again.
+    pub fn reevaluate(&mut self) {
+        self.stale = true;
+        self.dependencies.fill(Variables::AND_MORE);
+    }
+
+    /// Evaluates the statuses of the threads that have moved since the last time, or that depend on what has changed.
+    pub fn refresh(&mut self, spin_blocks: bool) {
+        if !mem::take(&mut self.stale) {
+            return;
+        }
+        let changed = mem::take(&mut self.changed);
+        debug_assert_eq!(self.records.len(), self.statuses.len());
+        for (index, dependencies) in self.dependencies.iter_mut().enumerate() {
+            let record = &self.records[index];
+            if !dependencies.may_be_among(changed) {
+                debug_assert_eq!(
+                    self.statuses[index],
+                    record.status(spin_blocks),
+                    "nothing else has changed"
+                );
+                continue;
+            }
+            *dependencies = record.dependencies();
+            let new = record.status(spin_blocks);
+            if self.statuses[index] != new {
+                self.statuses[index] = new;
+            }
+        }
+    }
+
+    /// The id that belongs to the creation path.
+    pub fn intern(&mut self, parent: ThreadId, nth: u32) -> ThreadId {
+        let known = self.get(parent).and_then(|p| p.children.get(nth as usize));
+        if let Some(&known) = known {
+            return known;
+        }
+        let new = id(self.records.len());
+        self.records.push(Record::new(parent, nth));
+        self.statuses.push(Status::Finished);
+        self.dependencies.push(Variables::AND_MORE);
+        if new != ThreadId::MAIN {
+            self[parent].children.push(new);
+        }
+        new
+    }
+
+    /// Makes the thread exist in this execution, with only its start pending. `body` says where the thread keeps its
+    /// yielder.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub fn create(
+        &mut self,
+        thread: ThreadId,
+        body: impl FnOnce(*const Yielder<(), ()>) + 'static,
+        name: Option<String>,
+        stack_size: Option<usize>,
+        initial: &TlsImage,
+        caller: Option<&'static Caller<'static>>,
+    ) -> Result<(), String> {
+        // SAFETY: the region is reserved while a model is set up, we are its OS thread, and the thread's coroutine
+        // of the execution before was dropped at the restart.
+        let stack = unsafe { ModelStack::new(thread.index(), stack_size.unwrap_or(DEFAULT_SIZE)) };
+        let stack = stack.map_err(|error| error.to_string())?;
+        if self.clean {
+            // SAFETY: no coroutine runs on the stack yet.
+            unsafe { stack.clear() };
+        }
+        let record = &mut self[thread];
+        match &mut record.tls {
+            Some(image) => image.copy_from(initial),
+            None => record.tls = Some(initial.clone()),
+        }
+        // Its captures stay on the new stack, so they are of words: padding would be of any value.
+        *record.coroutine = Some(Coroutine::with_stack(stack, move |yielder, ()| body(yielder)));
+        // SAFETY: as above.
+        unsafe { (*region::record(thread.index())).local_root = ptr::null_mut() };
+        record.forget_execution();
+        record.alive = true;
+        record.created = true;
+        record.pending = &raw const START;
+        record.caller = caller;
+        record.created_at = caller;
+        record.name = name.map(Rc::from);
+        self.note_move(thread);
+        Ok(())
+    }
+}
+
+impl Part for Threads {
+    type Saved = Vec<SavedThread>;
+
+    unsafe fn reset(&mut self) {
+        // SAFETY: the caller's promise.
+        self.records.iter_mut().for_each(|record| unsafe { record.discard() });
+        self.reevaluate();
+        self.changed = Variables::NONE;
+    }
+
+    fn visit(&self, extent: Extent, visitor: &mut impl Visitor) {
+        debug_assert!(!self.stale);
+        for (id, record) in self.created() {
+            record.visit(id, &self.statuses[id.index()], extent, visitor);
+        }
+        visitor.number(Owner::Program, "end of threads", u64::MAX);
+    }
+
+    fn size(&self) -> usize {
+        let live = self.iter().filter(|(_, record)| record.alive);
+        // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; null for a thread that has not
+        // started.
+        let registers = live.filter_map(|(_, record)| unsafe { record.registers.as_ref() });
+        registers.map(|registers| registers.stack().len()).sum()
+    }
+
+    unsafe fn save(&self, saved: &mut Vec<SavedThread>, bytes: &mut Vec<u8>) {
+        saved.clear();
+        for (id, record) in self.created() {
+            let thread = SavedThread::of(id.index(), record, self.clean);
+            // SAFETY: the thread is suspended, or the range is empty.
+            unsafe { part::copy(bytes, thread.stack.clone()) };
+            if record.alive {
+                bytes.extend_from_slice(record.tls.as_ref().map_or(&[], |image| image.bytes()));
+            }
+            saved.push(thread);
+        }
+    }
+
+    unsafe fn load(&mut self, saved: &Vec<SavedThread>, bytes: &mut &[u8]) {
+        let mut saved = saved.iter().peekable();
+        for (index, record) in self.records.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match saved.next_if(|saved| saved.index == index) {
+                    Some(saved) => saved.put_back(record, bytes, self.clean),
+                    None => record.discard(),
+                }
+            }
+        }
+        self.reevaluate();
+        self.changed = Variables::NONE;
+    }
+}

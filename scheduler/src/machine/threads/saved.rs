@@ -1,0 +1,146 @@
+//! A thread in a saved state.
+
+use super::Record;
+use crate::detect::spin::Spin;
+use crate::image::part;
+use crate::image::registers::Registers;
+use crate::image::switch::SavedCoroutine;
+use crate::image::{region, stacks};
+use crate::machine::panics::PanicRecord;
+use crate::operation::Operation;
+use corosensei::Yielder;
+use std::ops::Range;
+use std::panic::Location as Caller;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// A thread that exists, or has existed, in the execution.
+pub(crate) struct SavedThread {
+    pub(super) index: usize,
+    spawned: u32,
+    coroutine: SavedCoroutine,
+    yielder: *const Yielder<(), ()>,
+    alive: bool,
+    pending: *const Operation<'static>,
+    caller: Option<&'static Caller<'static>>,
+    registers: *const Registers,
+    name: Option<Rc<str>>,
+    created_at: Option<&'static Caller<'static>>,
+    time: Duration,
+    clock_reads: u32,
+    panic: Option<PanicRecord>,
+    panicked: bool,
+    spin: Rc<Spin>,
+    /// The copied part of its stack, up to the end; empty unless the thread is alive.
+    pub(super) stack: Range<usize>,
+    local_root: *mut u8,
+}
+
+/// The accessible addresses of a thread's stack.
+fn stack_of(thread: usize) -> Range<usize> {
+    // SAFETY: a model exists, so the region is reserved; its only OS thread is the caller.
+    let limit = unsafe { (*region::record(thread)).stack_limit };
+    limit..region::stack_slot(thread).1
+}
+
+impl SavedThread {
+    /// Saves a thread that exists, or has existed, in this execution, without the bytes.
+    pub(super) fn of(index: usize, record: &Record, clean: bool) -> SavedThread {
+        let Record {
+            spawned,
+            coroutine,
+            yielder,
+            alive,
+            pending,
+            caller,
+            registers,
+            name,
+            created_at,
+            time,
+            clock_reads,
+            panic,
+            panicked,
+            spin,
+            // It is so of all that are saved, or of none.
+            created: _,
+            unwinds: _,
+            // Saved with the bytes.
+            tls: _,
+            // Of the exploration.
+            parent: _,
+            nth: _,
+            children: _,
+            // Of traced executions.
+            callers: _,
+        } = record;
+        let coroutine = SavedCoroutine::of(coroutine);
+        let whole = stack_of(index);
+        let pointer = coroutine.stack_pointer(whole.clone()).filter(|_| *alive);
+        let lowest = pointer.map_or(whole.end, |pointer| match clean {
+            // SAFETY: the thread is suspended, and its stack was cleared before it began.
+            true => unsafe { stacks::lowest_used(pointer) },
+            false => pointer,
+        });
+        let stack = lowest..whole.end;
+        SavedThread {
+            index,
+            spawned: *spawned,
+            coroutine,
+            yielder: *yielder,
+            alive: *alive,
+            pending: *pending,
+            caller: *caller,
+            registers: *registers,
+            name: name.clone(),
+            created_at: *created_at,
+            time: *time,
+            clock_reads: *clock_reads,
+            panic: panic.clone(),
+            panicked: *panicked,
+            spin: spin.clone(),
+            stack,
+            // SAFETY: a model exists, so the region is reserved; its only OS thread is the caller.
+            local_root: unsafe { (*region::record(index)).local_root },
+        }
+    }
+
+    /// Restores the thread.
+    ///
+    /// # Safety
+    ///
+    /// That of [`Part::load`](part::Part::load); the record is that of the thread.
+    pub(super) unsafe fn put_back(&self, record: &mut Record, bytes: &mut &[u8], clean: bool) {
+        // SAFETY: nobody uses the thread's stack, and the coroutine is where it was, as a record's coroutine stays
+        // where it is.
+        unsafe {
+            if self.alive && clean {
+                // What the thread, or an earlier one with its index, has left there since.
+                let lowest = stacks::lowest_used(self.stack.start).min(self.stack.start);
+                std::ptr::write_bytes(lowest as *mut u8, 0, self.stack.start - lowest);
+            }
+            part::copy_back(bytes, self.stack.clone());
+            self.coroutine.restore(&mut record.coroutine);
+            (*region::record(self.index)).local_root = self.local_root;
+        }
+        if let Some(image) = record.tls.as_mut().filter(|_| self.alive) {
+            let (saved, rest) = bytes.split_at(image.bytes().len());
+            image.bytes_mut().copy_from_slice(saved);
+            *bytes = rest;
+        }
+        record.spawned = self.spawned;
+        record.yielder = self.yielder;
+        record.alive = self.alive;
+        record.pending = self.pending;
+        record.caller = self.caller;
+        record.registers = self.registers;
+        record.name.clone_from(&self.name);
+        record.created = true;
+        record.created_at = self.created_at;
+        record.time = self.time;
+        record.clock_reads = self.clock_reads;
+        record.panic.clone_from(&self.panic);
+        record.panicked = self.panicked;
+        record.spin.clone_from(&self.spin);
+        record.unwinds = false;
+    }
+}
