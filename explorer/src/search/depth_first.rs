@@ -22,7 +22,7 @@ use crate::bits::BitSet;
 use crate::codec::{Codec, from_bytes};
 use crate::execution::{Event, Trace};
 use crate::keys::KeySet;
-use crate::system::{Status, Stop, System, ThreadId};
+use crate::system::{Status, System, ThreadId};
 
 /// Number of steps of one execution between two looks at the clock: one execution can take longer than the time limit.
 const CLOCK_INTERVAL: usize = 64;
@@ -72,21 +72,19 @@ impl<P> DepthFirst<P> {
                 unreachable!("a node below the top of the stack has a current transition")
             };
             let result = exploration.run_next(transition);
-            if matches!(result, Err(Stop::Refine)) {
+            if matches!(result, Err(Halt::Refine)) {
                 // The step has not ended, and what is on record of it does not count.
                 return Err(Halt::Refine);
             }
             self.policy.ran(&mut self.stack, exploration, transition.thread);
             exploration.cursor.trace.commit(transition);
             self.policy.committed(&mut self.stack, exploration);
-            match result {
-                Ok(Ran::On) => self.policy.settle(&mut self.stack, exploration, observer)?,
-                Ok(Ran::Failed(failure)) => {
+            match result? {
+                Ran::On => self.policy.settle(&mut self.stack, exploration, observer)?,
+                Ran::Failed(failure) => {
                     self.tell_pending(exploration, |status| *status != Status::Finished);
                     return Ok(End::Failed(failure));
                 }
-                Err(Stop::Failed(failure) | Stop::Unsupported(failure)) => return Err(Halt::unsupported(&failure)),
-                Err(Stop::Refine) => return Err(Halt::Refine),
             }
         }
     }

@@ -80,16 +80,12 @@ impl<S: System> Exploration<S> {
     }
 
     /// Runs a transition as the next step of the execution, and counts it. It is not yet an event.
-    pub fn run_next(&mut self, transition: Transition) -> Result<Ran, Stop> {
+    pub fn run_next(&mut self, transition: Transition) -> Result<Ran, Halt> {
         self.statistics.steps += 1;
         let Cursor { system, trace, .. } = &mut self.cursor;
         let result = system.step(transition, trace.scratch());
         trace.look_up_locations();
-        match result {
-            Ok(()) => Ok(Ran::On),
-            Err(Stop::Failed(failure)) => Ok(Ran::Failed(failure)),
-            Err(stop) => Err(stop),
-        }
+        judged(result)
     }
 
     /// Judges an execution in which no thread is enabled, given the system's verdict. The system's state may be lost.

@@ -8,7 +8,7 @@
 use super::exploration::Exploration;
 use crate::execution::Event;
 use crate::statistics::Statistics;
-use crate::system::{Fingerprint, Footprint, Status, System, Transition};
+use crate::system::{Fingerprint, Footprint, System, Transition};
 use std::fmt;
 
 /// An exploration between two executions, with the states explored since it was last saved.
@@ -99,9 +99,7 @@ impl Saved {
         cursor.restore_fingerprints(self.fingerprints);
         cursor.system.restart();
         for (at, step) in self.trace.iter().enumerate() {
-            let status = cursor.system.threads().get(step.transition.thread.index());
-            let alternatives = status.and_then(Status::alternatives);
-            let enabled = alternatives.is_some_and(|all| all.contains(step.transition.alternative));
+            let enabled = step.transition.is_enabled(cursor.system.threads());
             let ran = enabled && cursor.system.step(step.transition, cursor.trace.scratch()).is_ok();
             let same = ran && {
                 let now = cursor.trace.uncommitted();

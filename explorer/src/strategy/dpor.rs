@@ -19,7 +19,7 @@
 //! * Backtrack sets hold threads, and all alternatives of a thread's operation are explored where the thread is.
 
 use super::Dpor;
-use super::reversal::{Operation, Race};
+use super::reversal::{Operation, Race, each_race};
 use super::source::open_awake;
 use crate::codec::from_bytes;
 use crate::execution::{EventIndex, Races, Trace, VectorClock};
@@ -236,20 +236,10 @@ pub(super) fn races_of_pending<S>(
     } = exploration;
     let trace = &cursor.trace;
     let operation = Operation::pending(thread, pending, faults);
-    for (event, removed) in &dependent_pairs(trace, &operation) {
-        if faults.drop_race() {
-            continue;
-        }
-        statistics.races += 1;
-        let race = Race {
-            event: *event,
-            removed,
-            thread,
-            footprint: operation.footprint,
-            at: trace.len(),
-        };
+    let races = dependent_pairs(trace, &operation);
+    each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
         reverse(trace, race, true, statistics);
-    }
+    });
 }
 
 fn dependent_pairs(trace: &Trace, operation: &Operation<'_>) -> Races {

@@ -82,7 +82,9 @@ pub(super) trait Reverses {
         let trace = &cursor.trace;
         let operation = Operation::just_run(trace, thread, faults);
         let races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
-        reverse_races(self, stack, trace, &operation, &races, statistics, faults);
+        each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
+            self.reverse(stack, trace, race, statistics);
+        });
         races
     }
 
@@ -104,18 +106,20 @@ pub(super) trait Reverses {
         let operation = Operation::pending(thread, pending, faults);
         let Operation { footprint, guards, .. } = operation;
         let races = trace.races(thread, footprint, guards, |variable| operation.value(variable));
-        reverse_races(self, stack, trace, &operation, &races, statistics, faults);
+        each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
+            self.reverse(stack, trace, race, statistics);
+        });
     }
 }
 
-fn reverse_races(
-    policy: &mut (impl Reverses + ?Sized),
-    stack: &mut Stack,
+/// Counts the races of an operation that has only just run, or is pending, and hands over each.
+pub(super) fn each_race(
     trace: &Trace,
     operation: &Operation<'_>,
     races: &Races,
     statistics: &mut Statistics,
     faults: &mut Faults,
+    mut reverse: impl FnMut(Race<'_>, &mut Statistics),
 ) {
     let &Operation { thread, footprint, .. } = operation;
     for &(event, ref removed) in races {
@@ -130,6 +134,6 @@ fn reverse_races(
             footprint,
             at: trace.len(),
         };
-        policy.reverse(stack, trace, race, statistics);
+        reverse(race, statistics);
     }
 }

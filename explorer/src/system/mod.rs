@@ -33,6 +33,14 @@ impl Transition {
             alternatives.map(move |alternative| Transition { thread, alternative })
         })
     }
+
+    /// Says whether it is enabled where threads have these statuses.
+    #[inline]
+    pub fn is_enabled(self, statuses: &[Status]) -> bool {
+        let status = statuses.get(self.thread.index());
+        let alternatives = status.and_then(Status::alternatives);
+        alternatives.is_some_and(|alternatives| alternatives.contains(self.alternative))
+    }
 }
 
 /// What one step did; known only after it ran.
@@ -182,9 +190,7 @@ pub trait System {
     /// # Errors
     /// As [`System::step`].
     fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
-        let status = self.threads().get(transition.thread.index());
-        let alternatives = status.and_then(Status::alternatives);
-        if !alternatives.is_some_and(|alternatives| alternatives.contains(transition.alternative)) {
+        if !transition.is_enabled(self.threads()) {
             return Ok(None);
         }
         scratch.clear();

@@ -261,11 +261,7 @@ fn repeat(model: &mut Model, schedule: &[Transition]) -> Result<bool, String> {
     model.restart();
     let mut step = Step::default();
     for (number, &transition) in schedule.iter().enumerate() {
-        let alternatives = model
-            .threads()
-            .get(transition.thread.index())
-            .and_then(|status| status.alternatives());
-        if !alternatives.is_some_and(|alternatives| alternatives.contains(transition.alternative)) {
+        if !transition.is_enabled(model.threads()) {
             return Err(format!("step {number}, {transition}, is not enabled"));
         }
         step.clear();

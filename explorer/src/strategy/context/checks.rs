@@ -8,7 +8,7 @@ use crate::execution::{EventIndex, Removed, Trace, VectorClock};
 use crate::search::exploration::{Exploration, Halt, Ran};
 use crate::search::node::{Sleeping, Stack};
 use crate::search::outcome::Observer;
-use crate::system::{Fingerprint, Footprint, Status, Step, System, Transition};
+use crate::system::{Fingerprint, Footprint, Step, System, Transition};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -88,9 +88,7 @@ impl ContextSensitive {
         let mut footprints = Vec::with_capacity(reversal.len());
         let mut step = Step::default();
         for (i, &transition) in reversal.iter().enumerate() {
-            let status = exploration.cursor.system.threads().get(transition.thread.index());
-            let alternatives = status.and_then(Status::alternatives);
-            if !alternatives.is_some_and(|alternatives| alternatives.contains(transition.alternative)) {
+            if !transition.is_enabled(exploration.cursor.system.threads()) {
                 return Ok(None);
             }
             match exploration.run(transition, &mut step)? {

@@ -253,9 +253,7 @@ impl Unfolding {
     ) -> Result<Option<Failure>, Halt> {
         let known = &self.events[event];
         let transition = known.transition;
-        let status = exploration.cursor.system.threads().get(transition.thread.index());
-        let enabled = status.and_then(Status::alternatives);
-        let enabled = enabled.is_some_and(|alternatives| alternatives.contains(transition.alternative));
+        let enabled = transition.is_enabled(exploration.cursor.system.threads());
         if enabled {
             let ran = exploration.run(transition, step)?;
             let same = step.signature == known.step.signature && step.footprint == known.step.footprint;

@@ -157,8 +157,7 @@ impl<'a> Follower<'a> {
         if operation != 0 && kind as u8 != operation {
             return Err(format!("`{kind}`{place}"));
         }
-        let alternatives = self.program.threads()[transition.thread.index()].alternatives();
-        match alternatives.is_some_and(|alternatives| alternatives.contains(transition.alternative)) {
+        match transition.is_enabled(self.program.threads()) {
             true => Ok(()),
             false => Err(format!("`{kind}`{place}, which cannot go on")),
         }
