@@ -31,9 +31,6 @@ pub fn test(name: &str) -> Test {
 
 pub fn outcome(verdict: Verdict) -> Outcome {
     Outcome {
-        verdict,
-        reason: None,
-        note: None,
         counts: Counts {
             complete: 20,
             blocked: 3,
@@ -45,18 +42,8 @@ pub fn outcome(verdict: Verdict) -> Outcome {
             threads: 3,
             ..Counts::default()
         },
-        failure: None,
-        seed: None,
-        account: Account::default(),
-        pair: None,
-        labels: vec![],
-        simplified: None,
-        sharing: None,
-        executions: vec![],
-        record: String::new(),
-        shard: None,
-        fingerprint: None,
         time: Duration::from_millis(70),
+        ..Outcome::of(verdict)
     }
 }
 

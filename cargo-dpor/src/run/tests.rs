@@ -55,25 +55,11 @@ fn exit_codes() {
 #[test]
 fn exit_codes_of_replays() {
     let outcome = |verdict, diverged: bool| Outcome {
-        verdict,
-        reason: None,
-        note: None,
-        counts: Counts::default(),
-        failure: None,
-        seed: None,
         account: Account {
             diverged: diverged.then(|| (0, String::new(), String::new())),
             ..Account::default()
         },
-        pair: None,
-        labels: vec![],
-        simplified: None,
-        sharing: None,
-        executions: vec![],
-        record: String::new(),
-        shard: None,
-        fingerprint: None,
-        time: Duration::ZERO,
+        ..Outcome::of(verdict)
     };
     assert_eq!(replay_exit(&outcome(Verdict::Failed, false)), Exit::Failed);
     assert_eq!(replay_exit(&outcome(Verdict::Complete, false)), Exit::Complete);
@@ -83,31 +69,18 @@ fn exit_codes_of_replays() {
 #[test]
 fn exit_codes_of_diff_states() {
     let outcome = |verdict, compared, equal, found: bool| Outcome {
-        verdict,
-        reason: None,
-        note: None,
         counts: Counts {
             compared,
             equal,
             ..Counts::default()
         },
-        failure: None,
-        seed: None,
-        account: Account::default(),
         pair: found.then(|| PairReport {
             common: 0,
             first: vec![],
             second: vec![],
             differences: vec![],
         }),
-        labels: vec![],
-        simplified: None,
-        sharing: None,
-        executions: vec![],
-        record: String::new(),
-        shard: None,
-        fingerprint: None,
-        time: Duration::ZERO,
+        ..Outcome::of(verdict)
     };
     for (verdict, compared, equal, found, exit) in [
         (Verdict::Complete, 3, 1, true, Exit::Complete),

@@ -347,7 +347,7 @@ impl OperationKind {
         self.row().gives == Some(Flow::Value)
     }
 
-    /// Whether it takes a lock, unless it only tries to.
+    /// Whether it takes a lock, or tries to.
     #[inline]
     pub const fn acquires(self) -> bool {
         self.row().acquires

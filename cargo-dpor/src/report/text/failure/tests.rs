@@ -3,7 +3,7 @@
 use super::*;
 use crate::outcome::Account;
 use dpor_protocol::{
-    BlockReport, BlockedThread, CallerReport, ChoiceReport, Counts, Holder, OutputStream, Simplified, ThreadReport,
+    BlockReport, BlockedThread, CallerReport, ChoiceReport, Holder, OutputStream, Simplified, ThreadReport,
 };
 use std::time::Duration;
 
@@ -67,27 +67,16 @@ fn failure(kind: &str, message: &str) -> FailureReport {
 }
 
 fn outcome(failure: Option<FailureReport>, account: Account) -> Outcome {
+    let verdict = match failure {
+        Some(_) => Verdict::Failed,
+        None => Verdict::Complete,
+    };
     Outcome {
-        verdict: if failure.is_some() {
-            Verdict::Failed
-        } else {
-            Verdict::Complete
-        },
-        reason: None,
-        note: None,
-        counts: Counts::default(),
         failure,
         seed: Some("dpor1-AAAA".into()),
         account,
-        pair: None,
-        labels: vec![],
-        simplified: None,
-        sharing: None,
-        executions: vec![],
-        record: String::new(),
-        shard: None,
-        fingerprint: None,
         time: Duration::from_millis(1500),
+        ..Outcome::of(verdict)
     }
 }
 
