@@ -69,7 +69,15 @@ fn nobody_looks_for_leaks_unasked() {
 
 #[test]
 fn equal_states_have_equal_leaks() {
-    for strategy in ["source", "context", "context:lazy", "cdpor1", "cdpor3", "exhaustive"] {
+    for strategy in [
+        "source",
+        "states",
+        "context",
+        "context:lazy",
+        "cdpor1",
+        "cdpor3",
+        "exhaustive",
+    ] {
         let model = Model::new().leaks(true).strategy(strategy.parse().unwrap());
         // The orders of the two additions commute; the leak is in the one that comes last.
         let outcome = model.explore(|| {

@@ -181,7 +181,15 @@ fn releases() {
 
 #[test]
 fn it_is_noticed_whatever_the_strategy() {
-    for strategy in ["exhaustive", "source", "dpor", "context", "unfolding", "random"] {
+    for strategy in [
+        "exhaustive",
+        "source",
+        "dpor",
+        "context",
+        "states",
+        "unfolding",
+        "random",
+    ] {
         let test = declaring(AccessKind::Read, |touch, [_, other]| touch.write(other));
         let outcome = Model::new().strategy(strategy.parse().unwrap()).explore(test);
         assert!(

@@ -272,6 +272,8 @@ pub struct Settings {
     pub fault: Option<Fault>,
     /// A fault of the unfolding-based strategy.
     pub unfolding_fault: Option<Fault>,
+    /// A fault of the search over states.
+    pub states_fault: Option<Fault>,
     /// A part of the state on which fingerprints do not depend.
     pub unseen: Option<Part>,
     /// Whether some states have no fingerprint.
@@ -288,6 +290,7 @@ impl Settings {
             dpors: &DPORS,
             fault: None,
             unfolding_fault: None,
+            states_fault: None,
             unseen: None,
             opaque: false,
         }
@@ -303,6 +306,8 @@ pub struct Agreement {
     pub source: Statistics,
     /// The counters of each configuration of the context-sensitive strategy, in the order of the settings.
     pub contexts: Vec<Statistics>,
+    /// The counters of the search over states.
+    pub states: Statistics,
     /// The counters of each configuration of `dpor`, in the order of the settings.
     pub dpors: Vec<Statistics>,
     /// The counters of each configuration of `trans`, unless it has refused the program.
@@ -460,6 +465,7 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         }
         contexts.push(found.statistics);
     }
+    let states = compare_states(&toy, settings, &exhaustive)?;
     let (mut dpors, mut trans) = (Vec::new(), Vec::new());
     for &options in settings.dpors {
         let [dpor, tried] = compare_dpor(&toy, options, settings, &exhaustive)?;
@@ -472,6 +478,7 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         exhaustive: exhaustive.statistics,
         source: source.statistics,
         contexts,
+        states,
         unfoldings,
         traces: exhaustive.traces.len() as u64,
         terminals: exhaustive.terminals.len() as u64,
@@ -495,6 +502,18 @@ fn compare_enumeration<S: Exact>(system: S, limit: u64, exhaustive: &Found<S>) -
         strategy: Strategy::Exhaustive,
         what: what.to_owned(),
     })
+}
+
+/// The counters of the search over states.
+fn compare_states(toy: &Toy, settings: &Settings, exhaustive: &Found<Toy>) -> Result<Statistics, Mismatch> {
+    let strategy = Strategy::States;
+    let toy = toy.clone().unseen(settings.unseen).opaque(settings.opaque);
+    let found = explore(toy.clone(), strategy, settings.limit, settings.states_fault);
+    judge(strategy, &found, exhaustive)?;
+    if exhaustive.fails() {
+        judge_first_failure(strategy, explorer(toy, strategy, settings.limit, settings.states_fault))?;
+    }
+    Ok(found.statistics)
 }
 
 /// The counters of `dpor` and `trans`, the latter only if it does not refuse the program.
@@ -553,8 +572,9 @@ fn judge<S: Exact>(strategy: Strategy, found: &Found<S>, exhaustive: &Found<S>) 
         if let Some(missed) = exhaustive.terminals.difference(&found.terminals).next() {
             return wrong(format!("misses a terminal state: {missed}"));
         }
-        // Orders that lead to the same state are one to the context-sensitive strategy.
-        if found.traces != exhaustive.traces && !matches!(strategy, Strategy::Context(_)) {
+        // Orders that lead to the same state are one where states are compared.
+        let compares = matches!(strategy, Strategy::Context(_) | Strategy::States);
+        if found.traces != exhaustive.traces && !compares {
             let missed = exhaustive.traces.difference(&found.traces).count();
             return wrong(format!("misses {missed} of {} traces", exhaustive.traces.len()));
         }
@@ -562,7 +582,7 @@ fn judge<S: Exact>(strategy: Strategy, found: &Found<S>, exhaustive: &Found<S>) 
     let once = match strategy {
         Strategy::Source | Strategy::Context(_) | Strategy::Unfolding { .. } => true,
         Strategy::Dpor(options) | Strategy::Trans(options) => options.sleep,
-        Strategy::Exhaustive | Strategy::Random { .. } | Strategy::Pct { .. } => false,
+        Strategy::Exhaustive | Strategy::States | Strategy::Random { .. } | Strategy::Pct { .. } => false,
     };
     if once && found.statistics.complete != found.traces.len() as u64 {
         return wrong(format!(

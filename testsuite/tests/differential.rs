@@ -204,7 +204,7 @@ fn fingerprints_without_stacks_are_caught() {
         let report = Explorer::new(program, strategy, Limits::default()).run(&mut ());
         matches!(report.verdict, Verdict::Failed { .. })
     };
-    let strategies = ["source", "context", "context:lazy", "cdpor1"];
+    let strategies = ["source", "states", "context", "context:lazy", "cdpor1"];
     for strategy in strategies.map(|name| name.parse::<Strategy>().unwrap()) {
         let both = |coarse| [0, 1].map(|unexpected| reads(unexpected, strategy, coarse));
         assert_eq!(both(false), [true, true], "{strategy}");

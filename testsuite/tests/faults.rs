@@ -24,6 +24,7 @@ fn caught_within(name: &str, settings: &Settings, budget: u32, generator: impl S
             let faultless = Settings {
                 fault: None,
                 unfolding_fault: None,
+                states_fault: None,
                 unseen: None,
                 ..*settings
             };
@@ -79,6 +80,18 @@ fn contexts_caught_within(name: &str, settings: Settings, contexts: &'static [Co
     }
 }
 
+/// The number of generated programs after which the oracle sees the fault of the search over states.
+#[track_caller]
+fn states_caught_within(name: &str, settings: Settings, budget: u32) {
+    let settings = Settings {
+        contexts: &[],
+        ..settings
+    };
+    let programs = prop_oneof![generate::programs(LIMIT), generate::commuting_programs(LIMIT)];
+    let mismatch = caught_within(&format!("{name}, states"), &settings, budget, programs);
+    assert_eq!(mismatch.strategy, Exploration::States, "only that is faulty");
+}
+
 /// Fingerprints that do not depend on a part of the state.
 #[track_caller]
 fn coarse_caught_within(part: Part, budget: u32) {
@@ -86,6 +99,7 @@ fn coarse_caught_within(part: Part, budget: u32) {
         unseen: Some(part),
         ..Settings::new(LIMIT)
     };
+    states_caught_within(&format!("a fingerprint without {part:?}"), settings, budget);
     contexts_caught_within(&format!("a fingerprint without {part:?}"), settings, &CONTEXTS, budget);
 }
 
@@ -164,6 +178,23 @@ fn cuts_whose_races_are_not_looked_for() {
         ..Settings::new(LIMIT)
     };
     contexts_caught_within("SkipCutRaces", settings, &CONTEXTS, 5000);
+}
+
+/// What a search over states must know of what follows a state.
+#[test]
+fn futures_that_are_forgotten() {
+    for (fault, budget) in [
+        (Fault::SkipCutRaces, 1000),
+        (Fault::SkipBlocked, 1000),
+        (Fault::LongPasts, 5000),
+        (Fault::IgnoreAlternatives, 1000),
+    ] {
+        let settings = Settings {
+            states_fault: Some(fault),
+            ..Settings::new(LIMIT)
+        };
+        states_caught_within(&format!("{fault:?}"), settings, budget);
+    }
 }
 
 /// Only eager checks know on what a sequence depends.

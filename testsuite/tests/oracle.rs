@@ -26,6 +26,7 @@ struct Totals {
     source: Statistics,
     contexts: [Statistics; CONTEXTS.len()],
     unfoldings: [Statistics; UNFOLDINGS.len()],
+    states: Statistics,
     /// For each configuration, the programs on which it completes fewer executions than `source`.
     reduced: [u64; CONTEXTS.len()],
     dpors: Dpors,
@@ -105,6 +106,7 @@ impl Totals {
             add(&mut self.contexts[i], statistics);
             self.reduced[i] += u64::from(statistics.complete < agreement.source.complete);
         }
+        add(&mut self.states, &agreement.states);
         for (total, statistics) in self.unfoldings.iter_mut().zip(&agreement.unfoldings) {
             add(total, statistics);
         }
@@ -153,6 +155,16 @@ impl Totals {
                 statistics.equal
             );
         }
+        println!(
+            "{:<32} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+            Exploration::States.to_string(),
+            self.states.complete,
+            self.states.blocked,
+            self.states.pruned,
+            self.states.checks,
+            self.states.compared,
+            self.states.equal
+        );
         for (strategy, statistics) in UNFOLDINGS.iter().zip(&self.unfoldings) {
             println!(
                 "{:<32} {:>8} {:>8}",

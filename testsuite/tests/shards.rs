@@ -24,6 +24,7 @@ fn strategies() -> Vec<Exploration> {
     let others = [
         Exploration::Exhaustive,
         Exploration::Source,
+        Exploration::States,
         Exploration::Unfolding { partial: None },
         dpor,
     ];

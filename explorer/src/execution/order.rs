@@ -159,6 +159,12 @@ impl Accesses {
         Conflicts::new(&self.lists[number as usize], kind)
     }
 
+    /// The accesses by events before this one that conflict with one of the location of the given kind, latest first.
+    pub fn conflicts_before(&self, at: EventIndex, location: Location, kind: AccessKind) -> Conflicts<'_> {
+        let accesses = self.of(location);
+        Conflicts::new(&accesses[..accesses.partition_point(|access| access.event < at)], kind)
+    }
+
     /// Orders an event after those of the earlier ones on which it depends.
     pub fn join_clocks(&self, event: &mut Event, earlier: &[Event]) {
         for (&number, access) in event.touched.iter().zip(event.step.footprint.accesses()) {

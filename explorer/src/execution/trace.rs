@@ -10,7 +10,7 @@ use super::order::{Accesses, Touched};
 use super::reversal::Change;
 use crate::keys::KeyMap;
 use crate::random::SplitMix64;
-use crate::system::{Access, AccessKind, Awaits, Effect, Footprint, Step, ThreadId, Transition, Variable};
+use crate::system::{Access, AccessKind, Awaits, Effect, Footprint, Location, Step, ThreadId, Transition, Variable};
 
 /// An event's index in the execution.
 pub type EventIndex = usize;
@@ -80,6 +80,8 @@ pub struct Trace {
     pub(super) changes: KeyMap<Variable, Vec<Change>>,
     /// Whether to record what threads have waited for.
     follows_waits: bool,
+    /// Number of leading events that were handed out at the end of an execution before.
+    seen: EventIndex,
 }
 
 impl Trace {
@@ -112,6 +114,35 @@ impl Trace {
     /// The transitions taken.
     pub fn schedule(&self) -> Vec<Transition> {
         self.events().iter().map(Event::transition).collect()
+    }
+
+    /// The index of the first event that was not part of the execution before, of those that an observer has seen.
+    pub fn fresh(&self) -> EventIndex {
+        self.seen
+    }
+
+    /// Notes that observers have seen the execution.
+    pub(crate) fn was_seen(&mut self) {
+        self.seen = self.len;
+    }
+
+    /// The event right before this one in program order: the last of its thread, or the one that created it.
+    pub fn predecessor(&self, at: EventIndex) -> Option<&Event> {
+        let history = self.threads.get(self.events()[at].thread().index())?;
+        let own = history.events[..history.events.partition_point(|&event| event < at)].last();
+        let before = own.copied().or(history.spawned_by)?;
+        Some(&self.events[before])
+    }
+
+    /// The events before this one that touched a location so that they conflict with an access of this kind, backwards.
+    pub fn conflicts_before(
+        &self,
+        at: EventIndex,
+        location: Location,
+        kind: AccessKind,
+    ) -> impl Iterator<Item = (&Event, AccessKind)> {
+        let earlier = self.accesses.conflicts_before(at, location, kind);
+        earlier.map(|access| (&self.events[access.event], access.kind))
     }
 
     /// The cleared record of the next step, which the system fills in before [`Trace::commit`].
@@ -208,6 +239,7 @@ impl Trace {
                 self.threads[child.index()].spawned_by = None;
             }
         }
+        self.seen = self.seen.min(self.len);
         if self.accesses.have_grown() {
             self.accesses.sweep(&mut self.events[..self.len]);
         }

@@ -98,7 +98,7 @@ impl<P> DepthFirst<P> {
         exploration.statistics.states += 1;
         let depth = self.stack.depth();
         if let Some(end) = self.open(exploration) {
-            self.policy.leave(depth);
+            self.policy.leave(&mut self.stack, exploration, depth);
             return Ok(Some(end));
         }
         if depth >= exploration.limits.depth as usize {
@@ -111,7 +111,7 @@ impl<P> DepthFirst<P> {
             }
             None => {
                 self.tell_pending(exploration, |status| *status == Status::Blocked);
-                self.policy.leave(depth);
+                self.policy.leave(&mut self.stack, exploration, depth);
                 Ok(Some(End::Blocked))
             }
         }
@@ -256,20 +256,19 @@ impl<S: System, P: Policy<S>> Search<S> for DepthFirst<P> {
 
     /// Goes back to the deepest node with something left to explore, and chooses it.
     fn advance(&mut self, exploration: &mut Exploration<S>) -> bool {
-        let cursor = &mut exploration.cursor;
         if !self.conduct.backtracks {
-            cursor.truncate(0);
+            exploration.cursor.truncate(0);
             self.stack.truncate(0);
             return true;
         }
         while self.stack.depth() > 0 {
             let at = self.stack.depth() - 1;
             let node = &mut self.stack[at];
-            cursor.truncate(at);
+            exploration.cursor.truncate(at);
             if let Some(transition) = node.current.take() {
                 node.put_to_sleep(Sleeping {
                     transition,
-                    footprint: cursor.trace.take_footprint(),
+                    footprint: exploration.cursor.trace.take_footprint(),
                     by_context: false,
                 });
             }
@@ -277,7 +276,7 @@ impl<S: System, P: Policy<S>> Search<S> for DepthFirst<P> {
             if node.current.is_some() {
                 return true;
             }
-            self.policy.leave(at);
+            self.policy.leave(&mut self.stack, exploration, at);
             self.stack.truncate(at);
         }
         self.policy.widen()

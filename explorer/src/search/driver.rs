@@ -193,6 +193,7 @@ impl<S: System> Explorer<S> {
             statistics.explored = self.search.explored(true);
         }
         let flow = observer.execution(&mut cursor.system, &end, &cursor.trace, statistics);
+        cursor.trace.was_seen();
         if let End::Failed(failure) = end {
             let schedule = cursor.trace.schedule();
             if !*keep_going {

@@ -22,6 +22,10 @@ pub enum Fault {
     LooseSequences,
     /// Keeps a frozen backtrack set frozen.
     KeepFrozen,
+    /// Takes states for explored that can be reached from themselves.
+    ForgetCycles,
+    /// Takes what may come before an access for what always does.
+    LongPasts,
     /// Under a bound on preemptions, adds no backtracking points where threads took control.
     SkipBlockStarts,
 }
@@ -110,6 +114,10 @@ impl Faults {
         loose_sequences: LooseSequences;
         /// Whether frozen backtrack sets stay frozen.
         keep_frozen: KeepFrozen;
+        /// Whether cycles of states are not looked after.
+        forget_cycles: ForgetCycles;
+        /// Whether pasts have what only may be in them.
+        long_pasts: LongPasts;
         /// Whether no backtracking points are added where threads took control.
         skip_block_starts: SkipBlockStarts;
     }

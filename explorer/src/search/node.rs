@@ -60,6 +60,11 @@ impl Node {
             .map(|(_, alternatives)| alternatives)
     }
 
+    /// Number of enabled transitions.
+    pub fn transitions(&self) -> usize {
+        self.enabled.iter().map(|(_, alternatives)| alternatives.len()).sum()
+    }
+
     /// All that sleeps here.
     pub fn sleep(&self) -> &[Sleeping] {
         &self.sleep

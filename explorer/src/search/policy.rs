@@ -114,8 +114,8 @@ pub(crate) trait Policy<S: System> {
     /// The execution has ended, and all its races are known.
     fn ended(&mut self, _stack: &mut Stack, _exploration: &mut Exploration<S>) {}
 
-    /// All that follows from the `at`-th node has been explored.
-    fn leave(&mut self, _at: usize) {}
+    /// All that follows from the `at`-th node has been explored. The trace ends with the step that leads there.
+    fn leave(&mut self, _stack: &mut Stack, _exploration: &mut Exploration<S>, _at: usize) {}
 
     /// The search is exhausted. Says whether another one is to follow, of more executions.
     fn widen(&mut self) -> bool {

@@ -6,10 +6,12 @@
 //! | `source` | Source-DPOR, the base of `context` |
 //! | `dpor`, `trans` | DPOR as published first, and TransDPOR; `actors` has the orders that the two know |
 //! | `context` | context-sensitive DPOR: orders of steps that lead to the same state are explored once |
+//! | `states` | each state expanded once, with what can follow it |
 //! | `unfolding` | the search through configurations of the unfolding, with no stack of nodes |
 //! | `bounded` | a bound on preemptions that grows |
 //! | `pct`, `random` | samples |
 //! | `reversal` | what those have in common that reverse races |
+//! | `wait` | what an operation waits for |
 //!
 //! Invariant: only this file knows all strategies. A policy imports the search, and no policy but the one on which it
 //! is built.
@@ -23,8 +25,10 @@ mod pct;
 mod random;
 mod reversal;
 mod source;
+mod states;
 mod trans;
 mod unfolding;
+mod wait;
 
 pub use crate::vocabulary::{Check, Context, Dpor, Order, Strategy, UnknownStrategy};
 
@@ -47,6 +51,7 @@ impl Named for Strategy {
             Strategy::Dpor(options) => depth_first(dpor::FlanaganGodefroid::new(options)),
             Strategy::Trans(options) => depth_first(trans::TransDpor::new(options, settings.faults)),
             Strategy::Context(context) => depth_first(context::ContextSensitive::new(context, settings.resumable)),
+            Strategy::States => depth_first(states::States::new(settings.resumable, settings.faults)),
             Strategy::Unfolding { partial } => Box::new(unfolding::Unfolding::new(partial)),
             Strategy::Pct { depth, seed } => depth_first(pct::Pct::new(depth, seed)),
             Strategy::Random { seed } => depth_first(random::Random::new(seed)),

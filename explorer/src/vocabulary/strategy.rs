@@ -19,6 +19,8 @@ pub enum Strategy {
     /// Context-sensitive DPOR over `Source`: explores orders of steps that lead to the same state only once. The
     /// default.
     Context(Context),
+    /// Search over states: each state is expanded once, from it only what can come into conflict.
+    States,
     /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to everything
     /// explored; with k-partial alternatives perhaps more executions, found faster.
     Unfolding {
@@ -185,6 +187,7 @@ impl fmt::Display for Strategy {
             Strategy::Dpor(options) => options.write("dpor", f),
             Strategy::Trans(options) => options.write("trans", f),
             Strategy::Context(context) => context.fmt(f),
+            Strategy::States => f.write_str("states"),
             Strategy::Unfolding { partial: None } => f.write_str("unfolding"),
             Strategy::Unfolding { partial: Some(k) } => write!(f, "unfolding:k={k}"),
             Strategy::Pct { depth, seed: 0 } => write!(f, "pct:{depth}"),
@@ -205,7 +208,7 @@ impl fmt::Display for UnknownStrategy {
             f,
             "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, \
              guide), `cdpor1`, `cdpor2`, `cdpor3`, `source`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of \
-             sleep, nosleep, fifo, eca, lca), `unfolding`, `unfolding:k=NUMBER`, `exhaustive`, `random`, \
+             sleep, nosleep, fifo, eca, lca), `states`, `unfolding`, `unfolding:k=NUMBER`, `exhaustive`, `random`, \
              `random:SEED`, `pct`, `pct:DEPTH` and `pct:DEPTH:SEED`",
             self.0
         )
@@ -227,6 +230,7 @@ impl FromStr for Strategy {
             "cdpor1" => Ok(Strategy::Context(Context::CDPOR1)),
             "cdpor2" => Ok(Strategy::Context(Context::CDPOR2)),
             "cdpor3" => Ok(Strategy::Context(Context::CDPOR3)),
+            "states" => Ok(Strategy::States),
             "unfolding" => Ok(Strategy::Unfolding { partial: None }),
             "random" => Ok(Strategy::Random { seed: 0 }),
             "pct" => Ok(Strategy::Pct {

@@ -398,7 +398,7 @@ fn refuse_in_model(what: &str) {
 
 /// Says whether a strategy needs fingerprints of states.
 fn needs_states(strategy: Strategy) -> bool {
-    matches!(strategy, Strategy::Context(_))
+    matches!(strategy, Strategy::Context(_) | Strategy::States)
 }
 
 /// The verdict, unless leaks cannot be judged: if some memory cannot be seen, nobody knows whether there are any.

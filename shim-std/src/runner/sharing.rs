@@ -20,66 +20,46 @@ pub(crate) struct Sharing {
 
 dpor_explorer::codec!(struct Sharing { conflict, racing });
 
-/// An earlier access of a location.
-type Access = (usize, AccessKind);
-
-/// Maximum number of earlier accesses of a location that are compared with one.
+/// Maximum number of earlier accesses of a location that are compared with one that they conflict with.
 const LOOK_BACK: usize = 64;
 
 impl Sharing {
-    /// Adds an execution.
+    /// Adds an execution, of which the part is new that earlier executions do not begin with.
     pub fn look(&mut self, program: &Program, trace: &Trace) {
         self.conflict = self.conflict || conflict(trace.events());
         let weak = program.weak_orderings();
         // In the long run, there is nothing new.
         if self.racing.len() < weak.sites() {
-            self.find_races(trace.events(), weak);
+            self.find_races(trace, weak);
         }
     }
 
-    fn find_races(&mut self, events: &[Event], weak: &WeakOrderings) {
-        let unknown = |event: &Event| {
-            weak.of(event.step().signature)
-                .filter(|(site, _)| !self.racing.contains_key(site))
-        };
-        if !events.iter().any(|event| unknown(event).is_some()) {
-            return;
-        }
+    fn find_races(&mut self, trace: &Trace, weak: &WeakOrderings) {
         let mut found = Vec::new();
-        let mut history: KeyMap<Location, Vec<Access>> = KeyMap::default();
-        // The event after which each thread goes on.
-        let mut last: Vec<Option<usize>> = Vec::new();
-        for (at, event) in events.iter().enumerate() {
+        let unknown = |event: &&Event| {
+            weak.of(event.step().signature)
+                .is_some_and(|(site, _)| !self.racing.contains_key(&site))
+        };
+        for (at, event) in trace.events().iter().enumerate().skip(trace.fresh()) {
             let thread = event.thread();
-            let before = last.get(thread.index()).copied().flatten();
-            let covered = |earlier: &Event| {
-                before.is_some_and(|before| events[before].clock().get(earlier.thread()) >= earlier.index())
-            };
+            let before = trace.predecessor(at);
             for access in event.step().footprint.accesses() {
                 if !weak.touched(access.location) {
                     continue;
                 }
-                let accesses = history.entry(access.location).or_default();
-                for &(earlier, kind) in accesses.iter().rev().take(LOOK_BACK) {
-                    let other = &events[earlier];
-                    let known = other.thread() == thread || covered(other);
-                    if !known && kind.conflicts_with(access.kind) {
-                        let both = [event, other].into_iter();
-                        found.extend(
-                            both.filter(|event| unknown(event).is_some())
-                                .map(|event| event.step().signature),
-                        );
+                let conflicts = trace.conflicts_before(at, access.location, access.kind);
+                for (earlier, kind) in conflicts.take(LOOK_BACK) {
+                    let known =
+                        earlier.thread() == thread || before.is_some_and(|before| before.ordered_after(earlier));
+                    if !known {
+                        let both = [event, earlier].into_iter();
+                        found.extend(both.filter(unknown).map(|event| event.step().signature));
                     }
                     // Everything before a write comes before it.
                     if known && kind == AccessKind::Write {
                         break;
                     }
                 }
-                accesses.push((at, access.kind));
-            }
-            set(&mut last, thread, at);
-            for &child in &event.step().spawned {
-                set(&mut last, child, at);
             }
         }
         for signature in found {
@@ -114,13 +94,6 @@ impl Sharing {
             weak: reports,
         }
     }
-}
-
-fn set(last: &mut Vec<Option<usize>>, thread: ThreadId, at: usize) {
-    if last.len() <= thread.index() {
-        last.resize(thread.index() + 1, None);
-    }
-    last[thread.index()] = Some(at);
 }
 
 /// Says whether two threads access the same object and one of them changes it.

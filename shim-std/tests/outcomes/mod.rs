@@ -7,7 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 /// The strategies that are compared with each other; the first is brute force.
-const STRATEGIES: [&str; 6] = ["exhaustive", "source", "context", "context:lazy", "cdpor2", "cdpor3"];
+const STRATEGIES: [&str; 7] = [
+    "exhaustive",
+    "source",
+    "states",
+    "context",
+    "context:lazy",
+    "cdpor2",
+    "cdpor3",
+];
 
 /// The outcomes of a test under a strategy.
 pub fn outcomes(strategy: Strategy, test: impl Fn() -> usize + 'static) -> BTreeSet<usize> {

@@ -167,7 +167,8 @@ pub fn check(program: &Program, exhaustive: u64, replay: bool) -> Result<Agreeme
         return Ok(Agreement::Unending);
     }
     let mut context = (0, 0);
-    for strategy in [Context::default(), Context::CDPOR1, Context::CDPOR3].map(Strategy::Context) {
+    let contexts = [Context::default(), Context::CDPOR1, Context::CDPOR3].map(Strategy::Context);
+    for strategy in contexts.into_iter().chain([Strategy::States]) {
         let found = explore(program, strategy, 8000, replay);
         if !ended(&found) {
             return Ok(Agreement::TooLarge);

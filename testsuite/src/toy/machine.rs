@@ -346,6 +346,13 @@ impl Toy {
                 self.notify(condvar, &woken, step);
             }
             Instruction::Choose { into, .. } => self.set(id, into, i64::from(alternative)),
+            Instruction::Repeat { register, test, count } => {
+                let thread = self.state.thread_mut(id);
+                if test.holds(thread.registers[usize::from(register)]) {
+                    thread.counter = thread.counter.saturating_sub(count);
+                    return Ok(true);
+                }
+            }
             Instruction::Join(child) => step.footprint.insert(Access {
                 location: names::exit(self.state.thread(id).children[child]),
                 kind: Read,

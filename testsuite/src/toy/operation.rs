@@ -145,6 +145,7 @@ impl Toy {
             Instruction::SkipUnless { .. }
             | Instruction::Assert { .. }
             | Instruction::Compute { .. }
+            | Instruction::Repeat { .. }
             | Instruction::Choose { .. } => {}
             Instruction::Spawn(_) | Instruction::Atomic(_) => unreachable!("a thread does not stop at {instruction}"),
         }

@@ -190,6 +190,16 @@ pub enum Instruction {
         /// Receives the number.
         into: Register,
     },
+    /// Goes back by so many instructions if the test holds. Touches nothing, but is a step, so that no step is without
+    /// end.
+    Repeat {
+        /// The tested register.
+        register: Register,
+        /// The test.
+        test: Test,
+        /// Number of instructions to go back by.
+        count: usize,
+    },
     /// Makes one step of the next instructions, at most this number. Only the first of them may block; none may have
     /// alternatives, wait for a notification, spin, or create or join a thread. If they access several locations, the
     /// step's footprint has all that they may touch, whatever they skip.
@@ -269,8 +279,8 @@ impl Program {
                     need(&mut program.mutexes, mutex);
                 }
                 NotifyOne(c) | NotifyAll(c) => need(&mut program.condvars, c),
-                Spawn(_) | Join(_) | SkipUnless { .. } | Assert { .. } | Compute { .. } | Choose { .. } | Atomic(_) => {
-                }
+                Spawn(_) | Join(_) | SkipUnless { .. } | Assert { .. } | Compute { .. } | Choose { .. } => {}
+                Repeat { .. } | Atomic(_) => {}
             }
         }
         program.semaphores = vec![1; semaphores];
@@ -301,7 +311,7 @@ impl Program {
             Send { channel, .. } => first || self.channels[channel].is_none(),
             Lock(_) | ReadLock(_) | WriteLock(_) | Acquire(_) | AcquireBoth(..) | Receive { .. } => first,
             CompareExchange { .. } | SpinUntil { .. } | Wait { .. } | NotifyOne(_) => false,
-            Spawn(_) | Join(_) | Choose { .. } | Atomic(_) => false,
+            Spawn(_) | Join(_) | Choose { .. } | Repeat { .. } | Atomic(_) => false,
         }
     }
 
@@ -327,6 +337,13 @@ impl Program {
         for (at, instruction) in code.iter_mut().enumerate().take(index) {
             if let Instruction::SkipUnless { count, .. } | Instruction::Atomic(count) = instruction
                 && at + *count >= index
+            {
+                *count -= 1;
+            }
+        }
+        for (at, instruction) in code.iter_mut().enumerate().skip(index + 1) {
+            if let Instruction::Repeat { count, .. } = instruction
+                && at <= index + *count
             {
                 *count -= 1;
             }
@@ -411,6 +428,7 @@ impl fmt::Display for Instruction {
             SkipUnless { register, test, count } => write!(f, "unless r{register} {test} skip {count}"),
             Assert { register, test } => write!(f, "assert r{register} {test}"),
             Compute { into, factor, value } => write!(f, "r{into} = {factor} * r{into} + {value}"),
+            Repeat { register, test, count } => write!(f, "if r{register} {test} repeat {count}"),
             Choose { count, into } => write!(f, "r{into} = choose({count})"),
             Atomic(count) => write!(f, "atomic {count}"),
         }

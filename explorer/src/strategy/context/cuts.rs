@@ -1,12 +1,12 @@
 //! Where the search is cut: the races of what is cut off, and cuts that are anticipated. See the head of this folder.
 
 use super::policy::ContextSensitive;
-use super::summary::Wait;
 use crate::execution::{EventIndex, Trace, VectorClock};
 use crate::search::cursor::Cursor;
 use crate::search::exploration::Exploration;
 use crate::search::node::{Node, Sleeping, Stack};
 use crate::statistics::Statistics;
+use crate::strategy::wait::Wait;
 use crate::system::{AccessKind, Footprint, Status, System, ThreadId};
 use std::borrow::Cow;
 

@@ -302,7 +302,7 @@ impl<S: System> Policy<S> for ContextSensitive {
         self.reverse_races_of_pending(stack, exploration, thread, pending);
     }
 
-    fn leave(&mut self, at: usize) {
+    fn leave(&mut self, _stack: &mut Stack, _exploration: &mut Exploration<S>, at: usize) {
         self.store(at);
     }
 

@@ -8,7 +8,8 @@
 use crate::bits::BitSet;
 use crate::execution::VectorClock;
 use crate::keys::KeyMap;
-use crate::system::{AccessKind, Awaits, Condition, Footprint, Guard, Location, Step, ThreadId, Variable};
+use crate::strategy::wait::Wait;
+use crate::system::{AccessKind, Awaits, Footprint, Guard, Location, Step, ThreadId};
 
 const KINDS: [AccessKind; 3] = [AccessKind::Read, AccessKind::Update, AccessKind::Write];
 
@@ -49,40 +50,6 @@ struct Accesses {
 }
 
 crate::codec!(struct Accesses { all, first, free, wait, after });
-
-/// What a step waits for before it accesses a location.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum Wait {
-    /// It never blocks.
-    #[default]
-    Nothing,
-    /// It can run only if the condition, on the location's own variable, holds.
-    For {
-        condition: Condition,
-        /// Whether it can always run when the condition holds.
-        only: bool,
-    },
-    /// It waits for something else, or not for the same each time.
-    Other,
-}
-
-crate::codec!(enum Wait { 0 => Nothing, 1 => For { condition, only }, 2 => Other });
-
-impl Wait {
-    fn of(guards: &[Guard], location: Location) -> Wait {
-        let [first, rest @ ..] = guards else {
-            return Wait::Nothing;
-        };
-        let variable = Variable(location.0);
-        match first.demand_on(variable) {
-            Some(condition) if rest.iter().all(|guard| guard.demand_on(variable) == Some(condition)) => Wait::For {
-                condition,
-                only: rest.is_empty() && first.clauses().count() == 1,
-            },
-            _ => Wait::Other,
-        }
-    }
-}
 
 /// An access that a thread may still make, and that nothing has to come before.
 #[derive(Clone, Copy, Debug)]

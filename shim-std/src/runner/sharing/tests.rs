@@ -20,11 +20,11 @@ impl Observer<Program> for Looking {
 
 /// Whether there is a conflict, and the racing operations with weak orderings. The same under all strategies.
 fn sharing(test: fn()) -> (bool, Vec<String>) {
-    let explored = ["context", "source", "exhaustive"].map(|strategy| {
+    let explored = ["context", "states", "source", "exhaustive"].map(|strategy| {
         let strategy: Strategy = strategy.parse().unwrap();
         let body = Body::new("test".to_owned(), None, test);
         let mut program = Program::new(Options::default(), move || body.run()).unwrap();
-        program.compare_states(matches!(strategy, Strategy::Context(_)));
+        program.compare_states(matches!(strategy, Strategy::Context(_) | Strategy::States));
         let mut explorer = Explorer::new(program, strategy, Limits::default());
         let mut looking = Looking(Sharing::default());
         assert_eq!(explorer.run(&mut looking).verdict, Verdict::Complete);

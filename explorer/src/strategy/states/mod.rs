@@ -1,0 +1,68 @@
+//! Search over states: each state is expanded once, and from it only what can come into conflict.
+//!
+//! The whole state of the program is known, so two executions that lead to equal states have equal futures. The search
+//! goes depth first, keeps a table of states, and stops where it meets one of them. From each state it explores a
+//! *persistent set* of threads (Godefroid, *Partial-Order Methods for the Verification of Concurrent Systems*, LNCS
+//! 1032, 1996, chapter 4): whatever other threads do before one of these moves is independent of their next steps. That
+//! is found afterwards, from what was seen to follow, as in stateful DPOR (Yang, Chen, Gopalakrishnan and Kirby,
+//! *Efficient Stateful Dynamic Partial Order Reduction*, SPIN 2008; Yi, Wang, Li and Yang 2006): one thread is explored
+//! first, and another is added if something in the future of a step races with that step.
+//!
+//! | module | what |
+//! |---|---|
+//! | `futures` | what can still happen after a state |
+//! | `table` | the states that were reached |
+//! | `policy` | the hooks of the search |
+//!
+//! # Why that is enough
+//!
+//! The claim for a state `s` that is left, in a graph of states without cycles: each execution from `s` to an end has
+//! an equivalent one whose steps were all explored; and each access that can be made after `s`, or is pending at an end,
+//! is in the future of `s`, with a past that holds only what comes before it in each execution from `s` that makes it.
+//! By induction from the ends on:
+//!
+//! * Let `w` be an execution from `s`, and `T` the explored threads. If `w` has a step of `T`, take the first, `t`. Were
+//!   a step before it dependent on the next step of some thread of `T`, take the first such step `b`, of thread `q`, and
+//!   a `t'` of `T` that it depends on. All before `b` is independent of `t'`, so after `s.t'` the same steps are
+//!   possible, and `b` is pending after them. So `b` is in the future of `s.t'`. Its past has no step of `T` and nothing
+//!   that depends on `t'`, because nothing before `b` in this execution is or does, and a past has no more than any
+//!   execution shows. So it is a race, and `q` was added, or what `q` waits for; against the choice of `T`. So `t` can
+//!   come first, and the claim holds for the rest, from `s.t`. If `w` has no step of `T`, all of it is independent of
+//!   each step of `T`, by the same argument, and can follow one.
+//! * What `q` waits for: if `q` is enabled at `s`, `q` itself is added. If it does not exist yet, its creator must move;
+//!   if it is blocked, a step must come that touches what its operation touches and is independent of `t'`. These are
+//!   in the future of `s.t'` as well (`States::want`).
+//! * An access of an operation that waits for what only `t'` can bring about, comes after `t'` in any case
+//!   (`States::waits`).
+//! * The future of `s` is all that follows its explored steps, and these steps. The past of an access before a step is
+//!   longer by the step if the step is before it in the order of dependency: if it is of the same thread, creates it, or
+//!   conflicts with something in the past. Where two futures meet, a past is what they have in common.
+//!
+//! That an access is the same in equal states, and that a step's footprint does not hide a conflict, is the contract of
+//! [`System`](crate::system::System).
+//!
+//! # Cycles
+//!
+//! A state that is met while it, or one that leads to it, is still on the way, has a future that is not known yet. Then
+//! all threads are explored from all nodes from there on: the states of a cycle are expanded in full. When the first
+//! state of such a cycle (of a strongly connected component; Tarjan 1972) is left, the future of all is known, and is
+//! that of the first, without pasts. Above it, the argument is as before.
+//!
+//! If nothing leads out of such a component, and the main thread has not ended, the program never ends. Then everything
+//! is explored again, with the number of steps that each thread has made in what is compared: there are no cycles then,
+//! and the system finds who only repeats itself, so that there is a failure with a schedule. If it does not, the
+//! verdict is incomplete. A component that can be left is no failure.
+//!
+//! # Deviations
+//!
+//! Sleep sets are not used: a step to a known state costs one step. So a state is never stored with less than all its
+//! persistent set explored, and none has to be opened again. Along a way without branches only the first state is
+//! stored.
+//!
+//! Invariant: the future of a node on the stack has all that follows the steps that were left.
+
+mod futures;
+mod policy;
+mod table;
+
+pub(super) use policy::States;
