@@ -36,9 +36,16 @@ pub struct Operation<'a> {
     pub accesses: &'a [Access],
     /// The guard of each alternative. An empty slice is a single alternative that is always enabled.
     pub alternatives: &'a [Guard],
-    /// The alternative that is a timeout, and the time that it takes off model threads; [`NEVER`] for one that does not
-    /// fire.
+    /// The alternative that is a timeout, and the time until it fires; [`NEVER`] for one that does not fire.
     pub timeout: Option<(u32, Duration)>,
+}
+
+impl Operation<'_> {
+    /// The number, after those of all alternatives, under which a thread that waits in the operation lets time pass
+    /// ([`crate::machine::timeouts`]).
+    pub(crate) fn time_passes(&self) -> u32 {
+        self.alternatives.len() as u32
+    }
 }
 
 /// The number, of no alternative, that stands for a timeout for which no run of a program is long enough.
