@@ -41,8 +41,8 @@ pub struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    /// The number, after those of all alternatives, under which a thread that waits in the operation lets time pass
-    /// ([`crate::machine::timeouts`]).
+    /// The number, after those of all alternatives, under which a thread that waits in the operation lets time pass,
+    /// where timeouts fire last.
     pub(crate) fn time_passes(&self) -> u32 {
         self.alternatives.len() as u32
     }
@@ -50,6 +50,9 @@ impl Operation<'_> {
 
 /// The number, of no alternative, that stands for a timeout for which no run of a program is long enough.
 pub const NEVER: u32 = u32::MAX;
+
+/// The duration above which a wait in a model never ends: a year, which no run of a program takes.
+pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Maximum number of alternatives of [`Operation::choice`].
 pub const MOST_CHOICES: usize = 1024;

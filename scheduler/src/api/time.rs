@@ -2,7 +2,7 @@
 
 use super::{arrive, hint, on_model, on_model_thread, options, ownership};
 use crate::image::registers::Registers;
-use crate::operation::{NEVER, Operation, OperationKind};
+use crate::operation::{LONGEST, NEVER, Operation, OperationKind};
 use dpor_explorer::{Guard, Location};
 use dpor_protocol::Timeouts;
 use std::panic::Location as Caller;
@@ -24,9 +24,6 @@ pub fn now() -> Duration {
     });
     Duration::new(seconds, nanoseconds as u32)
 }
-
-/// The duration above which a wait in a model never ends: a year, which no run of a program takes.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A duration in readable form, also if it is one of many years.
 pub fn in_words(duration: Duration) -> String {

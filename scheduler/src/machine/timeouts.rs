@@ -23,9 +23,8 @@
 
 use super::Machine;
 use super::threads::{Record, Threads};
-use crate::api::time::is_longer_than_any_run;
 use crate::image::region;
-use crate::operation::{NEVER, OperationKind, add_values_now, holds_now, sub_location};
+use crate::operation::{LONGEST, NEVER, OperationKind, add_values_now, holds_now, sub_location};
 use dpor_explorer::{Access, AccessKind, Awaits, Condition, Effect, Footprint, Guard, Location, ThreadId, Variable};
 use dpor_protocol::Timeouts;
 use std::rc::Rc;
@@ -55,7 +54,7 @@ impl Record {
         if timeouts == Timeouts::Last && alternative != NEVER {
             self.deadline = Some(self.time.saturating_add(after));
         }
-        !is_longer_than_any_run(after)
+        after <= LONGEST
     }
 
     /// The variable that is 1 when the deadline of the pending wait has passed. It has the number of its location.

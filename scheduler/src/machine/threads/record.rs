@@ -402,21 +402,11 @@ impl Record {
         visitor.number(owner, "object of the operation", self.operation().object.0);
         // Its accesses and guards are on the thread's stack, or constant: their addresses stand for them.
         visitor.number(owner, "address of the operation", pending.addr() as u64);
-        match status {
-            Status::Enabled(alternatives) => {
-                visitor.number(owner, "enabled alternatives", alternatives.len() as u64);
-                for alternative in alternatives.iter() {
-                    visitor.number(owner, "enabled alternative", u64::from(alternative));
-                }
-            }
-            _ => visitor.number(owner, "enabled alternatives", 0),
-        }
+        visit_status(status, owner, visitor);
         spin.numbers(|name, number| visitor.number(owner, name, number));
         visitor.number(owner, "deadline has passed", region::late(*index).load(Relaxed) as u64);
         if extent.time {
-            visitor.number(owner, "deadline", deadline.map_or(u64::MAX, nanoseconds));
-            visitor.number(owner, "time", nanoseconds(*time));
-            visitor.number(owner, "questions for the time", u64::from(*clock_reads));
+            visit_times(*time, *deadline, *clock_reads, owner, visitor);
         }
         visitor.bytes(owner, "name", name.as_deref().unwrap_or_default().as_bytes());
         visitor.number(owner, "random draws", region::draws(id.index()));
@@ -434,6 +424,26 @@ impl Record {
             unsafe { visitor.memory(owner, Memory::Stack, registers.stack()) };
         }
     }
+}
+
+/// Shows which alternatives of the pending operation are enabled.
+fn visit_status(status: &Status, owner: Owner, visitor: &mut impl Visitor) {
+    match status {
+        Status::Enabled(alternatives) => {
+            visitor.number(owner, "enabled alternatives", alternatives.len() as u64);
+            for alternative in alternatives.iter() {
+                visitor.number(owner, "enabled alternative", u64::from(alternative));
+            }
+        }
+        _ => visitor.number(owner, "enabled alternatives", 0),
+    }
+}
+
+/// Shows what the thread's clock and its pending wait depend on.
+fn visit_times(time: Duration, deadline: Option<Duration>, questions: u32, owner: Owner, visitor: &mut impl Visitor) {
+    visitor.number(owner, "time", nanoseconds(time));
+    visitor.number(owner, "deadline", deadline.map_or(u64::MAX, nanoseconds));
+    visitor.number(owner, "questions for the time", u64::from(questions));
 }
 
 /// Shows what is known of a panic, which may be the failure of an execution.
