@@ -272,15 +272,15 @@ fn a_wait_without_time_ends_at_once() {
 }
 
 /// Two threads wait for so many seconds, and say in which order they went on.
-fn order<const FIRST: u32, const SECOND_: u32>() -> usize {
+fn order<const ONE: u32, const OTHER: u32>() -> usize {
     let (tx, rx) = channel();
     let other = tx.clone();
     let first = thread::spawn(move || {
-        thread::park_timeout(FIRST * SECOND);
+        thread::park_timeout(ONE * SECOND);
         tx.send(1).unwrap();
     });
     let second = thread::spawn(move || {
-        thread::park_timeout(SECOND_ * SECOND);
+        thread::park_timeout(OTHER * SECOND);
         other.send(2).unwrap();
     });
     let order = rx.recv().unwrap() * 10 + rx.recv().unwrap();
@@ -394,8 +394,7 @@ fn blocked_meanwhile() -> usize {
     });
     first.join().unwrap();
     second.join().unwrap();
-    let value = *lock.lock().unwrap();
-    value
+    *lock.lock().unwrap()
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedRepor
         static_address: program.static_address(thread.object),
         location: location(thread.source),
         timeout: thread.endless.map(time::in_words),
-        timeouts_fire: !thread.endless.is_some_and(|after| !time::is_longer_than_any_run(after)),
+        timeouts_fire: thread.endless.is_none_or(time::is_longer_than_any_run),
         held_by: thread.holders.into_iter().map(holder).collect(),
     }
 }
