@@ -31,7 +31,7 @@ pub use api::{
 };
 pub use api::{hint, label, output, ownership, panic, thread, time};
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
-pub use dpor_protocol::{FailureKind, ModelOption, Options};
+pub use dpor_protocol::{FailureKind, ModelOption, Options, Timeouts};
 pub use failure::failure;
 pub use image::glimpse::{Glimpse, glimpse};
 pub use machine::learnt::Learnt;

@@ -36,13 +36,23 @@ pub struct Operation<'a> {
     pub accesses: &'a [Access],
     /// The guard of each alternative. An empty slice is a single alternative that is always enabled.
     pub alternatives: &'a [Guard],
-    /// The alternative that is a timeout, and the time that it takes off model threads; [`NEVER`] for one that does not
-    /// fire.
+    /// The alternative that is a timeout, and the time until it fires; [`NEVER`] for one that does not fire.
     pub timeout: Option<(u32, Duration)>,
+}
+
+impl Operation<'_> {
+    /// The number, after those of all alternatives, under which a thread that waits in the operation lets time pass,
+    /// where timeouts fire last.
+    pub(crate) fn time_passes(&self) -> u32 {
+        self.alternatives.len() as u32
+    }
 }
 
 /// The number, of no alternative, that stands for a timeout for which no run of a program is long enough.
 pub const NEVER: u32 = u32::MAX;
+
+/// The duration above which a wait in a model never ends: a year, which no run of a program takes.
+pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Maximum number of alternatives of [`Operation::choice`].
 pub const MOST_CHOICES: usize = 1024;

@@ -5,6 +5,7 @@
 //! `DPOR_FUZZ_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test differential -- --nocapture`.
 
 use dpor_explorer::{Context, Strategy as Exploration};
+use dpor_scheduler::Timeouts;
 use dpor_testsuite::rust_programs::{
     Agreement, Channel, Line, Op, Program, Under, check, check_shards, enumerate, minimise, polling_programs, programs,
 };
@@ -78,6 +79,31 @@ fn every_outcome_and_no_other() {
 #[test]
 fn every_outcome_of_loops_under_locks() {
     compare(polling_programs(), setting("DPOR_FUZZ_PROGRAMS", 2000) / 8);
+}
+
+/// Waits with a timeout that time out only when nothing else can go on.
+#[test]
+fn every_outcome_where_timeouts_fire_last() {
+    // Whether a loop that writes in each round counts as something that goes on, brute force does not know.
+    let timed = programs().prop_filter("it waits with a timeout", |program| {
+        program.has_timeouts() && !program.may_be_unending()
+    });
+    let last = timed.prop_map(|program| Program {
+        timeouts: Timeouts::Last,
+        ..program
+    });
+    compare(last, setting("DPOR_FUZZ_PROGRAMS", 2000) / 4);
+}
+
+/// Waits with a timeout that do not time out.
+#[test]
+fn every_outcome_where_timeouts_never_fire() {
+    let timed = programs().prop_filter("it waits with a timeout", Program::has_timeouts);
+    let never = timed.prop_map(|program| Program {
+        timeouts: Timeouts::Never,
+        ..program
+    });
+    compare(never, setting("DPOR_FUZZ_PROGRAMS", 2000) / 8);
 }
 
 /// Each shard learns for itself which releases have to be scheduling points, and which loops wait.
@@ -229,6 +255,7 @@ fn regression(threads: &[&[Op]], change: impl FnOnce(&mut Program)) {
         scoped: false,
         spurious_wakeups: false,
         spurious_cas: false,
+        timeouts: Timeouts::Fire,
     };
     change(&mut program);
     if let Err(mismatch) = check(&program, EXHAUSTIVE, true) {

@@ -785,6 +785,102 @@ fn shards_prove_together_what_one_run_proves() {
     assert!(part.stdout.contains("summary of shard 2/3: 1 test"), "{part:?}");
 }
 
+/// A message that comes, one that does not, and a thread that does not wait.
+const TIMED: &str = r#"
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn answered() {
+    let (tx, rx) = channel();
+    let other = thread::spawn(move || tx.send(1).is_ok());
+    rx.recv_timeout(LONG).expect("thirty seconds are enough");
+    other.join().unwrap();
+}
+
+#[test]
+fn silent() {
+    let (tx, rx) = channel::<()>();
+    rx.recv_timeout(LONG).expect("nobody answers");
+    drop(tx);
+}
+
+#[test]
+fn timeless() {}
+"#;
+
+#[test]
+fn timeouts_fire_when_they_are_told_to() {
+    let project = Project::new("timed", TIMED);
+    let test = |more: &[&str]| project.run(&[&["test"], more].concat());
+    test(&["answered"]).ends(FAILED);
+    for timeouts in ["last", "never"] {
+        for strategy in ["context", "source", "exhaustive"] {
+            let run = test(&["answered", "--timeouts", timeouts, "--strategy", strategy]).ends(COMPLETE);
+            assert!(run.stdout.contains(&format!("(--timeouts {timeouts})")), "{run:?}");
+        }
+        let run = test(&["timeless", "--timeouts", timeouts]).ends(COMPLETE);
+        assert!(!run.stdout.contains("--timeouts"), "{run:?}");
+        let run = test(&[
+            "answered",
+            "--exact",
+            "--timeouts",
+            timeouts,
+            "--message-format",
+            "json",
+        ])
+        .ends(COMPLETE);
+        let note = &run.events("test-finished")[0]["note"];
+        assert!(note.as_str().is_some_and(|note| note.contains(timeouts)), "{note}");
+    }
+    let kind = |arguments: &[&str]| {
+        let run = project
+            .run(&[arguments, &["--message-format", "json"]].concat())
+            .ends(FAILED);
+        let event = &run.events("test-finished")[0];
+        let text = |value: &Value| value.as_str().expect("it is a text").to_owned();
+        (text(&event["failure"]["kind"]), text(&event["seed"]))
+    };
+    // The seed says when timeouts fire.
+    let (panic, last) = kind(&["test", "silent", "--timeouts", "last"]);
+    let (deadlock, never) = kind(&["test", "silent", "--timeouts", "never"]);
+    assert_eq!((&*panic, &*deadlock), ("panic", "deadlock"));
+    assert_eq!(kind(&["replay", &last]).0, "panic");
+    assert_eq!(kind(&["replay", &never]).0, "deadlock");
+    let shown = project.run(&["replay", &never]).ends(FAILED);
+    assert!(shown.stdout.contains("for 30s, and timeouts do not fire"), "{shown:?}");
+    let shown = project.run(&["replay", &last]).ends(FAILED);
+    assert!(shown.stdout.contains("the timeouts of"), "{shown:?}");
+}
+
+#[test]
+fn when_timeouts_fire_is_configured() {
+    let project = Project::new("timed-configured", TIMED);
+    let names = "it is `fire`, `last` or `never`";
+    project.refuses(&["test", "--timeouts", "seldom"], USAGE, &[names, "--timeouts"]);
+    project.write("dpor.toml", "timeouts = \"seldom\"\n");
+    project.refuses(&["test"], USAGE, &[names, "dpor.toml:1", "`timeouts`"]);
+    let unable = "answered: the strategy `unfolding` cannot let timeouts fire last";
+    project.write("dpor.toml", "timeouts = \"last\"\n");
+    project.refuses(&["test", "answered", "--strategy", "unfolding"], USAGE, &[unable]);
+    project.run(&["test", "answered"]).ends(COMPLETE);
+    // The command line is nearer, and so is an override.
+    project.run(&["test", "answered", "--timeouts", "fire"]).ends(FAILED);
+    project.write(
+        "dpor.toml",
+        "timeouts = \"fire\"\n[[overrides]]\nfilter = \"answered\"\ntimeouts = \"last\"\n",
+    );
+    project.run(&["test", "answered"]).ends(COMPLETE);
+    let shown = project.run(&["show-config", "--message-format", "json"]).ends(COMPLETE);
+    assert_eq!(
+        shown.events("configured")[0]["overrides"][0]["settings"]["timeouts"],
+        "last"
+    );
+}
+
 /// Everything that must be the same for all shards shows in their fingerprints; where they are built, and for how long
 /// they run, does not.
 #[test]
@@ -807,6 +903,7 @@ fn shards_of_different_tests_have_different_fingerprints() {
     for different in [
         &["--spurious-cas"][..],
         &["--leaks"],
+        &["--timeouts", "last"],
         &["--preemptions", "1"],
         &["waits"],
     ] {

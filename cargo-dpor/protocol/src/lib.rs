@@ -32,7 +32,9 @@ pub use schedule::{
     AttachError, Crash, MAX_CALLERS, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot,
 };
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
-pub use tables::{Culprit, FailureKind, Flow, ModelOption, OperationKind, OptionGroup, Options, Phrase, Wait};
+pub use tables::{
+    Culprit, FailureKind, Flow, ModelOption, OperationKind, OptionGroup, Options, Phrase, Timeouts, Wait,
+};
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.

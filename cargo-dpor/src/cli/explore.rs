@@ -4,6 +4,7 @@ use crate::cli::options::{EnvironmentOptions, OptionArgs, StateOptions};
 use crate::config::{Jobs, Limit, Policy, RunSettings, Settings, Value};
 use clap::Args;
 use dpor_explorer::Strategy;
+use dpor_protocol::Timeouts;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -87,6 +88,10 @@ pub struct ModelArgs {
     /// Give up, as incomplete, when a single step takes longer than this [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub stall: Option<Duration>,
+    /// When a wait with a timeout times out: `fire` (at once or not: both are explored), `last` (only when nothing else
+    /// can go on) or `never` [default: fire]
+    #[arg(long, value_name = "WHEN", value_parser = read::<Timeouts>)]
+    pub timeouts: Option<Timeouts>,
     #[command(flatten)]
     pub environment: OptionArgs<EnvironmentOptions>,
 }
@@ -99,6 +104,7 @@ impl ModelArgs {
         settings.max_steps.command_line(self.max_steps);
         settings.max_depth.command_line(self.max_depth);
         settings.stall.command_line(self.stall);
+        settings.timeouts.command_line(self.timeouts);
         self.environment.set(settings);
     }
 }

@@ -3,7 +3,7 @@
 
 use clap::ValueEnum;
 use dpor_explorer::Strategy;
-use dpor_protocol::{ModelOption, Options};
+use dpor_protocol::{ModelOption, Options, Timeouts};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -259,6 +259,9 @@ settings! {
             "Cut an execution after this number of steps.";
         stall, "stall": Duration = Duration::from_secs(10), "\"10s\"",
             "Give up a test, as incomplete, when a step takes longer than this.";
+        timeouts, "timeouts": Timeouts = Timeouts::Fire, "\"last\"",
+            "When a wait with a timeout times out: at once (\"fire\"), only when nothing else can go on (\"last\"), \
+             or \"never\".";
         [options: ModelOptions];
         simplify, "simplify": Duration = Duration::from_secs(2), "\"2s\"",
             "Look for a simpler schedule that fails in the same way for at most this time; 0 to skip this.";
@@ -306,8 +309,16 @@ impl Settings {
             Limit(Some(_)) if !strategy.can_be_bounded() => Err(format!(
                 "the strategy `{strategy}` cannot bound preemptions; `context`, `source` and `exhaustive` can"
             )),
+            _ if self.timeouts.value == Timeouts::Last && !strategy.can_let_time_pass() => Err(format!(
+                "the strategy `{strategy}` cannot let timeouts fire last; all other strategies can"
+            )),
             _ => Ok(()),
         }
+    }
+
+    /// The options of the model.
+    pub fn model_options(&self) -> Options {
+        self.options.chosen().with_timeouts(self.timeouts.value)
     }
 }
 
@@ -367,7 +378,7 @@ macro_rules! by_text {
     )*};
 }
 
-by_text!(Jobs, Policy);
+by_text!(Jobs, Policy, Timeouts);
 
 macro_rules! whole_numbers {
     ($($type:ty),*) => {$(

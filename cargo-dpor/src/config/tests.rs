@@ -2,6 +2,7 @@
 
 use super::*;
 use cargo_metadata::MetadataCommand;
+use dpor_protocol::Timeouts;
 use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -136,8 +137,8 @@ fn of_several_overrides_the_first_counts() {
 #[test]
 fn values_are_read_as_on_the_command_line() {
     let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\n\
-                preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\nspurious-wakeups = true\nspurious-cas = true\n\
-                leaks = true\nexact-states = true\nsimplify = 0\n\
+                preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\n\
+                spurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
                 fail-fast = true\ntest-jobs = 2\njunit = \"target/junit.xml\"\nreport = \"out\"\n";
     let workspace = Workspace::new(text, "", "");
@@ -147,6 +148,7 @@ fn values_are_read_as_on_the_command_line() {
     assert_eq!(settings.stall.value, Duration::from_millis(500));
     assert_eq!(settings.max_steps.value, Limit(None));
     assert_eq!(settings.incomplete.value, Policy::Ok);
+    assert_eq!(settings.model_options().timeouts(), Timeouts::Never);
     let run = config.of_run();
     assert_eq!((run.fail_fast.value, run.test_jobs.value), (true, Jobs(2)));
     assert!(run.junit.value.is_absolute() && run.junit.value.ends_with("target/junit.xml"));
@@ -154,6 +156,20 @@ fn values_are_read_as_on_the_command_line() {
     // Every setting there is was set.
     let default = |row: &Row<'_>| *row.origin == Origin::Default;
     assert!(!settings.rows().iter().any(default) && !run.rows().iter().any(default));
+}
+
+#[test]
+fn the_unfolding_cannot_let_timeouts_fire_last() {
+    for (text, fits) in [
+        ("timeouts = \"last\"\n", true),
+        ("timeouts = \"last\"\nstrategy = \"random\"\n", true),
+        ("timeouts = \"never\"\nstrategy = \"unfolding\"\n", true),
+        ("timeouts = \"last\"\nstrategy = \"unfolding\"\n", false),
+    ] {
+        let judged = Workspace::new(text, "", "").config().of_package("bank").judge();
+        assert_eq!(judged.is_ok(), fits, "{text}: {judged:?}");
+        assert!(fits || judged.is_err_and(|what| what.contains("cannot let timeouts fire last")));
+    }
 }
 
 #[test]

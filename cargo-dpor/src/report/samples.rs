@@ -107,6 +107,7 @@ pub fn failed_in_full() -> Outcome {
         location: Some(place(9)),
         held_by: vec![],
         timeout: None,
+        timeouts_fire: true,
     }];
     let thread = |id, parent, name: Option<&str>| ThreadReport {
         id,

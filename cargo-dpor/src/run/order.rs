@@ -28,7 +28,7 @@ pub fn order(settings: &Settings) -> Order {
         strategy: settings.strategy.value.to_string(),
         random_seed: settings.seed.value,
         limits,
-        options: settings.options.chosen(),
+        options: settings.model_options(),
         executions: false,
         printed: false,
         save: None,

@@ -107,6 +107,7 @@ fn settings(order: &Order) -> String {
     for name in bounded.into_iter().chain(options.iter().map(ModelOption::name)) {
         let _ = write!(settings, " {name}");
     }
+    let _ = write!(settings, " timeouts {}", options.timeouts());
     settings
 }
 

@@ -172,6 +172,13 @@ impl Strategy {
         }
     }
 
+    /// Whether the strategy can explore programs with steps that come after all other steps before them, in which time
+    /// passes. The unfolding-based one would run such a step after each history that could come before it, of which there
+    /// are exponentially many.
+    pub fn can_let_time_pass(self) -> bool {
+        !matches!(self, Strategy::Unfolding { .. })
+    }
+
     /// Whether the strategy explores a part of a program like a whole one (`Sharded` of the explorer). Random walks are
     /// never complete; and a part of a program with transitive dependency may have a dependency that is not.
     pub fn can_be_sharded(self) -> bool {

@@ -343,6 +343,7 @@ pub(crate) fn arrive(
         record.pending = std::ptr::from_ref(operation).cast();
         record.caller = caller;
         record.registers = registers;
+        machine.session.timeouts_matter |= record.set_deadline(machine.session.options.timeouts());
         machine.step.request = Some(Request::Point);
     });
     of_model(|machine| machine.step.chosen)

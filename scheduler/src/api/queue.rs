@@ -7,7 +7,7 @@
 //! The list of waiting threads is `image::queues`.
 
 use super::word::Word;
-use super::{Touch, effect, note, options, perform_call};
+use super::{Touch, effect, note, options, perform_call, time};
 use crate::image::queues::{self, PART, length};
 use crate::image::switch::in_checker;
 use crate::operation::{Operation, OperationKind, access_of, location, sub_location};
@@ -15,6 +15,7 @@ use dpor_explorer::{AccessKind, Condition, Effect, Guard, Location, Variable};
 use dpor_protocol::ModelOption;
 use std::cell::Cell;
 use std::ptr;
+use std::time::Duration;
 
 /// The location of the queue at an address.
 pub(crate) fn queue_location(queue: usize) -> Location {
@@ -152,10 +153,11 @@ impl Waiter {
         &self,
         kind: OperationKind,
         object: Location,
-        timed: bool,
+        timeout: Option<Duration>,
         needs: Option<(Location, Condition)>,
         take: impl Fn(Touch<'_>),
     ) -> End {
+        let timed = time::firing(timeout).is_some();
         let spurious = options().has(ModelOption::SpuriousWakeups);
         let state = self.state.variable();
         let in_state = |value| Guard::when(Condition::Equals(state, value));
@@ -181,8 +183,7 @@ impl Waiter {
                 object,
                 accesses: &accesses[..2 + self.may_leave as usize],
                 alternatives: &alternatives[..several],
-                // Only native operations ask how long.
-                timeout: timed.then_some((2, std::time::Duration::ZERO)),
+                timeout: time::alternative(2, timeout),
             };
             let end = perform_call(&operation, |alternative, touch| match alternative {
                 0 => {

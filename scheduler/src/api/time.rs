@@ -1,9 +1,10 @@
 //! The virtual clock, as the explored program reads it and lets it pass. How it goes is in `machine::clock`.
 
-use super::{arrive, hint, on_model, on_model_thread, ownership};
+use super::{arrive, hint, on_model, on_model_thread, options, ownership};
 use crate::image::registers::Registers;
-use crate::operation::{NEVER, Operation, OperationKind};
+use crate::operation::{LONGEST, NEVER, Operation, OperationKind};
 use dpor_explorer::{Guard, Location};
+use dpor_protocol::Timeouts;
 use std::panic::Location as Caller;
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,22 +25,34 @@ pub fn now() -> Duration {
     Duration::new(seconds, nanoseconds as u32)
 }
 
-/// The duration above which a wait in a model never ends: a year, which no run of a program takes.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// A duration of more than a year, in readable form.
-pub fn in_years(duration: Duration) -> String {
+/// A duration in readable form, also if it is one of many years.
+pub fn in_words(duration: Duration) -> String {
+    if !is_longer_than_any_run(duration) {
+        return format!("{duration:?}");
+    }
     match duration.as_secs() / (LONGEST.as_secs() + LONGEST.as_secs() / (4 * 365)) {
         0 | 1 => "more than a year".to_owned(),
         years => format!("{years} years"),
     }
 }
 
-/// The timeout, if it is one that can fire; off model threads all can. Programs that mean never ask for
-/// `Duration::MAX`, or for decades: to let that time pass would be wrong, and a thread that only this could wake is
-/// stuck.
+/// Whether no run of a program is long enough for the duration. Programs that mean never ask for `Duration::MAX`, or for
+/// decades: to let that time pass in a model would be wrong, and a thread that only this could wake is stuck.
+pub fn is_longer_than_any_run(duration: Duration) -> bool {
+    duration > LONGEST
+}
+
+/// Whether a wait of this duration does not end; off model threads any does.
+fn is_endless(duration: Duration) -> bool {
+    is_longer_than_any_run(duration) && on_model_thread()
+}
+
+/// The timeout, if it is one that can fire. A wait without time is none, and ends whenever timeouts fire.
 pub fn firing(timeout: Option<Duration>) -> Option<Duration> {
-    timeout.filter(|&timeout| timeout <= LONGEST || !on_model_thread())
+    timeout.filter(|&timeout| {
+        let fires = timeout.is_zero() || options().timeouts() != Timeouts::Never;
+        fires && !is_endless(timeout)
+    })
 }
 
 /// The [`Operation::timeout`] that is the alternative with this number if it can fire, and none otherwise.
@@ -57,10 +70,10 @@ pub fn sleep(duration: Duration) {
 
 /// Like [`sleep`], for a function of the C library, which does not say where it is called.
 pub(crate) fn sleep_from(duration: Duration, caller: Option<&'static Caller<'static>>) {
-    if firing(Some(duration)).is_none() {
+    if is_endless(duration) {
         let asleep = [Guard::always().and([])];
         let operation = Operation {
-            timeout: alternative(0, Some(duration)),
+            timeout: Some((NEVER, duration)),
             ..Operation::guarded(OperationKind::Sleep, Location(0), &[], &asleep)
         };
         arrive(&operation, caller, &Registers::save());
@@ -76,6 +89,22 @@ pub(crate) fn passed() -> Duration {
         [time.as_secs(), u64::from(time.subsec_nanos())]
     });
     Duration::new(seconds, nanoseconds as u32)
+}
+
+/// Lets time pass for the current model thread until a timeout of this duration has passed, which has just fired: where
+/// timeouts fire last, until the deadline of the wait, if that is known.
+pub fn timed_out(after: Duration) {
+    if on_model_thread() {
+        ownership::visible();
+        on_model(|machine| {
+            machine.execution.clock.started = true;
+            let record = &mut machine.execution.threads[machine.step.thread];
+            record.time = match record.deadline {
+                Some(deadline) => record.time.max(deadline),
+                None => record.time.saturating_add(after),
+            };
+        });
+    }
 }
 
 /// Lets time pass for the current model thread.

@@ -34,7 +34,7 @@ struct Anchor {
     own: u128,
     /// Hash of the heap and the statics then.
     memory: u128,
-    /// Length of the execution then.
+    /// Length of the execution then, with the steps since that were nobody's.
     steps: u32,
     /// Number of steps that the thread has made since.
     own_steps: u32,
@@ -337,6 +337,11 @@ impl Spin {
             stirred: false,
             chose: false,
         });
+    }
+
+    /// Notes that the step that was just made was nobody's: time has passed.
+    pub fn time_passed(&mut self) {
+        self.anchors.iter_mut().for_each(|anchor| anchor.steps += 1);
     }
 
     /// Notes that the thread asks for the time.

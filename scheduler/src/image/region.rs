@@ -15,7 +15,7 @@ use std::arch::asm;
 use std::fmt;
 use std::io;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
 
 /// Maximum number of model threads in the address plan.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
@@ -60,6 +60,8 @@ pub(crate) struct Record {
     pub deepest: usize,
     /// The pointer that the facades keep for the thread; null when the thread starts.
     pub local_root: *mut u8,
+    /// 1 when the deadline of the thread's pending wait has passed, where timeouts fire last.
+    pub late: AtomicI64,
 }
 
 /// The error for an address plan that this process cannot realise.
@@ -223,6 +225,12 @@ pub(crate) const fn arena_slot(thread: usize) -> (usize, usize) {
 #[inline(always)]
 pub(crate) const fn record(thread: usize) -> *mut Record {
     (RECORDS + thread * size_of::<Record>()) as *mut Record
+}
+
+/// Whether the deadline of a thread's pending wait has passed: a word on which guards depend.
+pub(crate) fn late<'a>(thread: usize) -> &'a AtomicI64 {
+    // SAFETY: a model exists, so the region is reserved, and stays mapped; zeros are a value.
+    unsafe { &(*record(thread)).late }
 }
 
 /// One more than the highest index of a thread whose record was changed in this execution.

@@ -20,6 +20,8 @@ const DOUBLE_AFTER: u32 = 16;
 pub(crate) struct VirtualClock {
     /// Whether time has passed, or somebody has asked for it. Until then, all times are zero.
     pub started: bool,
+    /// Number of times that all threads have waited for time to pass, where timeouts fire last.
+    pub passed: u32,
     times: KeyMap<Location, Duration>,
 }
 
@@ -49,10 +51,10 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl Part for VirtualClock {
-    type Saved = (bool, KeyMap<Location, Duration>);
+    type Saved = (bool, u32, KeyMap<Location, Duration>);
 
     unsafe fn reset(&mut self) {
-        self.started = false;
+        (self.started, self.passed) = (false, 0);
         self.times.clear();
     }
 
@@ -62,6 +64,8 @@ impl Part for VirtualClock {
         if !extent.time {
             return;
         }
+        // It is in the names of locations.
+        visitor.number(owner, "times that all have waited", u64::from(self.passed));
         // A location that was only looked at has no time of its own.
         let times = self.times.iter().filter(|(_, time)| !time.is_zero());
         let mut times: Vec<(u64, u64)> = times.map(|(location, time)| (location.0, nanoseconds(*time))).collect();
@@ -73,13 +77,13 @@ impl Part for VirtualClock {
         }
     }
 
-    unsafe fn save(&self, (started, times): &mut Self::Saved, _: &mut Vec<u8>) {
-        *started = self.started;
+    unsafe fn save(&self, (started, passed, times): &mut Self::Saved, _: &mut Vec<u8>) {
+        (*started, *passed) = (self.started, self.passed);
         times.clone_from(&self.times);
     }
 
-    unsafe fn load(&mut self, (started, times): &Self::Saved, _: &mut &[u8]) {
-        self.started = *started;
+    unsafe fn load(&mut self, (started, passed, times): &Self::Saved, _: &mut &[u8]) {
+        (self.started, self.passed) = (*started, *passed);
         self.times.clone_from(times);
     }
 }

@@ -15,6 +15,7 @@ pub struct Learnt {
     pub(crate) labels: Vec<Label>,
     pub(crate) weak_orderings: WeakOrderings,
     pub(crate) out_of_sight: Option<String>,
+    pub(crate) timeouts_matter: bool,
 }
 
-dpor_explorer::codec!(struct Learnt { threads, refinements, labels, weak_orderings, out_of_sight });
+dpor_explorer::codec!(struct Learnt { threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter });

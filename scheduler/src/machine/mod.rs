@@ -7,6 +7,7 @@
 //! | `step` | the step being run | the step |
 //! | `traced` | what reports need of a traced execution | the execution |
 //! | `threads` | a part: threads with their stacks, thread-locals and pending operations | |
+//! | `timeouts` | when time passes for all threads, where timeouts fire last | |
 //! | `clock`, `logs`, `outcome`, `panics`, `watch` | the other parts that are data of the checker's | |
 //! | `fingerprint`, `checkpoint` | the walks over the parts | |
 //! | `cell` | the place of the machine, and a model thread's way to it | |
@@ -28,6 +29,7 @@ pub(crate) mod refinements;
 pub(crate) mod session;
 pub(crate) mod step;
 pub(crate) mod threads;
+pub(crate) mod timeouts;
 pub(crate) mod traced;
 pub(crate) mod watch;
 

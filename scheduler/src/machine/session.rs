@@ -21,6 +21,8 @@ pub(crate) struct Session {
     pub recall: Recall,
     pub labels: Labels,
     pub weak_orderings: WeakOrderings,
+    /// Whether a wait has been met whose timeout would have fired at once with another value of the option.
+    pub timeouts_matter: bool,
     /// Whether it is a failure to leave blocks that the program can no longer free.
     pub find_leaks: bool,
     /// Whether a loop is watched from where it is noticed, instead of starting again.
@@ -57,6 +59,7 @@ impl Session {
             recall: Recall::default(),
             labels: Labels::default(),
             weak_orderings: WeakOrderings::default(),
+            timeouts_matter: false,
             find_leaks: false,
             learn_in_place: false,
             spin_blocks: true,

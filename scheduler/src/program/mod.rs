@@ -21,6 +21,7 @@ use crate::machine::cell;
 use crate::machine::checkpoint::Checkpoints;
 use crate::machine::execution::Execution;
 use crate::machine::learnt::Learnt;
+use crate::machine::timeouts;
 use crate::machine::traced::Traced;
 use crate::memory_model::orderings::WeakOrderings;
 use crate::operation::OperationKind;
@@ -28,10 +29,10 @@ use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
 use crate::report::{self, Source};
 use dpor_explorer::{
-    Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId,
-    Transition,
+    BitSet, Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System,
+    ThreadId, Transition,
 };
-use dpor_protocol::{FailureKind, Options};
+use dpor_protocol::{FailureKind, Options, Timeouts};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -152,6 +153,13 @@ impl Program {
         self.state_out_of_sight().filter(|_| Self::machine().session.find_leaks)
     }
 
+    /// The condition on which what was explored rests, if a wait has been met whose timeout does not fire at once.
+    pub fn condition_of_timeouts(&self) -> Option<&'static str> {
+        let session = &Self::machine().session;
+        let condition = session.options.timeouts().condition();
+        condition.filter(|_| session.timeouts_matter)
+    }
+
     /// Why states are not (or no longer) compared: something of the program that the checker does not see.
     pub fn state_out_of_sight(&self) -> Option<String> {
         Self::machine().session.out_of_sight.clone()
@@ -230,6 +238,7 @@ impl Program {
             labels,
             weak_orderings: session.weak_orderings.clone(),
             out_of_sight: session.out_of_sight.clone(),
+            timeouts_matter: session.timeouts_matter,
         }
     }
 
@@ -242,6 +251,17 @@ impl Program {
         session.labels.go_on_from(learnt.labels);
         session.weak_orderings = learnt.weak_orderings;
         session.out_of_sight = learnt.out_of_sight;
+        session.timeouts_matter = learnt.timeouts_matter;
+    }
+
+    /// Whether a transition that was possible in this state is so now. Whether threads are held back is not judged again:
+    /// when it ran first, this one was not, and those were that had to be for time to pass.
+    pub fn can_repeat(&self, Transition { thread, alternative }: Transition) -> bool {
+        Self::machine().execution.threads.alive(thread).is_some_and(|record| {
+            let status = record.status(false);
+            let enabled = status.alternatives().is_some_and(|all| all.contains(alternative));
+            enabled || record.lets_time_pass(alternative)
+        })
     }
 
     fn make_main(&mut self) {
@@ -305,11 +325,7 @@ impl System for Program {
     }
 
     fn repeat(&mut self, transition: Transition, _scratch: &mut Step) -> Result<Option<u64>, Stop> {
-        let record = Self::machine().execution.threads.get(transition.thread);
-        // Whether it was held back is not judged again: when it ran first, it was not.
-        let status = record.map(|record| record.status(false));
-        let alternatives = status.as_ref().and_then(Status::alternatives);
-        if !alternatives.is_some_and(|alternatives| alternatives.contains(transition.alternative)) {
+        if !self.can_repeat(transition) {
             return Ok(None);
         }
         let result = self.advance(transition, true);
@@ -320,11 +336,23 @@ impl System for Program {
     }
 
     fn pending(&self, thread: ThreadId) -> Pending {
-        Self::machine().execution.threads[thread].look_ahead()
+        let Machine { session, execution, .. } = Self::machine();
+        let mut pending = execution.threads[thread].look_ahead();
+        if session.options.timeouts() == Timeouts::Last {
+            timeouts::add_accesses(&mut pending.footprint, execution.clock.passed, None);
+        }
+        pending
     }
 
     fn place(&self, thread: ThreadId) -> Option<u64> {
-        Self::machine().execution.threads.alive(thread)?.named_site()
+        let record = Self::machine().execution.threads.alive(thread)?;
+        // If it is to let time pass, its operation comes after that.
+        let mut passing = self.threads()[thread.index()]
+            .alternatives()
+            .into_iter()
+            .flat_map(BitSet::iter);
+        let lets_time_pass = passing.any(|alternative| record.lets_time_pass(alternative));
+        record.named_site().filter(|_| !lets_time_pass)
     }
 
     fn gives_way(&self, thread: ThreadId) -> bool {

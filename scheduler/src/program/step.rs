@@ -5,12 +5,12 @@ use crate::failure::failure;
 use crate::image::{stacks, switch};
 use crate::machine::Machine;
 use crate::machine::step::Request;
-use crate::machine::watch;
+use crate::machine::{timeouts, watch};
 use crate::operation::{OperationKind, add_values_now};
 use crate::report::{Source, StepReport};
 use corosensei::CoroutineResult;
 use dpor_explorer::{AccessKind, Location, Stop, ThreadId, Transition};
-use dpor_protocol::FailureKind;
+use dpor_protocol::{FailureKind, Timeouts};
 use smallvec::SmallVec;
 
 impl Program {
@@ -18,6 +18,10 @@ impl Program {
     pub(super) fn advance(&mut self, transition: Transition, repeating: bool) -> Result<(), Stop> {
         let thread = transition.thread;
         let machine = Self::machine();
+        if machine.execution.threads[thread].lets_time_pass(transition.alternative) {
+            self.let_time_pass(transition, repeating);
+            return Ok(());
+        }
         let source = machine.traced.is_some().then(|| self.source_of(thread)).flatten();
         let Machine { execution, step, .. } = machine;
         step.repeating = repeating;
@@ -39,10 +43,16 @@ impl Program {
                 add_values_now(&own.guards, &mut own.values);
             }
         }
+        let lateness = record.lateness_access();
         let main_ran_before = execution.outcome.of_main.is_some();
         watch::begins(machine, transition);
+        Self::end_wait(machine, thread);
         let result = Self::run(thread);
         let machine = Self::machine();
+        if !repeating && machine.session.options.timeouts() == Timeouts::Last {
+            let passed = machine.execution.clock.passed;
+            timeouts::add_accesses(&mut machine.step.record.footprint, passed, lateness);
+        }
         if machine.traced.is_some() {
             report_step(machine, thread, kind, object, source);
         }
@@ -62,6 +72,43 @@ impl Program {
         match &execution.outcome.of_main {
             Some(Err(failed)) if !main_ran_before => Err(Stop::Failed(failed.clone())),
             _ => Ok(()),
+        }
+    }
+
+    /// Ends the wait of a thread that goes on.
+    fn end_wait(machine: &mut Machine, thread: ThreadId) {
+        let Machine { execution, step, .. } = machine;
+        let Some(effect) = execution.threads[thread].ends_wait() else {
+            return;
+        };
+        execution.threads.note_change(effect.variable);
+        if !step.repeating {
+            step.record.effects.push(effect);
+        }
+    }
+
+    /// Lets time pass where no thread can go on but by a timeout.
+    fn let_time_pass(&mut self, transition: Transition, repeating: bool) {
+        let thread = transition.thread;
+        let machine = Self::machine();
+        let source = machine.traced.is_some().then(|| self.source_of(thread)).flatten();
+        let Machine {
+            session,
+            execution,
+            step,
+            ..
+        } = machine;
+        (step.repeating, step.thread) = (repeating, thread);
+        session.recall.begin(execution.length.0 as usize, transition);
+        execution.length.0 += 1;
+        execution.threads.note_move(thread);
+        let late = timeouts::pass(machine, thread);
+        if let Some(traced) = &mut machine.traced {
+            let late: Vec<String> = late.iter().map(ThreadId::to_string).collect();
+            traced
+                .steps
+                .note(format!("the timeouts of {} have passed", late.join(", ")));
+            report_step(machine, thread, OperationKind::TimePasses, Location(0), source);
         }
     }
 

@@ -131,7 +131,11 @@ pub(super) fn failure_of(blocked: &[BlockedReport]) -> Failure {
             let _ = write!(message, " {source}");
         }
         if let Some(after) = thread.endless {
-            let _ = write!(message, ", for {}, which no run takes", time::in_years(after));
+            let _ = write!(message, ", for {}", time::in_words(after));
+            message.push_str(match time::is_longer_than_any_run(after) {
+                true => ", which no run takes",
+                false => ", and timeouts do not fire",
+            });
         }
         let holders: &[_] = match thread.kind {
             OperationKind::Join => &[],

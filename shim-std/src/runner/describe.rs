@@ -9,7 +9,7 @@ use dpor_protocol::{
 use dpor_scheduler::label::Label;
 use dpor_scheduler::panic::PanicRecord;
 use dpor_scheduler::report::{BlockUse, BlockedReport, Function};
-use dpor_scheduler::{Location, OperationKind, Program, ThreadId};
+use dpor_scheduler::{Location, OperationKind, Program, ThreadId, time};
 
 /// Names of objects: their kind, and a number in order of first use. Threads have their own.
 #[derive(Default)]
@@ -207,7 +207,8 @@ fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedRepor
         object_name: program.static_name(thread.object),
         static_address: program.static_address(thread.object),
         location: location(thread.source),
-        timeout: thread.endless.map(dpor_scheduler::time::in_years),
+        timeout: thread.endless.map(time::in_words),
+        timeouts_fire: thread.endless.is_none_or(time::is_longer_than_any_run),
         held_by: thread.holders.into_iter().map(holder).collect(),
     }
 }

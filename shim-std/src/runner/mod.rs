@@ -16,7 +16,7 @@ use body::Body;
 use dpor_explorer::{Context, Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Config, Creation, FailureKind, ModelOption, Seed, SeedStep, ValueBytes, test_hash};
 use dpor_scheduler::label::Label;
-use dpor_scheduler::{OperationKind, Options, Program};
+use dpor_scheduler::{OperationKind, Options, Program, Timeouts};
 use journal::{Journaled, unshared};
 use std::fmt;
 use std::process::{ExitCode, Termination};
@@ -132,6 +132,13 @@ impl Model {
         self.option(ModelOption::SpuriousCas, allowed)
     }
 
+    /// Sets when a wait with a timeout may time out: at once, unless this says otherwise.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Model {
+        self.options = self.options.with_timeouts(timeouts);
+        self
+    }
+
     /// Makes it a failure, of kind `leak`, if an execution succeeds but leaves memory that is neither freed nor
     /// reachable from statics or from the stack of a thread that waits for ever.
     #[must_use]
@@ -163,7 +170,7 @@ impl Model {
     /// the test is then `incomplete`.
     ///
     /// # Panics
-    /// If this process cannot hold a model.
+    /// If this process cannot hold a model, or if timeouts are to fire last and the strategy cannot do that.
     pub fn explore<T: Termination>(&self, test: impl Fn() -> T + 'static) -> Outcome {
         refuse_in_model("explore");
         let body = Body::new(self.name.clone(), None, test);
@@ -221,6 +228,9 @@ impl Model {
     }
 
     fn run(&self, body: Body) -> Result<Outcome, dpor_scheduler::SetupError> {
+        if let Err(error) = judge_timeouts(self.strategy, self.options) {
+            panic!("{error}");
+        }
         let mut program = Program::new(self.options, move || body.run())?;
         program.compare_states(needs_states(self.strategy) && self.limits.preemptions.is_none());
         program.exact_states(self.options.has(ModelOption::ExactStates));
@@ -257,6 +267,7 @@ impl Model {
             coverage::note(&labels, &report.verdict),
         );
         let note = coverage::both(report.about_preemptions(), note);
+        let note = coverage::both(program.condition_of_timeouts().map(str::to_owned), note);
         let complete = report.verdict == Verdict::Complete;
         let vacuous = sharing.vacuous(&counts).filter(|_| complete);
         let weak_orderings = sharing.weak.into_iter().map(|weak| WeakOrdering {
@@ -415,6 +426,19 @@ fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
 fn out_of_sight(program: &Program, strategy: Strategy) -> Option<String> {
     let what = program.state_out_of_sight().filter(|_| needs_states(strategy))?;
     Some(format!("states were not compared: {what}"))
+}
+
+/// Checks that the strategy can explore what the option for timeouts asks for.
+///
+/// # Errors
+/// A sentence.
+fn judge_timeouts(strategy: Strategy, options: Options) -> Result<(), String> {
+    match options.timeouts() {
+        Timeouts::Last if !strategy.can_let_time_pass() => Err(format!(
+            "`{strategy}` cannot let timeouts fire last; all other strategies can"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The steps of a schedule with their kinds of operation, from running it again.

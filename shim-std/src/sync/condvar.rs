@@ -342,7 +342,7 @@ impl Condvar {
             .to_string()
         });
         if let Some(after) = timed_out {
-            time::advance(after);
+            time::timed_out(after);
         }
         mutex.lock();
         timed_out.is_some()

@@ -168,7 +168,7 @@ impl Thread {
             Woken::ByToken => {}
             Woken::ByTimeout => {
                 note(|| "timed out".to_string());
-                time::advance(timeout.unwrap_or_default());
+                time::timed_out(timeout.unwrap_or_default());
             }
             Woken::Spuriously => note(|| "woke spuriously".to_string()),
         }

@@ -2,6 +2,7 @@
 
 use super::{Found, Line, Op, Outcome, Program, THREADS, Under, enumerate, explore, explore_part};
 use dpor_explorer::{Context, Shard, Strategy, Verdict};
+use dpor_scheduler::Timeouts;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -234,6 +235,9 @@ fn smaller(program: &Program) -> Vec<Program> {
     offer(&|program| program.scoped = false);
     offer(&|program| program.spurious_wakeups = false);
     offer(&|program| program.spurious_cas = false);
+    if !program.has_timeouts() {
+        offer(&|program| program.timeouts = Timeouts::Fire);
+    }
     offer(&|program| program.channel = None);
     for t in 0..THREADS {
         offer(&|program| {

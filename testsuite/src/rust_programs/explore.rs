@@ -165,7 +165,8 @@ pub fn model(program: &Program) -> Model {
     let recorder = recorder();
     let options = Options::NONE
         .with(ModelOption::SpuriousWakeups, program.spurious_wakeups)
-        .with(ModelOption::SpuriousCas, program.spurious_cas);
+        .with(ModelOption::SpuriousCas, program.spurious_cas)
+        .with_timeouts(program.timeouts);
     let wrapped = program.parks_main();
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));

@@ -5,6 +5,7 @@
 //! objects.
 
 use super::{Channel, LINES, Line, Op, Program, THREADS, Under};
+use dpor_scheduler::Timeouts;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -130,6 +131,7 @@ fn build(genes: &[Vec<Gene>], palette: &[usize], channel: Gene, flags: (bool, bo
         scoped,
         spurious_wakeups: false,
         spurious_cas: false,
+        timeouts: Timeouts::Fire,
     };
     let waits = program
         .ops()
@@ -138,6 +140,7 @@ fn build(genes: &[Vec<Gene>], palette: &[usize], channel: Gene, flags: (bool, bo
     Program {
         spurious_wakeups: spurious_wakeups && waits,
         spurious_cas: spurious_cas && weak,
+        timeouts: Timeouts::Fire,
         ..program
     }
 }

@@ -13,7 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LockResult, TryLockError, TryLockResult};
 use std::time::Duration;
 
-const SOON: Duration = Duration::from_millis(1);
+/// So short that no two deadlines of a program are in an order.
+const SOON: Duration = Duration::from_micros(1);
 
 /// One record is shared by all model threads, which are coroutines of one OS thread.
 #[derive(Clone, Copy)]

@@ -22,6 +22,7 @@ mod print;
 mod reference;
 
 pub use compare::{Agreement, Mismatch, check, check_shards, minimise};
+use dpor_scheduler::Timeouts;
 pub use explore::{Found, explore, explore_part, model};
 pub use generate::{polling_programs, programs};
 pub use outcome::{Finals, Outcome, Seen};
@@ -214,12 +215,20 @@ pub struct Program {
     pub spurious_wakeups: bool,
     /// Weak exchanges may fail without cause.
     pub spurious_cas: bool,
+    /// When waits with a timeout time out.
+    pub timeouts: Timeouts,
 }
 
 impl Program {
     /// All operations.
     pub fn ops(&self) -> impl Iterator<Item = Op> + '_ {
         self.threads.iter().flatten().map(|line| line.op)
+    }
+
+    /// Says whether a wait in it has a timeout.
+    pub fn has_timeouts(&self) -> bool {
+        self.ops()
+            .any(|op| matches!(op, Op::WaitTimeout | Op::ParkTimeout | Op::RecvTimeout))
     }
 
     /// Says whether a loop in it writes as it goes round, so that two of them may keep each other going.

@@ -170,7 +170,7 @@ impl Machine<'_> {
                     if spurious {
                         next.extend(again(&m).within(Within::Woken(0)));
                     }
-                    if op == Op::WaitTimeout {
+                    if op == Op::WaitTimeout && self.times_out(&me) {
                         m.within(Within::Woken(TIMED_OUT))
                     } else {
                         None
@@ -201,7 +201,7 @@ impl Machine<'_> {
                 if me.token {
                     m.me().token = false;
                     m.log(0)
-                } else if spurious || op == Op::ParkTimeout {
+                } else if spurious || op == Op::ParkTimeout && self.times_out(&me) {
                     m.log(0)
                 } else {
                     None
@@ -395,7 +395,7 @@ impl Machine<'_> {
                     if m.s.senders == 0 {
                         return m.log(DISCONNECTED);
                     }
-                    return if op == Op::RecvTimeout {
+                    return if op == Op::RecvTimeout && self.times_out(&me) {
                         m.log(WOULD_BLOCK)
                     } else {
                         None
@@ -417,7 +417,7 @@ impl Machine<'_> {
                     Op::TryRecv => m.log(WOULD_BLOCK),
                     Op::AwaitTryRecv => None,
                     Op::Recv | Op::RecvTimeout if rendezvous => m.within(Within::Receiving),
-                    Op::RecvTimeout => m.log(WOULD_BLOCK),
+                    Op::RecvTimeout if self.times_out(&me) => m.log(WOULD_BLOCK),
                     _ => None,
                 }
             }

@@ -71,6 +71,7 @@ impl Machine<'_> {
         let state = match me.within {
             Within::Nothing | Within::Again | Within::Late => {
                 if let (Within::Nothing, Op::RecvTimeout) = (me.within, op)
+                    && self.times_out(&me)
                     && !self.is_rendezvous()
                     && me.rx
                     && m.s.queue.len == 0
@@ -99,7 +100,7 @@ impl Machine<'_> {
             }
             Within::Look if me.selected != Selected::Waiting => m.within(Within::Left(false)),
             Within::Look => {
-                if op == Op::RecvTimeout {
+                if op == Op::RecvTimeout && self.times_out(&me) {
                     let mut late = again(&m);
                     late.me().selected = Selected::Aborted;
                     next.extend(late.within(Within::Left(true)));
@@ -116,7 +117,7 @@ impl Machine<'_> {
                 m.me().token = false;
                 m.within(Within::Look)
             }
-            Within::Parked if op == Op::RecvTimeout => m.within(Within::LookLate),
+            Within::Parked if op == Op::RecvTimeout && self.times_out(&me) => m.within(Within::LookLate),
             Within::Parked => None,
             Within::Left(late) => match me.selected {
                 Selected::Operation if !self.is_rendezvous() => {

@@ -1,6 +1,7 @@
 //! Programs in print: Rust source of a test.
 
 use super::{Op, Program, Under};
+use dpor_scheduler::Timeouts;
 use std::fmt;
 
 impl fmt::Display for Op {
@@ -159,6 +160,9 @@ impl fmt::Display for Program {
         }
         if self.spurious_cas {
             writeln!(f, "// with --spurious-cas")?;
+        }
+        if self.timeouts != Timeouts::Fire {
+            writeln!(f, "// with --timeouts {}", self.timeouts)?;
         }
         writeln!(f, "fn main() {{")?;
         if let Some(channel) = self.channel {

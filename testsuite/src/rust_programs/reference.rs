@@ -2,7 +2,8 @@
 
 use super::outcome::{Finals, Outcome, Seen};
 use super::parking::Selected;
-use super::{LINES, POISONED, Program, THREADS};
+use super::{LINES, Op, POISONED, Program, THREADS};
+use dpor_scheduler::Timeouts;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeSet, HashMap};
@@ -129,6 +130,8 @@ pub(super) struct Thread {
     pub handed: Option<u8>,
     /// Its offer was taken.
     pub taken: bool,
+    /// The deadline of its wait has passed, where timeouts fire last.
+    pub late: bool,
     /// The event that ended its wait in a channel.
     pub selected: Selected,
     pub joined: bool,
@@ -191,6 +194,7 @@ const THREAD: Thread = Thread {
     notified: false,
     handed: None,
     taken: false,
+    late: false,
     selected: Selected::Waiting,
     joined: false,
 };
@@ -250,6 +254,9 @@ pub fn enumerate(program: &Program, limit: usize) -> Result<BTreeSet<Outcome>, T
             machine.step(&graph[at], t, &mut next);
             next[before..].iter_mut().for_each(|state| machine.settle(state, t));
         }
+        if next.is_empty() {
+            next.extend(machine.let_time_pass(&graph[at]));
+        }
         for state in next.drain(..) {
             let to = *known.entry(state).or_insert_with(|| {
                 let new = graph.add_node(state);
@@ -276,6 +283,38 @@ pub(super) struct Machine<'a> {
     pub count: usize,
 }
 
+impl Machine<'_> {
+    /// Says whether the thread's wait with a timeout may time out.
+    pub fn times_out(&self, thread: &Thread) -> bool {
+        match self.program.timeouts {
+            Timeouts::Fire => true,
+            Timeouts::Last => thread.late,
+            Timeouts::Never => false,
+        }
+    }
+
+    /// The state after all deadlines have passed, where no thread can go on: they are all the same. `None` if no thread
+    /// waits for one.
+    fn let_time_pass(&self, state: &State) -> Option<State> {
+        let mut later = *state;
+        if self.program.timeouts == Timeouts::Last {
+            for (t, thread) in later.threads.iter_mut().enumerate().take(self.count) {
+                let lines = self.program.threads[t].get(usize::from(thread.line));
+                let op = lines.filter(|_| thread.phase == Phase::Lines).map(|line| line.op);
+                thread.late |= match op {
+                    Some(Op::WaitTimeout) => thread.within == Within::Queued && !thread.notified,
+                    Some(Op::ParkTimeout) => true,
+                    Some(Op::RecvTimeout) => {
+                        matches!(thread.within, Within::Nothing | Within::Receiving | Within::Parked)
+                    }
+                    _ => false,
+                };
+            }
+        }
+        (later != *state).then_some(later)
+    }
+}
+
 /// A state that is being made, and the thread that moves.
 pub(super) struct Move {
     pub s: State,
@@ -289,14 +328,15 @@ impl Move {
 
     /// The operation has not ended.
     pub fn within(mut self, within: Within) -> Option<State> {
-        self.me().within = within;
+        let me = self.me();
+        (me.within, me.late) = (within, false);
         Some(self.s)
     }
 
     /// The operation has ended and logs a value.
     pub fn log(mut self, value: u8) -> Option<State> {
         let me = self.me();
-        me.within = Within::Nothing;
+        (me.within, me.late) = (Within::Nothing, false);
         me.log.push(value);
         me.line += 1;
         Some(self.s)

@@ -115,14 +115,17 @@ pub struct BlockedThread {
     pub location: Option<SourceLocation>,
     /// The threads that hold what it waits for.
     pub held_by: Vec<Holder>,
-    /// The timeout of its wait, such as `100 years`, if it is too long to fire.
+    /// The timeout of its wait, such as `100 years`, if it does not fire.
     #[cfg_attr(dpor_json, serde(skip_serializing_if = "Option::is_none"))]
     pub timeout: Option<String>,
+    /// Whether it does not fire only because it is too long, and not because no timeout does.
+    #[cfg_attr(dpor_json, serde(skip))]
+    pub timeouts_fire: bool,
 }
 
 dpor_explorer::codec!(struct BlockedThread {
     thread, thread_name, operation, object, object_name, static_address, location, held_by,
-    timeout,
+    timeout, timeouts_fire,
 });
 
 /// A thread that holds what another one waits for.

@@ -310,6 +310,8 @@ operation_kinds! {
     90 LeaveScope = row("leave-scope", "").told(Fixed("leave the scope"));
     91 LookAtScope = row("look-at-scope", "scope").told(Fixed("look at the scope"));
     92 ScopeWait = row("scope-wait", "scope").waits(End).takes(Flow::Token).told(Fixed("unparked in the scope"));
+    // Of no thread's own: one that waits with a timeout stands for the clock.
+    93 TimePasses = row("time-passes", "").gives_way().told(Bare);
 }
 
 impl OperationKind {
@@ -442,7 +444,7 @@ mod tests {
             semaphore-post semaphore-query send-message process-message process-refused end-turn await look \
             settle answer await-answer try-answer async-send async-receive test wait take-message request-lock \
             withdraw-request sleep enter-wait look-in-wait recv-wait send-wait notify-channel wake-thread \
-            leave-scope look-at-scope scope-wait";
+            leave-scope look-at-scope scope-wait time-passes";
         let all: Vec<_> = all.split(' ').collect();
         assert_eq!(OperationKind::ALL.len(), all.len() - 1);
         for (code, name) in (0u8..).zip(all) {

@@ -2,6 +2,7 @@
 
 use dpor_explorer::codec::Codec;
 use std::fmt;
+use std::str::FromStr;
 
 /// What an option is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,7 +143,61 @@ impl fmt::Display for ModelOption {
     }
 }
 
-/// The options that are on.
+/// When a wait with a timeout may time out: the one option of the model that is more than on or off.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Timeouts {
+    /// At once: whether it does is always explored.
+    #[default]
+    Fire,
+    /// Only when nothing else can go on.
+    Last,
+    /// Not at all: a wait with a timeout is one without.
+    Never,
+}
+
+impl Timeouts {
+    /// All values, in the order of their codes in seeds.
+    pub const ALL: [Timeouts; 3] = [Timeouts::Fire, Timeouts::Last, Timeouts::Never];
+
+    /// The position of the code in the bits of [`Options`], above those of all flags.
+    const SHIFT: u32 = 6;
+
+    /// The name on the command line and in configuration files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Timeouts::Fire => "fire",
+            Timeouts::Last => "last",
+            Timeouts::Never => "never",
+        }
+    }
+
+    /// The condition on which a verdict rests that was reached with this value; `None` for the one that leaves nothing
+    /// out.
+    pub const fn condition(self) -> Option<&'static str> {
+        match self {
+            Timeouts::Fire => None,
+            Timeouts::Last => Some("timeouts fire only when nothing else can go on (--timeouts last)"),
+            Timeouts::Never => Some("timeouts do not fire (--timeouts never)"),
+        }
+    }
+}
+
+impl fmt::Display for Timeouts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Timeouts {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Timeouts, &'static str> {
+        let known = Timeouts::ALL.into_iter().find(|timeouts| timeouts.name() == text);
+        known.ok_or("it is `fire`, `last` or `never`")
+    }
+}
+
+/// The options that are on, and when timeouts fire.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Options(u8);
 
@@ -165,21 +220,43 @@ impl Options {
         }
     }
 
+    /// When timeouts fire.
+    #[inline]
+    pub const fn timeouts(self) -> Timeouts {
+        match self.0 >> Timeouts::SHIFT {
+            0 => Timeouts::Fire,
+            1 => Timeouts::Last,
+            _ => Timeouts::Never,
+        }
+    }
+
+    /// The same with another value for when timeouts fire.
+    #[must_use]
+    pub const fn with_timeouts(self, timeouts: Timeouts) -> Options {
+        let flags = self.0 & ((1 << Timeouts::SHIFT) - 1);
+        Options(flags | (timeouts as u8) << Timeouts::SHIFT)
+    }
+
     /// The options that are on, in the order of the table.
     pub fn iter(self) -> impl Iterator<Item = ModelOption> {
         ModelOption::ALL.iter().copied().filter(move |&option| self.has(option))
     }
 
-    /// The options of a group that are on.
+    /// The options of a group that are on. When timeouts fire is about the environment.
     #[must_use]
     pub fn of(self, group: OptionGroup) -> Options {
-        self.iter().filter(|option| option.group() == group).collect()
+        let flags: Options = self.iter().filter(|option| option.group() == group).collect();
+        match group {
+            OptionGroup::Environment => flags.with_timeouts(self.timeouts()),
+            OptionGroup::States => flags,
+        }
     }
 
     /// The bits for a seed, of the options that are in seeds.
     pub(crate) fn seed_bits(self) -> u64 {
         let of_seeds = self.iter().filter(|option| option.is_in_seeds());
-        of_seeds.fold(0, |bits, option| bits | u64::from(option.bit()))
+        let flags: Options = of_seeds.collect();
+        u64::from(flags.with_timeouts(self.timeouts()).0)
     }
 
     /// The options in a seed, if they are known.
@@ -191,7 +268,11 @@ impl Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
+        let timeouts = Some(self.timeouts()).filter(|&timeouts| timeouts != Timeouts::Fire);
+        let timeouts = timeouts.iter().map(|timeouts| timeouts as &dyn fmt::Debug);
+        let flags: Vec<ModelOption> = self.iter().collect();
+        let flags = flags.iter().map(|option| option as &dyn fmt::Debug);
+        f.debug_set().entries(flags.chain(timeouts)).finish()
     }
 }
 
@@ -241,6 +322,31 @@ mod tests {
         assert_eq!(format!("{both:?}"), "{SpuriousCas, Leaks}");
         let one = both.with(ModelOption::Leaks, false);
         assert!(one.has(ModelOption::SpuriousCas) && !one.has(ModelOption::Leaks));
+    }
+
+    #[test]
+    fn when_timeouts_fire_is_in_seeds_and_touches_no_flag() {
+        for timeouts in Timeouts::ALL {
+            assert_eq!(timeouts.name().parse(), Ok(timeouts));
+            let options = Options::NONE
+                .with(ModelOption::SpuriousCas, true)
+                .with_timeouts(timeouts);
+            assert_eq!((options.timeouts(), options.iter().count()), (timeouts, 1));
+            assert_eq!(Options::from_seed_bits(options.seed_bits()), Some(options));
+            assert_eq!(options.of(OptionGroup::Environment), options);
+            assert_eq!(options.of(OptionGroup::States), Options::NONE);
+        }
+        let last = Options::NONE.with_timeouts(Timeouts::Last);
+        assert_eq!(last.seed_bits(), 64);
+        assert_eq!(format!("{last:?}"), "{Last}");
+        assert_eq!(last.with_timeouts(Timeouts::Fire), Options::NONE);
+        assert_eq!(Options::from_seed_bits(192), None);
+        assert!(
+            "seldom"
+                .parse::<Timeouts>()
+                .is_err_and(|error| error.contains("`last`"))
+        );
+        assert!(ModelOption::ALL.len() <= Timeouts::SHIFT as usize);
     }
 
     #[test]

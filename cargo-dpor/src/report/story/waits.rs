@@ -156,7 +156,8 @@ impl<'a> Waits<'a> {
             _ => format!("waits for {object}, which {holders} holds"),
         };
         let text = match &thread.timeout {
-            Some(timeout) => format!("{text}, for {timeout}, which no run takes"),
+            Some(timeout) if thread.timeouts_fire => format!("{text}, for {timeout}, which no run takes"),
+            Some(timeout) => format!("{text}, for {timeout}, and timeouts do not fire"),
             None => text,
         };
         lines.push(Line {

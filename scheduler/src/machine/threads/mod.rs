@@ -9,9 +9,10 @@ use crate::image::part::{self, Extent, Owner, Part, Visitor};
 use crate::image::region;
 use crate::image::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::image::tls::TlsImage;
+use crate::machine::timeouts;
 use crate::operation::Variables;
 use corosensei::{Coroutine, Yielder};
-use dpor_explorer::{Status, ThreadId, Variable};
+use dpor_explorer::{BitSet, Status, ThreadId, Variable};
 use record::START;
 use saved::SavedThread;
 use std::mem;
@@ -139,6 +140,19 @@ impl Threads {
                 self.statuses[index] = new;
             }
         }
+        if !self.statuses.iter().any(|status| status.alternatives().is_some()) {
+            self.offer_time();
+        }
+    }
+
+    /// Enables the first of the threads whose deadlines come next to let time pass, if any thread has one.
+    fn offer_time(&mut self) {
+        let Some(first) = timeouts::due(self).next() else {
+            return;
+        };
+        let alternative = self[first].operation().time_passes();
+        self.statuses[first.index()] = Status::Enabled(BitSet::of(alternative));
+        self.dependencies[first.index()] = Variables::AND_MORE;
     }
 
     /// The id that belongs to the creation path.
@@ -148,7 +162,7 @@ impl Threads {
             return known;
         }
         let new = id(self.records.len());
-        self.records.push(Record::new(parent, nth));
+        self.records.push(Record::new(new.index(), parent, nth));
         self.statuses.push(Status::Finished);
         self.dependencies.push(Variables::AND_MORE);
         if new != ThreadId::MAIN {

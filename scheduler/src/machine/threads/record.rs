@@ -21,10 +21,13 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location as Caller;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// The record of a model thread. Records outlive executions; `alive` says whether the thread exists now.
 pub(crate) struct Record {
+    /// The thread's id is the index of its record.
+    pub index: usize,
     /// The creator, and the thread's index among its children. The main thread is its own parent.
     pub parent: ThreadId,
     pub nth: u32,
@@ -51,6 +54,8 @@ pub(crate) struct Record {
     pub time: Duration,
     /// Number of times that it has asked for the time.
     pub clock_reads: u32,
+    /// The time of its own clock at which the pending wait times out, where timeouts fire last.
+    pub deadline: Option<Duration>,
     pub panic: Option<PanicRecord>,
     pub panicked: bool,
     /// Whether it is suspended while a panic of its own unwinds its stack.
@@ -60,8 +65,9 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(parent: ThreadId, nth: u32) -> Record {
+    pub(super) fn new(index: usize, parent: ThreadId, nth: u32) -> Record {
         Record {
+            index,
             parent,
             nth,
             children: Vec::new(),
@@ -79,6 +85,7 @@ impl Record {
             created_at: None,
             time: Duration::ZERO,
             clock_reads: 0,
+            deadline: None,
             panic: None,
             panicked: false,
             unwinds: false,
@@ -89,6 +96,7 @@ impl Record {
     /// Abandons a thread that was stopped in the middle of a step and will not go on.
     pub fn abandon(&mut self) {
         self.pending = &raw const START;
+        self.deadline = None;
         self.registers = ptr::null();
     }
 
@@ -108,6 +116,7 @@ impl Record {
     /// Goes to what is known of a thread that has not been created in this execution.
     pub(super) fn forget_execution(&mut self) {
         let Record {
+            index,
             // Of all executions.
             parent: _,
             nth: _,
@@ -127,15 +136,17 @@ impl Record {
             created_at,
             time,
             clock_reads,
+            deadline,
             panic,
             panicked,
             unwinds,
             spin,
         } = self;
+        region::late(*index).store(0, Relaxed);
         (*spawned, *yielder, *alive) = (0, ptr::null(), false);
         (*pending, *caller, *callers, *registers) = (ptr::null(), None, Box::default(), ptr::null());
         (*name, *created, *created_at) = (None, false, None);
-        (*time, *clock_reads) = (Duration::ZERO, 0);
+        (*time, *clock_reads, *deadline) = (Duration::ZERO, 0, None);
         (*panic, *panicked, *unwinds) = (None, false, false);
         Spin::forget(spin);
     }
@@ -167,8 +178,12 @@ impl Record {
     /// The place in the program of the pending operation, and its kind, as one number that is the same whenever the
     /// thread comes back to it.
     pub fn site(&self) -> u64 {
+        self.site_as(self.operation().kind)
+    }
+
+    fn site_as(&self, kind: OperationKind) -> u64 {
         let caller = self.caller.map_or(0, |caller| ptr::from_ref(caller).addr() as u64);
-        (caller & 0xFFFF_FFFF_FFFF) | u64::from(self.operation().kind as u8) << 48
+        (caller & 0xFFFF_FFFF_FFFF) | u64::from(kind as u8) << 48
     }
 
     /// The site together with the object: a thread in a loop comes back to it.
@@ -178,8 +193,13 @@ impl Record {
 
     /// The digest of the pending operation: place, kind, and eight bits of the object.
     pub fn signature(&self) -> u64 {
+        self.signature_as(self.operation().kind)
+    }
+
+    /// The digest of a step of another kind, in the same place and of the same object.
+    pub fn signature_as(&self, kind: OperationKind) -> u64 {
         let object = self.operation().object.0.wrapping_mul(SplitMix64::GAMMA) >> 56;
-        self.site() | object << 56
+        self.site_as(kind) | object << 56
     }
 
     /// The place in the source, and the kind, of a pending operation that is a scheduling point in every exploration.
@@ -203,7 +223,8 @@ impl Record {
             return Status::Finished;
         }
         let operation = self.operation();
-        let free = |alternative| !(spin_blocks && self.spin.holds_back(alternative));
+        let held = |alternative| spin_blocks && self.spin.holds_back(alternative);
+        let free = |alternative| !held(alternative) && !self.is_early(alternative);
         let enabled: BitSet = match operation.alternatives {
             [] if free(0) => BitSet::of(0),
             [guard] if free(0) && holds_now(guard) => BitSet::of(0),
@@ -232,6 +253,9 @@ impl Record {
             return Variables::AND_MORE;
         }
         let mut variables = Variables::NONE;
+        if self.deadline.is_some() {
+            variables.add(self.lateness());
+        }
         let guards = self.operation().alternatives.iter();
         guards
             .flat_map(Guard::variables)
@@ -242,7 +266,8 @@ impl Record {
     /// Says whether more than one alternative of the pending operation is enabled.
     pub fn has_choice(&self) -> bool {
         let alternatives = self.operation().alternatives.iter().zip(0u32..);
-        let mut enabled = alternatives.filter(|&(guard, i)| !self.spin.holds_back(i) && holds_now(guard));
+        let free = |alternative| !self.spin.holds_back(alternative) && !self.is_early(alternative);
+        let mut enabled = alternatives.filter(|&(guard, i)| free(i) && holds_now(guard));
         enabled.nth(1).is_some()
     }
 
@@ -251,11 +276,9 @@ impl Record {
     pub fn add_guards(&self, guards: &mut SmallVec<[Guard; 1]>) {
         let operation = self.operation();
         let Some(awaiting) = self.spin.awaiting().filter(|awaiting| !awaiting.touched.is_empty()) else {
-            if !operation.alternatives.iter().all(Guard::is_always) {
-                operation
-                    .alternatives
-                    .iter()
-                    .for_each(|guard| guards.push(guard.clone()));
+            if self.deadline.is_some() || !operation.alternatives.iter().all(Guard::is_always) {
+                let alternatives = operation.alternatives.iter().zip(0u32..);
+                alternatives.for_each(|(guard, i)| guards.push(self.when_late(guard.clone(), i)));
             }
             return;
         };
@@ -266,9 +289,10 @@ impl Record {
             operation.alternatives
         };
         for (guard, i) in alternatives.iter().zip(0u32..) {
+            let guard = self.when_late(guard.clone(), i);
             guards.push(match awaiting.concerns(i) {
-                true => guard.clone().and(awaiting.conditions()),
-                false => guard.clone(),
+                true => guard.and(awaiting.conditions()),
+                false => guard,
             });
         }
     }
@@ -276,11 +300,8 @@ impl Record {
     /// The accesses that decide whether the pending operation, or one of its alternatives, is enabled.
     pub fn enabling_accesses(&self) -> impl Iterator<Item = Access> + '_ {
         let operation = self.operation();
-        let guarding: &[Access] = if operation.alternatives.len() > 1 {
-            operation.accesses
-        } else {
-            &[]
-        };
+        let possible = (0..operation.alternatives.len() as u32).filter(|&alternative| !self.is_early(alternative));
+        let guarding: &[Access] = if possible.count() > 1 { operation.accesses } else { &[] };
         let awaited = self
             .spin
             .awaiting()
@@ -298,12 +319,16 @@ impl Record {
             .iter()
             .copied()
             .chain(self.enabling_accesses());
+        let lateness = self.lateness_access();
         let mut guards = SmallVec::new();
         self.add_guards(&mut guards);
         let mut values = Values::new();
         add_values_now(&guards, &mut values);
         Pending {
-            footprint: accesses.map(|access| (access.location, access.kind)).collect(),
+            footprint: accesses
+                .map(|access| (access.location, access.kind))
+                .chain(lateness)
+                .collect(),
             values,
             guards,
         }
@@ -325,6 +350,7 @@ impl Record {
         let owner = Owner::Thread(id);
 
         let Record {
+            index,
             // They follow from the id.
             parent: _,
             nth: _,
@@ -348,6 +374,7 @@ impl Record {
             created_at: _,
             time,
             clock_reads,
+            deadline,
             panic,
             panicked,
             // Shows in the thread-locals, where std counts the thread's panics.
@@ -375,19 +402,11 @@ impl Record {
         visitor.number(owner, "object of the operation", self.operation().object.0);
         // Its accesses and guards are on the thread's stack, or constant: their addresses stand for them.
         visitor.number(owner, "address of the operation", pending.addr() as u64);
-        match status {
-            Status::Enabled(alternatives) => {
-                visitor.number(owner, "enabled alternatives", alternatives.len() as u64);
-                for alternative in alternatives.iter() {
-                    visitor.number(owner, "enabled alternative", u64::from(alternative));
-                }
-            }
-            _ => visitor.number(owner, "enabled alternatives", 0),
-        }
+        visit_status(status, owner, visitor);
         spin.numbers(|name, number| visitor.number(owner, name, number));
+        visitor.number(owner, "deadline has passed", region::late(*index).load(Relaxed) as u64);
         if extent.time {
-            visitor.number(owner, "time", nanoseconds(*time));
-            visitor.number(owner, "questions for the time", u64::from(*clock_reads));
+            visit_times(*time, *deadline, *clock_reads, owner, visitor);
         }
         visitor.bytes(owner, "name", name.as_deref().unwrap_or_default().as_bytes());
         visitor.number(owner, "random draws", region::draws(id.index()));
@@ -405,6 +424,26 @@ impl Record {
             unsafe { visitor.memory(owner, Memory::Stack, registers.stack()) };
         }
     }
+}
+
+/// Shows which alternatives of the pending operation are enabled.
+fn visit_status(status: &Status, owner: Owner, visitor: &mut impl Visitor) {
+    match status {
+        Status::Enabled(alternatives) => {
+            visitor.number(owner, "enabled alternatives", alternatives.len() as u64);
+            for alternative in alternatives.iter() {
+                visitor.number(owner, "enabled alternative", u64::from(alternative));
+            }
+        }
+        _ => visitor.number(owner, "enabled alternatives", 0),
+    }
+}
+
+/// Shows what the thread's clock and its pending wait depend on.
+fn visit_times(time: Duration, deadline: Option<Duration>, questions: u32, owner: Owner, visitor: &mut impl Visitor) {
+    visitor.number(owner, "time", nanoseconds(time));
+    visitor.number(owner, "deadline", deadline.map_or(u64::MAX, nanoseconds));
+    visitor.number(owner, "questions for the time", u64::from(questions));
 }
 
 /// Shows what is known of a panic, which may be the failure of an execution.

@@ -12,6 +12,7 @@ use corosensei::Yielder;
 use std::ops::Range;
 use std::panic::Location as Caller;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// A thread that exists, or has existed, in the execution.
@@ -28,6 +29,8 @@ pub(crate) struct SavedThread {
     created_at: Option<&'static Caller<'static>>,
     time: Duration,
     clock_reads: u32,
+    deadline: Option<Duration>,
+    late: i64,
     panic: Option<PanicRecord>,
     panicked: bool,
     spin: Rc<Spin>,
@@ -58,6 +61,7 @@ impl SavedThread {
             created_at,
             time,
             clock_reads,
+            deadline,
             panic,
             panicked,
             spin,
@@ -67,6 +71,7 @@ impl SavedThread {
             // Saved with the bytes.
             tls: _,
             // Of the exploration.
+            index: _,
             parent: _,
             nth: _,
             children: _,
@@ -95,6 +100,8 @@ impl SavedThread {
             created_at: *created_at,
             time: *time,
             clock_reads: *clock_reads,
+            deadline: *deadline,
+            late: region::late(index).load(Relaxed),
             panic: panic.clone(),
             panicked: *panicked,
             spin: spin.clone(),
@@ -138,6 +145,8 @@ impl SavedThread {
         record.created_at = self.created_at;
         record.time = self.time;
         record.clock_reads = self.clock_reads;
+        record.deadline = self.deadline;
+        region::late(self.index).store(self.late, Relaxed);
         record.panic.clone_from(&self.panic);
         record.panicked = self.panicked;
         record.spin.clone_from(&self.spin);

@@ -73,10 +73,9 @@ fn pass(duration: Duration) {
     time::sleep_from(duration, None);
 }
 
-/// The deadline of a wait on a model thread, in time since the start of the execution, if it can fire.
-pub(super) fn firing(deadline: Duration) -> Option<Duration> {
-    let left = deadline.saturating_sub(time::passed());
-    time::firing(Some(left)).map(|_| deadline)
+/// The time that is left to a model thread until a deadline, given in time since the start of the execution.
+pub(super) fn until(deadline: Duration) -> Duration {
+    deadline.saturating_sub(time::passed())
 }
 
 /// `nanosleep` on a model thread.

@@ -43,8 +43,8 @@ pub(super) unsafe fn call([word, operation, value, timeout, other, last]: [usize
         // SAFETY: the caller's promise.
         true => match unsafe { clock::duration(timeout) } {
             Err(error) => return Some(failed(error)),
-            Ok(after) if command == libc::FUTEX_WAIT => time::firing(Some(after)).map(Timeout::After),
-            Ok(shown) => clock::firing(clock::since_start(shown)).map(Timeout::At),
+            Ok(after) if command == libc::FUTEX_WAIT => Some(Timeout::After(after)),
+            Ok(shown) => Some(Timeout::At(clock::since_start(shown))),
         },
         false => None,
     };
@@ -89,6 +89,16 @@ enum Timeout {
     At(Duration),
 }
 
+impl Timeout {
+    /// The time until it fires.
+    fn left(&self) -> Duration {
+        match *self {
+            Timeout::After(after) => after,
+            Timeout::At(at) => clock::until(at),
+        }
+    }
+}
+
 fn load(word: usize) -> u32 {
     atomic(word).load(SeqCst)
 }
@@ -102,7 +112,8 @@ fn atomic<'a>(word: usize) -> &'a AtomicU32 {
 fn wait(word: usize, expected: u32, mask: u32, timeout: Option<Timeout>) -> Result<c_long, c_int> {
     let object = Location(word as u64);
     let looked_at = atomics::used(object, WORD);
-    let waiter = Waiter::new(mask, timeout.is_some());
+    let left = timeout.as_ref().map(Timeout::left);
+    let waiter = Waiter::new(mask, time::firing(left).is_some());
     let accesses = [
         access_of(looked_at, AccessKind::Read),
         access_of(queue_location(word), AccessKind::Update),
@@ -124,12 +135,12 @@ fn wait(word: usize, expected: u32, mask: u32, timeout: Option<Timeout>) -> Resu
     if !entered {
         return Err(libc::EAGAIN);
     }
-    match waiter.wait(OperationKind::FutexWoken, object, timeout.is_some(), None, |_| {}) {
+    match waiter.wait(OperationKind::FutexWoken, object, left, None, |_| {}) {
         End::Woken => Ok(0),
         End::Spurious => Err(libc::EINTR),
         End::TimedOut => {
             match timeout {
-                Some(Timeout::After(after)) => time::advance(after),
+                Some(Timeout::After(after)) => time::timed_out(after),
                 Some(Timeout::At(at)) => time::advance_to(at),
                 None => {}
             }

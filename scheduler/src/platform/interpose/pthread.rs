@@ -29,14 +29,14 @@ fn object<'a, T>(address: usize) -> Option<&'a T> {
     Some(unsafe { &*std::ptr::with_exposed_provenance(address) })
 }
 
-/// The deadline of a wait, in time since the start of the execution; `None` if it is longer than any run.
+/// The deadline of a wait, in time since the start of the execution.
 ///
 /// # Safety
 ///
 /// A value can be read there.
-unsafe fn deadline(time: usize) -> Result<Option<Duration>, c_int> {
+unsafe fn deadline(time: usize) -> Result<Duration, c_int> {
     // SAFETY: the caller's promise.
-    unsafe { clock::duration(time) }.map(|shown| clock::firing(clock::since_start(shown)))
+    unsafe { clock::duration(time) }.map(clock::since_start)
 }
 
 /// The calling thread as objects name it: never 0.
@@ -56,7 +56,9 @@ struct Blocking {
 
 impl Blocking {
     fn perform(&self, deadline: Option<Duration>, take: impl Fn(Touch<'_>)) -> c_int {
-        if deadline.is_some() {
+        let timeout = deadline.map(clock::until);
+        let fires = time::firing(timeout).is_some();
+        if fires {
             // Who may give up sees that the object is held.
             observe(self.object);
         }
@@ -66,8 +68,8 @@ impl Blocking {
             kind: self.kind,
             object: self.object,
             accesses: &accesses,
-            alternatives: &alternatives[..1 + usize::from(deadline.is_some())],
-            timeout: deadline.map(|_| (1, Duration::ZERO)),
+            alternatives: &alternatives[..1 + usize::from(fires)],
+            timeout: time::alternative(1, timeout),
         };
         let done = perform_call(&operation, |alternative, touch| {
             match alternative {
@@ -218,7 +220,7 @@ const ADAPTIVE: c_int = 3;
 fn timed_mutex(mutex: usize, time: usize) -> Option<c_long> {
     let mutex = Mutex::at(mutex)?;
     // SAFETY: the caller of the C library's function promises one.
-    let result = unsafe { deadline(time) }.map_or_else(|error| error, |at| mutex.lock(at));
+    let result = unsafe { deadline(time) }.map_or_else(|error| error, |at| mutex.lock(Some(at)));
     Some(c_long::from(result))
 }
 
@@ -229,14 +231,15 @@ fn wait(condition: usize, mutex: usize, time: Option<usize>) -> Option<c_long> {
     let mutex = Mutex::at(mutex)?;
     // SAFETY: the caller of the C library's function promises one.
     let deadline = match time.map(|time| unsafe { deadline(time) }).transpose() {
-        Ok(deadline) => deadline.flatten(),
+        Ok(deadline) => deadline,
         Err(error) => return Some(c_long::from(error)),
     };
     if mutex.is_anothers() {
         return Some(c_long::from(libc::EPERM));
     }
     let queue = condition.0 as usize;
-    let waiter = Waiter::new(u32::MAX, deadline.is_some());
+    let timeout = deadline.map(clock::until);
+    let waiter = Waiter::new(u32::MAX, time::firing(timeout).is_some());
     let again = mutex.again.get();
     let accesses = [
         access_of(queue_location(queue), AccessKind::Update),
@@ -248,9 +251,7 @@ fn wait(condition: usize, mutex: usize, time: Option<usize>) -> Option<c_long> {
         mutex.give(touch);
     });
     let needs = Some((mutex.location(), mutex.free()));
-    let end = waiter.wait(K::CondvarWake, condition, deadline.is_some(), needs, |touch| {
-        mutex.take(touch)
-    });
+    let end = waiter.wait(K::CondvarWake, condition, timeout, needs, |touch| mutex.take(touch));
     if end != End::Woken {
         if let Some(at) = deadline.filter(|_| end == End::TimedOut) {
             time::advance_to(at);
@@ -457,7 +458,7 @@ fn barrier_wait(barrier: usize) -> Option<c_long> {
     if last {
         return Some(c_long::from(libc::PTHREAD_BARRIER_SERIAL_THREAD));
     }
-    waiter.wait(K::BarrierWake, here, false, None, |_| {});
+    waiter.wait(K::BarrierWake, here, None, None, |_| {});
     Some(0)
 }
 
@@ -519,7 +520,7 @@ fn timed_semaphore(semaphore: usize, time: usize) -> Option<c_long> {
         let at = unsafe { deadline(time) };
         at.map_or_else(
             |error| error,
-            |at| semaphore.blocking().perform(at, |touch| semaphore.take(touch)),
+            |at| semaphore.blocking().perform(Some(at), |touch| semaphore.take(touch)),
         )
     })
 }

@@ -9,13 +9,13 @@ use crate::runner::execution_log::ExecutionLog;
 use crate::runner::journal::{Explored, Journaled};
 use crate::runner::saving::Saving;
 use crate::runner::sharing::Sharing;
-use crate::runner::{needs_states, out_of_sight, seed_of, unless_unseen};
+use crate::runner::{judge_timeouts, needs_states, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
     End, Explorer, Failure, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System, Trace,
     Verdict,
 };
-use dpor_protocol::{Config, FailureKind, Message, ModelOption, OutputStream, SharedSchedule, test_hash};
+use dpor_protocol::{Config, FailureKind, Message, ModelOption, OutputStream, SharedSchedule, Timeouts, test_hash};
 use dpor_scheduler::Program;
 use dpor_scheduler::label::Label;
 use dpor_scheduler::output::Stream;
@@ -159,6 +159,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     if shard.is_some() && !strategy.can_be_sharded() {
         return Err(format!("`{strategy}` cannot explore a shard"));
     }
+    judge_timeouts(strategy, config.options)?;
     let exact = config.options.has(ModelOption::ExactStates);
     let mut program = Program::new(config.options, move || body.run()).map_err(|error| error.to_string())?;
     program.compare_states(needs_states(strategy) && config.limits.preemptions.is_none());
@@ -188,6 +189,10 @@ fn shard_fingerprint(config: &Config, walks: u64) -> u64 {
     walks.hash(&mut hasher);
     for option in ModelOption::ALL.iter().filter(|option| option.is_in_seeds()) {
         config.options.has(*option).hash(&mut hasher);
+    }
+    let timeouts = config.options.timeouts();
+    if timeouts != Timeouts::Fire {
+        timeouts.hash(&mut hasher);
     }
     config.limits.preemptions.hash(&mut hasher);
     hasher.finish()
@@ -240,6 +245,7 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         &report,
         &labels,
     );
+    let note = both(program.condition_of_timeouts().map(str::to_owned), note);
     let note = both(note, resumed.map(went_on));
     let note = both(note, saving.and_then(|saving| saving.note()));
     let counts = counts(

@@ -157,7 +157,7 @@ impl<'a> Follower<'a> {
         if operation != 0 && kind as u8 != operation {
             return Err(format!("`{kind}`{place}"));
         }
-        match transition.is_enabled(self.program.threads()) {
+        match self.program.can_repeat(transition) {
             true => Ok(()),
             false => Err(format!("`{kind}`{place}, which cannot go on")),
         }

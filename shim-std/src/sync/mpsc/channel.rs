@@ -331,14 +331,15 @@ impl<T> Channel<T> {
             .wait_until(&waiter, &wait, ready, is_ready, looks_at);
     }
 
-    /// Waits before a receive that may block, if the thread's park token is part of the model ([`Waiters`]).
+    /// Waits before a receive that may block, if the thread's park token is part of the model ([`Waiters`]). Returns the
+    /// timeout for what is left of the wait.
     #[track_caller]
-    fn wait_for_message(&self, timeout: Option<Duration>) {
+    fn wait_for_message(&self, timeout: Option<Duration>) -> Option<Duration> {
         // Without time there is no wait.
         if timeout == Some(Duration::ZERO) {
-            return;
+            return timeout;
         }
-        let Some(waiter) = Waiter::new() else { return };
+        let Some(waiter) = Waiter::new() else { return timeout };
         observe(self.sender_count());
         let wait = Wait {
             object: self.location(),
@@ -356,8 +357,10 @@ impl<T> Channel<T> {
             self.head(),
             self.sender_count(),
         ];
-        self.waiting_receivers
+        let late = self
+            .waiting_receivers
             .wait_until(&waiter, &wait, ready, is_ready, looks_at);
+        if late { Some(Duration::ZERO) } else { timeout }
     }
 
     /// Announces that there is room again.
@@ -504,13 +507,13 @@ impl<T> Channel<T> {
     #[track_caller]
     pub(super) fn recv_timeout(&self, timeout: Duration) -> Received<T> {
         observe(self.sender_count());
-        self.wait_for_message(Some(timeout));
+        let left = self.wait_for_message(Some(timeout));
         let accesses = self.receive_accesses(false);
-        let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, Some(timeout), |touch| {
+        let received = self.wait_for_supply(&accesses, OperationKind::RecvTimeout, left, |touch| {
             self.take(false, touch)
         });
         if let Received::Nothing = received {
-            time::advance(timeout);
+            time::timed_out(timeout);
         }
         self.made_room(&received);
         Self::unpack(received)

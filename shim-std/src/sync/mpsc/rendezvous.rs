@@ -293,7 +293,7 @@ impl<T> Channel<T> {
 
     fn timed_out(timeout: Option<Duration>) -> Received<T> {
         note(|| "timed out".to_string());
-        time::advance(timeout.unwrap_or_default());
+        time::timed_out(timeout.unwrap_or_default());
         Received::Nothing
     }
 

@@ -89,7 +89,8 @@ impl Waiters {
         Condition::Equals(self.waking.variable(), 0)
     }
 
-    /// Waits until it is `ready`, which holds when one of the conditions does, or until the timeout has fired.
+    /// Waits until it is `ready`, which holds when one of the conditions does, or until the timeout has fired, which it
+    /// returns.
     ///
     /// `looks_at` are the locations on which that depends.
     #[track_caller]
@@ -100,7 +101,7 @@ impl Waiters {
         [one, other]: [Condition; 2],
         ready: impl Fn() -> bool,
         looks_at: [Location; 3],
-    ) {
+    ) -> bool {
         let [first, second, third] = looks_at.map(|location| access_of(location, AccessKind::Read));
         let accesses = [access_of(self.location(), AccessKind::Write), first, second, third];
         let guards = [Guard::always().and([one, other, self.nobody_wakes()])];
@@ -115,12 +116,12 @@ impl Waiters {
                 !ready
             });
             if !registered {
-                return;
+                return false;
             }
             match self.linger(waiter, wait) {
                 Selected::Operation => {}
                 Selected::Disconnected => self.settle(wait.object),
-                Selected::Aborted => return,
+                Selected::Aborted => return true,
             }
         }
     }
