@@ -274,8 +274,10 @@ pub struct Settings {
     pub unfolding_fault: Option<Fault>,
     /// A fault of the search over states.
     pub states_fault: Option<Fault>,
-    /// A part of the state on which fingerprints do not depend.
+    /// A part of the state on which fingerprints do not depend under the context-sensitive strategy.
     pub unseen: Option<Part>,
+    /// The same, under the search over states.
+    pub unseen_by_states: Option<Part>,
     /// Whether some states have no fingerprint.
     pub opaque: bool,
 }
@@ -292,6 +294,7 @@ impl Settings {
             unfolding_fault: None,
             states_fault: None,
             unseen: None,
+            unseen_by_states: None,
             opaque: false,
         }
     }
@@ -507,7 +510,7 @@ fn compare_enumeration<S: Exact>(system: S, limit: u64, exhaustive: &Found<S>) -
 /// The counters of the search over states.
 fn compare_states(toy: &Toy, settings: &Settings, exhaustive: &Found<Toy>) -> Result<Statistics, Mismatch> {
     let strategy = Strategy::States;
-    let toy = toy.clone().unseen(settings.unseen).opaque(settings.opaque);
+    let toy = toy.clone().unseen(settings.unseen_by_states).opaque(settings.opaque);
     let found = explore(toy.clone(), strategy, settings.limit, settings.states_fault);
     judge(strategy, &found, exhaustive)?;
     if exhaustive.fails() {

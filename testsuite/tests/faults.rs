@@ -26,6 +26,7 @@ fn caught_within(name: &str, settings: &Settings, budget: u32, generator: impl S
                 unfolding_fault: None,
                 states_fault: None,
                 unseen: None,
+                unseen_by_states: None,
                 ..*settings
             };
             assert!(compare(&program, &faultless).is_ok(), "nothing else is wrong with it");
@@ -96,10 +97,14 @@ fn states_caught_within(name: &str, settings: Settings, budget: u32) {
 #[track_caller]
 fn coarse_caught_within(part: Part, budget: u32) {
     let settings = Settings {
-        unseen: Some(part),
+        unseen_by_states: Some(part),
         ..Settings::new(LIMIT)
     };
     states_caught_within(&format!("a fingerprint without {part:?}"), settings, budget);
+    let settings = Settings {
+        unseen: Some(part),
+        ..Settings::new(LIMIT)
+    };
     contexts_caught_within(&format!("a fingerprint without {part:?}"), settings, &CONTEXTS, budget);
 }
 

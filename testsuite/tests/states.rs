@@ -1,6 +1,6 @@
 //! The search over states against all states, on toy programs that can come to a state again.
 //!
-//! `DPOR_ORACLE_PROGRAMS` sets how many programs (20,000 by default), `DPOR_ORACLE_SEED` which ones.
+//! `DPOR_ORACLE_PROGRAMS` sets how many programs (8,000 by default), `DPOR_ORACLE_SEED` which ones.
 
 use dpor_explorer::{End, Explorer, Fault, Fingerprint, Limits, Observer, Statistics, Step, Stop, Strategy, System};
 use dpor_explorer::{Status, Trace, Transition, Verdict};
@@ -219,7 +219,7 @@ fn runner() -> TestRunner {
 
 #[test]
 fn programs_with_cycles_come_to_the_same_ends() {
-    let programs = setting("DPOR_ORACLE_PROGRAMS", 20_000);
+    let programs = setting("DPOR_ORACLE_PROGRAMS", 8_000);
     let (mut runner, generator) = (runner(), generate::looping_programs());
     let (mut compared, mut endless, mut failing, mut cyclic) = (0u64, 0u64, 0u64, 0u64);
     for count in 1..=programs {

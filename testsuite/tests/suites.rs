@@ -175,6 +175,14 @@ fn check(suite: &Suite) {
                 project.check_replay(test, context, &mut mismatches);
             }
         }
+        let (states, _) = explore("states", exact.as_slice());
+        for test in met.keys() {
+            match (states.get(test), expected.get(test)) {
+                (None, _) => mismatches.add(test, "to occur under states", "missing"),
+                (Some(states), Some(expected)) => expected.check_other(test, "states", states, &mut mismatches),
+                (Some(_), None) => {}
+            }
+        }
         if suite.unfolds {
             let (unfolding, _) = explore("unfolding", &[]);
             for (test, source) in &met {

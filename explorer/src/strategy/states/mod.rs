@@ -56,8 +56,8 @@
 //! # Deviations
 //!
 //! Sleep sets are not used: a step to a known state costs one step. So a state is never stored with less than all its
-//! persistent set explored, and none has to be opened again. Along a way without branches only the first state is
-//! stored.
+//! persistent set explored, and none has to be opened again. Along a way without branches only the first two states
+//! are stored.
 //!
 //! Invariant: the future of a node on the stack has all that follows the steps that were left.
 

@@ -104,13 +104,14 @@ impl States {
     /// Looks the reached state up. Says whether nothing has to be explored from it.
     fn is_known<S: System>(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) -> bool {
         let at = stack.depth();
-        // Along a way without branches, its first state will do, unless a thread goes round for ever.
+        // Along a way without branches, its first states will do, where two orders of the last steps before it can
+        // meet, unless a thread goes round for ever.
         let alone = match stack.reached().transitions() {
             0 | 1 => at.checked_sub(1).map_or(1, |before| self.visits[before].alone) + 1,
             _ => 0,
         };
         self.visits[at].alone = alone;
-        if (2..LONG).contains(&alone) {
+        if (3..LONG).contains(&alone) {
             return false;
         }
         let Exploration { cursor, statistics, .. } = exploration;
