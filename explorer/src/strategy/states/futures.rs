@@ -284,8 +284,11 @@ impl Futures {
         before
     }
 
-    /// The past with the step's accesses.
+    /// The past with the step's accesses, or as it is if there are too many pasts.
     fn with(&mut self, past: PastId, step: &Moved) -> PastId {
+        if step.past == PastId::EMPTY {
+            return past;
+        }
         if let Some(&known) = self.unions.get(&pair(past.0, step.past.0)) {
             return known;
         }

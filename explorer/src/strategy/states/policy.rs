@@ -181,10 +181,11 @@ impl States {
     fn waits(&self, access: &FutureAccess, trace: &Trace, (step, future): (&Moved, &Future), without: &BitSet) -> bool {
         let at = trace.len() - 1;
         let location = access.location;
+        let mut own = trace.events()[at].step().footprint.accesses().iter();
+        let writes = own.any(|own| own.location == location && own.kind == AccessKind::Write);
         let is_first_write = || {
-            trace
-                .conflicts(location, AccessKind::Read)
-                .all(|write| write.event >= at)
+            let mut earlier = trace.conflicts(location, AccessKind::Read);
+            writes && earlier.all(|write| write.event >= at)
         };
         match access.awaits {
             Awaits::AllWrites => return true,
