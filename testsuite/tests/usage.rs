@@ -840,8 +840,12 @@ fn timeouts_fire_when_they_are_told_to() {
         let run = project
             .run(&[arguments, &["--message-format", "json"]].concat())
             .ends(FAILED);
-        let event = &run.events("test-finished")[0];
-        let text = |value: &Value| value.as_str().expect("it is a text").to_owned();
+        let event = match arguments[0] {
+            "replay" => "replayed",
+            _ => "test-finished",
+        };
+        let event = &run.events(event)[0];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         (text(&event["failure"]["kind"]), text(&event["seed"]))
     };
     // The seed says when timeouts fire.
