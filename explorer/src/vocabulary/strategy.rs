@@ -152,6 +152,11 @@ impl Strategy {
         matches!(self, Strategy::Random { .. } | Strategy::Pct { .. })
     }
 
+    /// Whether the strategy compares states, so that the system has to give their fingerprints.
+    pub fn compares_states(self) -> bool {
+        matches!(self, Strategy::Context(_) | Strategy::States)
+    }
+
     /// The strategy with this seed instead of 0, if it draws at random and has no seed of its own.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Strategy {

@@ -9,7 +9,7 @@ use crate::runner::execution_log::ExecutionLog;
 use crate::runner::journal::{Explored, Journaled};
 use crate::runner::saving::Saving;
 use crate::runner::sharing::Sharing;
-use crate::runner::{judge_timeouts, needs_states, out_of_sight, seed_of, unless_unseen};
+use crate::runner::{judge_timeouts, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
     End, Explorer, Failure, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System, Trace,
@@ -162,7 +162,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     judge_timeouts(strategy, config.options)?;
     let exact = config.options.has(ModelOption::ExactStates);
     let mut program = Program::new(config.options, move || body.run()).map_err(|error| error.to_string())?;
-    program.compare_states(needs_states(strategy) && config.limits.preemptions.is_none());
+    program.compare_states(strategy.compares_states() && config.limits.preemptions.is_none());
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
     program.save_states(program.hidden_import().is_none());
