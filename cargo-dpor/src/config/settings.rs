@@ -307,7 +307,7 @@ impl Settings {
         let strategy = self.strategy.value;
         match self.preemptions.value {
             Limit(Some(_)) if !strategy.can_be_bounded() => Err(format!(
-                "the strategy `{strategy}` cannot bound preemptions; `context`, `source` and `exhaustive` can"
+                "the strategy `{strategy}` cannot bound preemptions; `states`, `context`, `source` and `exhaustive` can"
             )),
             _ if self.timeouts.value == Timeouts::Last && !strategy.can_let_time_pass() => Err(format!(
                 "the strategy `{strategy}` cannot let timeouts fire last; all other strategies can"

@@ -13,7 +13,7 @@ mod sharing;
 mod simplify;
 
 use body::Body;
-use dpor_explorer::{Context, Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
+use dpor_explorer::{Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Config, Creation, FailureKind, ModelOption, Seed, SeedStep, ValueBytes, test_hash};
 use dpor_scheduler::label::Label;
 use dpor_scheduler::{OperationKind, Options, Program, Timeouts};
@@ -64,11 +64,11 @@ impl Default for Model {
 }
 
 impl Model {
-    /// Creates the exploration that [`model`] makes: `context`, without limits.
+    /// Creates the exploration that [`model`] makes: under `states`, without limits.
     pub fn new() -> Model {
         Model {
             name: crate::thread::current().name().unwrap_or("model").to_owned(),
-            strategy: Strategy::Context(Context::default()),
+            strategy: Strategy::default(),
             limits: Limits::default(),
             options: Options::default(),
             rewinds: false,

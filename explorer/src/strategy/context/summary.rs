@@ -110,7 +110,7 @@ impl AccessSummary {
                 accesses.wait = Wait::Other;
             }
             accesses.all.add(access.kind, index);
-            if access.awaits != Awaits::AllWrites {
+            if !matches!(access.awaits, Awaits::AllWrites | Awaits::LastWrite) {
                 accesses.first.add(access.kind, index);
             }
             if access.awaits == Awaits::Nothing {

@@ -188,7 +188,7 @@ impl States {
             writes && earlier.all(|write| write.event >= at)
         };
         match access.awaits {
-            Awaits::AllWrites => return true,
+            Awaits::AllWrites | Awaits::LastWrite => return true,
             Awaits::FirstWrite if is_first_write() => return true,
             Awaits::FirstWrite | Awaits::Nothing => {}
         }

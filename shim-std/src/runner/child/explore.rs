@@ -175,12 +175,20 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     let explorer = Explorer::new(system, strategy, limits)
         .spent(started.elapsed())
         .verify_states(exact)
+        .looks_beside(looks_beside(strategy, shard.is_some(), &limits))
         .resumable(config.save.is_some());
     Ok(Exploration {
         explorer,
         part,
         strategy,
     })
+}
+
+/// Number of steps after which the executions with few preemptions are explored beside; `None` if they are not. Who
+/// chooses a strategy for its counts, or limits them, gets its executions and no others.
+fn looks_beside(strategy: Strategy, sharded: bool, limits: &Limits) -> Option<u64> {
+    let counts = limits.executions.is_some() || limits.steps.is_some();
+    (strategy == Strategy::States && !sharded && !counts).then_some(20_000)
 }
 
 /// The fingerprint that all shards of a test share, of the behaviour of the test and the settings.
