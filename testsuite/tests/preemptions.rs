@@ -3,7 +3,7 @@
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs.
 
 use dpor_explorer::{Context, Explorer, Fault, Limits, Report, Step, Stop, Strategy as Exploration, System};
-use dpor_explorer::{Transition, Verdict};
+use dpor_explorer::{Transition, Turns, Verdict};
 use dpor_testsuite::generated::setting;
 use dpor_testsuite::oracle::minimise;
 use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
@@ -12,6 +12,7 @@ use dpor_testsuite::toy::{Program, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::num::NonZeroU64;
 
 /// Programs with more interleavings than this are left out.
 const LIMIT: u64 = 2000;
@@ -166,15 +167,16 @@ fn verdicts_name_the_bound() {
     assert!(bound < Some(5), "{bound:?}");
 }
 
-/// Explores with a second search that has its first turn after so many steps.
-fn look_beside(program: &Program, after: Option<u64>, limits: Limits) -> Report {
-    Explorer::new(Counting::new(program.clone(), 0), Exploration::States, limits)
-        .looks_beside(after)
-        .run(&mut ())
+/// Explores with a second search. Returns the system as well, which knows
+/// its scheduling points then.
+fn look_beside(program: &Program, turns: Option<Turns>, limits: Limits) -> (Report, Counting) {
+    let mut explorer =
+        Explorer::new(Counting::new(program.clone(), 0), Exploration::States, limits).looks_beside(turns);
+    (explorer.run(&mut ()), explorer.into_system())
 }
 
-fn fails(program: &Program, schedule: &[Transition]) -> bool {
-    let (mut system, mut step) = (Counting::new(program.clone(), 0), Step::default());
+fn fails(mut system: Counting, schedule: &[Transition]) -> bool {
+    let mut step = Step::default();
     system.restart();
     for (at, &transition) in schedule.iter().enumerate() {
         step.clear();
@@ -197,12 +199,16 @@ fn a_second_search_comes_to_the_same_verdict() {
             .new_tree(&mut runner)
             .expect("programs can always be generated")
             .current();
-        let alone = look_beside(&program, None, Limits::default());
-        let both = look_beside(&program, Some([0, 20, 100][number as usize % 3]), Limits::default());
+        let (alone, _) = look_beside(&program, None, Limits::default());
+        let turns = Turns {
+            after: [0, 20, 100][number as usize % 3],
+            ratio: NonZeroU64::new(number % 4),
+        };
+        let (both, system) = look_beside(&program, Some(turns), Limits::default());
         match (&alone.verdict, &both.verdict) {
             (Verdict::Complete, Verdict::Complete) => complete += u64::from(both.preemptions.is_some()),
             (Verdict::Failed { .. }, Verdict::Failed { schedule, .. }) => {
-                assert!(fails(&program, schedule), "program {number}\n{program}{schedule:?}");
+                assert!(fails(system, schedule), "program {number}\n{program}{schedule:?}");
                 if let Some(bound) = both.preemptions {
                     failed += 1;
                     let least = first_failure(&program, bound, Exploration::Source);
@@ -226,9 +232,13 @@ fn what_the_second_search_has_explored_is_said() {
         steps: Some(2000),
         ..Limits::default()
     };
-    let verdict = look_beside(&programs::mutexcounter(4, 3), Some(100), limits).verdict;
-    let Verdict::Incomplete { reason } = verdict else {
-        panic!("{verdict:?}")
+    let turns = Turns {
+        after: 100,
+        ..Turns::LONG
+    };
+    let (report, _) = look_beside(&programs::mutexcounter(4, 3), Some(turns), limits);
+    let Verdict::Incomplete { reason } = report.verdict else {
+        panic!("{:?}", report.verdict)
     };
     let known = "the limit of 2000 steps was reached; all executions without preemptions were explored";
     assert_eq!(reason, known);

@@ -7,9 +7,8 @@
 //! search is broken off, the verdict says which bounds have been explored; if the second one finds a failure, or leaves
 //! nothing out, before the main one ends, that decides the verdict.
 //!
-//! The main search has made a given number of steps before the first turn of the other, so that a small test costs no
-//! more, and about three quarters of all steps afterwards. Turns are told by numbers of steps, and do not depend on the
-//! clock.
+//! The main search has made a number of steps before the first turn of the other, so that a small test costs no more,
+//! and most of all steps afterwards ([`Turns`]). Turns are told by numbers of steps, and do not depend on the clock.
 //!
 //! Invariant: at the end of a turn the cursor's trace, and all counters, are those of the main search. The cursor has no
 //! checkpoints then: the main search goes back to where it was by repeating the steps.
@@ -22,12 +21,29 @@ use crate::execution::Trace;
 use crate::statistics::Statistics;
 use crate::system::{Failure, System, Transition};
 use std::mem::swap;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
 /// Maximum number of steps of a turn, but for its last execution: observers are kept waiting so long.
 const TURN: u64 = 200_000;
-/// For each step, the main search makes so many.
-const SHARE: u64 = 3;
+
+/// When the second search goes on, in steps of the main one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turns {
+    /// Number of steps of the main search before the first turn.
+    pub after: u64,
+    /// Number of steps that the main search makes for each of the second's. `None` lets the second come to its end in
+    /// its first turn.
+    pub ratio: Option<NonZeroU64>,
+}
+
+impl Turns {
+    /// After 20,000 steps, a quarter of all.
+    pub const LONG: Turns = Turns {
+        after: 20_000,
+        ratio: NonZeroU64::new(3),
+    };
+}
 
 /// The second search, and what is its own of an [`Exploration`].
 pub(super) struct Beside<S> {
@@ -35,6 +51,7 @@ pub(super) struct Beside<S> {
     trace: Trace,
     statistics: Statistics,
     unclear: u64,
+    turns: Turns,
     /// The number of steps of the main search at which the next turn begins; `None` if there is none any more.
     next: Option<u64>,
     /// The last bound under which everything has been explored.
@@ -52,8 +69,7 @@ pub(super) enum Turn {
 }
 
 impl<S: System> Beside<S> {
-    /// A search whose first turn comes after so many steps of the main search.
-    pub fn new(search: Box<dyn Search<S>>, after: u64) -> Self {
+    pub fn new(search: Box<dyn Search<S>>, turns: Turns) -> Self {
         let mut trace = Trace::new();
         trace.follow_waits(search.follows_waits());
         Beside {
@@ -61,7 +77,8 @@ impl<S: System> Beside<S> {
             trace,
             statistics: Statistics::default(),
             unclear: 0,
-            next: Some(after),
+            turns,
+            next: Some(turns.after),
             explored: None,
         }
     }
@@ -88,12 +105,15 @@ impl<S: System> Beside<S> {
     /// Takes a turn.
     pub fn turn(&mut self, explorer: &mut Explorer<S>, observer: &mut dyn Observer<S>) -> Result<Turn, Halt> {
         let main = explorer.exploration().statistics.steps;
-        let until = (self.statistics.steps + TURN).min(main / SHARE);
+        let (until, pause) = match self.turns.ratio.map(NonZeroU64::get) {
+            Some(ratio) => ((self.statistics.steps + TURN).min(main / ratio), ratio * TURN),
+            None => (u64::MAX, 0),
+        };
         self.change_places(explorer.exploration());
         let turn = self.executions(until, explorer, observer);
         self.change_places(explorer.exploration());
         if let Some(next) = &mut self.next {
-            *next = main + (SHARE * TURN).min(main.max(1));
+            *next = main + pause.min(main).max(1);
         }
         turn
     }

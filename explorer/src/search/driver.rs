@@ -3,7 +3,7 @@
 //! Invariant: [`Explorer`] knows no strategy but by the name that it hands to the registry, and no stack. Between two
 //! executions it is at rest, and can be saved.
 
-use super::beside::{Beside, Turn};
+use super::beside::{Beside, Turn, Turns};
 use super::exploration::{Exploration, Halt};
 #[cfg(feature = "faults")]
 use super::faults::Fault;
@@ -29,8 +29,8 @@ pub struct Explorer<S> {
     exploration: Exploration<S>,
     search: Box<dyn Search<S>>,
     strategy: Strategy,
-    /// Number of steps after which there is a second search, if there is to be one.
-    looks_beside: Option<u64>,
+    /// When a second search goes on, if there is to be one.
+    looks_beside: Option<Turns>,
     /// The second search, under a bound on preemptions.
     beside: Option<Beside<S>>,
     /// Whether the second search has come to the verdict.
@@ -107,15 +107,14 @@ impl<S: System> Explorer<S> {
         self
     }
 
-    /// Lets a second search explore the executions with few preemptions beside, if the exploration takes more than so
-    /// many steps: then something is known of a part that one can name when time runs out. Its executions are counted
-    /// only if it comes to the verdict.
+    /// Lets a second search explore the executions with few preemptions beside, so that something is known of a part
+    /// that one can name when time runs out. Its executions are counted only if it comes to the verdict.
     ///
     /// Only a search without a bound, of a strategy that [can have one](Strategy::can_be_bounded), and that ends with
     /// the first failure, has a second one.
     #[must_use]
-    pub fn looks_beside(mut self, after: Option<u64>) -> Self {
-        self.looks_beside = after;
+    pub fn looks_beside(mut self, turns: Option<Turns>) -> Self {
+        self.looks_beside = turns;
         self
     }
 
@@ -177,7 +176,7 @@ impl<S: System> Explorer<S> {
     fn second_search(&self) -> Option<Beside<S>> {
         let exploration = &self.exploration;
         let can = self.strategy.can_be_bounded() && exploration.limits.preemptions.is_none() && !exploration.keep_going;
-        let after = self.looks_beside.filter(|_| can)?;
+        let turns = self.looks_beside.filter(|_| can)?;
         let settings = Settings {
             limits: Limits {
                 preemptions: Some(u32::MAX),
@@ -186,7 +185,7 @@ impl<S: System> Explorer<S> {
             resumable: false,
             faults: exploration.faults,
         };
-        Some(Beside::new(self.strategy.search(&settings), after))
+        Some(Beside::new(self.strategy.search(&settings), turns))
     }
 
     /// Lets the second search go on if it is its turn. Returns the verdict if it comes to one.

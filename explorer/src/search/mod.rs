@@ -29,6 +29,7 @@ pub(crate) mod outcome;
 pub(crate) mod policy;
 pub(crate) mod save;
 
+pub use beside::Turns;
 pub use driver::Explorer;
 use exploration::{Exploration, Halt};
 #[cfg(feature = "faults")]

@@ -12,7 +12,7 @@ use crate::runner::sharing::Sharing;
 use crate::runner::{judge_timeouts, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
-    End, Explorer, Failure, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System, Trace,
+    End, Explorer, Failure, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System, Trace, Turns,
     Verdict,
 };
 use dpor_protocol::{Config, FailureKind, Message, ModelOption, OutputStream, SharedSchedule, Timeouts, test_hash};
@@ -184,11 +184,11 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     })
 }
 
-/// Number of steps after which the executions with few preemptions are explored beside; `None` if they are not. Who
-/// chooses a strategy for its counts, or limits them, gets its executions and no others.
-fn looks_beside(strategy: Strategy, sharded: bool, limits: &Limits) -> Option<u64> {
+/// When the executions with few preemptions are explored beside, if they are. Who chooses a strategy for its counts, or
+/// limits them, gets its executions and no others.
+fn looks_beside(strategy: Strategy, sharded: bool, limits: &Limits) -> Option<Turns> {
     let counts = limits.executions.is_some() || limits.steps.is_some();
-    (strategy == Strategy::States && !sharded && !counts).then_some(20_000)
+    (strategy == Strategy::States && !sharded && !counts).then_some(Turns::LONG)
 }
 
 /// The fingerprint that all shards of a test share, of the behaviour of the test and the settings.
