@@ -13,7 +13,8 @@ fn each_value_has_its_key() {
     };
     let mine = slab.lock().unwrap().insert(2);
     let theirs = child.join().unwrap();
-    assert_eq!((slab.lock().unwrap()[theirs], slab.lock().unwrap()[mine]), (1, 2));
+    let slab = slab.lock().unwrap();
+    assert_eq!((slab[theirs], slab[mine]), (1, 2));
 }
 
 #[test]

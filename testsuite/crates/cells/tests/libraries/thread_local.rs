@@ -6,7 +6,20 @@ use std::thread;
 use thread_local::ThreadLocal;
 
 #[test]
-fn each_thread_has_its_own() {
+fn threads_that_run_have_their_own() {
+    let local = Arc::new(ThreadLocal::new());
+    assert_eq!(local.get_or(|| Cell::new(2)).get(), 2);
+    let child = {
+        let local = Arc::clone(&local);
+        thread::spawn(move || local.get_or(|| Cell::new(1)).get())
+    };
+    assert_eq!(local.get_or(|| Cell::new(3)).get(), 2);
+    assert_eq!(child.join().unwrap(), 1);
+}
+
+/// As documented: who comes later may find what a thread that has ended left behind.
+#[test]
+fn a_thread_that_has_ended_hands_its_value_on() {
     let local = Arc::new(ThreadLocal::new());
     let child = {
         let local = Arc::clone(&local);

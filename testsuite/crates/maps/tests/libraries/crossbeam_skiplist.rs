@@ -18,6 +18,7 @@ fn both_inserts_are_kept() {
     assert_eq!(map.len(), 2);
 }
 
+/// Not so: `remove` returns the entry as well if another thread was the one that marked it.
 #[test]
 fn one_of_two_removes_wins() {
     let set = Arc::new(SkipSet::new());
