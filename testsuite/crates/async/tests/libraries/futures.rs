@@ -6,6 +6,7 @@ use pollster::block_on;
 use std::thread;
 
 #[test]
+#[ignore = "takes long to explore"]
 fn messages_of_two_producers_arrive() {
     let (sender, receiver) = mpsc::unbounded();
     let children = [1, 2].map(|message| {
@@ -19,6 +20,7 @@ fn messages_of_two_producers_arrive() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn unordered_futures_are_woken_by_threads() {
     let (futures, children): (FuturesUnordered<_>, Vec<_>) = [1, 2]
         .into_iter()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 #[test]
+#[ignore = "takes long to explore"]
 fn an_event_is_waited_for() {
     let event = Arc::new(ManualResetEvent::new(false));
     let child = {
@@ -17,6 +18,7 @@ fn an_event_is_waited_for() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn a_mutex_is_exclusive() {
     let mutex = Arc::new(Mutex::new(0, true));
     let child = {

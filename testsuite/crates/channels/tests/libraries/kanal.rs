@@ -3,6 +3,7 @@
 use std::thread;
 
 #[test]
+#[ignore = "takes long to explore"]
 fn a_bounded_channel_hands_over() {
     let (sender, receiver) = kanal::bounded(0);
     let child = thread::spawn(move || sender.send(1).unwrap());
@@ -11,6 +12,7 @@ fn a_bounded_channel_hands_over() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn a_full_channel_refuses_one_of_two() {
     let (sender, receiver) = kanal::bounded(1);
     let child = {
@@ -23,6 +25,7 @@ fn a_full_channel_refuses_one_of_two() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn an_unbounded_channel_keeps_the_order() {
     let (sender, receiver) = kanal::unbounded();
     let child = thread::spawn(move || {

@@ -18,6 +18,7 @@ fn what_is_inserted_is_read_or_not_yet() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn both_inserts_are_kept() {
     let map = Arc::new(HashMap::new());
     let child = {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 #[test]
+#[ignore = "takes long to explore"]
 fn what_is_inserted_is_read_or_not_yet() {
     let map = Arc::new(HashMap::new());
     let child = {
@@ -16,6 +17,7 @@ fn what_is_inserted_is_read_or_not_yet() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_of_two_inserts_wins() {
     let map = Arc::new(HashMap::new());
     let child = {
@@ -28,6 +30,7 @@ fn one_of_two_inserts_wins() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn an_index_is_read_without_a_lock() {
     let index = Arc::new(HashIndex::new());
     let child = {

@@ -10,18 +10,21 @@ fn runtime(workers: usize) -> Runtime {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_runs_a_task() {
     let runtime = runtime(1);
     assert_eq!(runtime.block_on(runtime.spawn(async { 1 })).unwrap(), 1);
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn two_workers_run_a_task() {
     let runtime = runtime(2);
     assert_eq!(runtime.block_on(runtime.spawn(async { 1 })).unwrap(), 1);
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_sends_on_a_channel() {
     let runtime = runtime(1);
     let (sender, mut receiver) = mpsc::channel(1);
@@ -30,6 +33,7 @@ fn one_worker_sends_on_a_channel() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn two_workers_send_on_a_channel() {
     let runtime = runtime(2);
     let (sender, mut receiver) = mpsc::channel(1);
@@ -38,6 +42,7 @@ fn two_workers_send_on_a_channel() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_answers_by_a_oneshot() {
     let runtime = runtime(1);
     let (sender, receiver) = oneshot::channel();
@@ -46,6 +51,7 @@ fn one_worker_answers_by_a_oneshot() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_notifies() {
     let runtime = runtime(1);
     let notify = Arc::new(Notify::new());
@@ -55,6 +61,7 @@ fn one_worker_notifies() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_hands_a_permit_over() {
     let runtime = runtime(1);
     let semaphore = Arc::new(Semaphore::new(0));
@@ -64,6 +71,7 @@ fn one_worker_hands_a_permit_over() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_locks_a_mutex() {
     let runtime = runtime(1);
     let mutex = Arc::new(Mutex::new(0));
@@ -79,6 +87,7 @@ fn one_worker_locks_a_mutex() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_is_watched() {
     let runtime = runtime(1);
     let (sender, mut receiver) = watch::channel(0);
@@ -87,6 +96,7 @@ fn one_worker_is_watched() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn one_worker_broadcasts() {
     let runtime = runtime(1);
     let (sender, mut receiver) = broadcast::channel(1);
@@ -95,6 +105,7 @@ fn one_worker_broadcasts() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn a_thread_sends_to_a_task() {
     let runtime = runtime(1);
     let (sender, receiver) = oneshot::channel();
