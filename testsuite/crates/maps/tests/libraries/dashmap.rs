@@ -18,6 +18,7 @@ fn both_add_to_an_entry() {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn get_beside_remove_finds_the_value_or_nothing() {
     let map = Arc::new(DashMap::with_shard_amount(2));
     map.insert("a", 1);

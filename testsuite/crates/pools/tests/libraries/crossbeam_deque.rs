@@ -16,6 +16,7 @@ fn steal(stealer: &Stealer<i32>) -> Option<i32> {
 }
 
 #[test]
+#[ignore = "takes long to explore"]
 fn two_thieves_take_two_jobs() {
     let worker = Worker::new_fifo();
     worker.push(1);
