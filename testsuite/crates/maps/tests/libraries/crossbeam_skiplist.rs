@@ -20,7 +20,6 @@ fn both_inserts_are_kept() {
 
 /// Not so: `remove` returns the entry as well if another thread was the one that marked it.
 #[test]
-#[ignore = "the seed of its failure cannot be replayed"]
 fn one_of_two_removes_wins() {
     let set = Arc::new(SkipSet::new());
     set.insert(1);
