@@ -86,11 +86,8 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
     let (watch, threads) = (&mut execution.watch, &mut execution.threads);
     let footprint = &step.record.footprint;
     let wrote = footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
+    threads[thread].passage.moved_on(wrote);
     if !watch.active {
-        let spin = &mut threads[thread].spin;
-        if !spin.ignores_step(wrote) {
-            Rc::make_mut(spin).moved_on(wrote);
-        }
         return;
     }
     let around = step.before.take().map(|before| match before {
@@ -108,15 +105,19 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
     });
     watch.surroundings = around.map(|around| (thread, around.after));
     let (meddled, stirred) = around.map_or((false, false), |around| (around.meddled, around.stirred));
-    Rc::make_mut(&mut threads[thread].spin).step(&OwnStep {
-        footprint,
-        wrote,
-        meddled,
-        stirred,
-        chosen: step.chosen,
-        choosing: step.choosing,
-        steps: execution.length.0,
-    });
+    let own = &mut threads[thread];
+    // To change it is to copy what saved states share.
+    if own.spin.is_watched() {
+        Rc::make_mut(&mut own.spin).step(&OwnStep {
+            footprint,
+            wrote,
+            meddled,
+            stirred,
+            chosen: step.chosen,
+            choosing: step.choosing,
+            steps: execution.length.0,
+        });
+    }
     for (id, record) in threads.iter_mut() {
         if id != thread && record.alive && record.spin.is_watched() {
             Rc::make_mut(&mut record.spin).others_step(footprint);
@@ -141,7 +142,7 @@ pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
             .is_some_and(|(alternative, _)| alternative != NEVER)
     };
     if !record.spin.is_watched_at(site) && !has_timeout() && !session.refinements.loops.contains(&site) {
-        if !Rc::make_mut(&mut record.spin).comes_back(site) {
+        if !record.passage.comes_back(site) {
             return false;
         }
         session.refinements.loops.insert(site);
