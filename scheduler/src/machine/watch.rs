@@ -169,12 +169,12 @@ pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
     false
 }
 
-/// Hashes what `add` adds, in the session's memory for hashes.
+/// Hashes what `add` adds.
 fn hash(session: &Session, add: impl FnOnce(&mut StateHasher)) -> u128 {
-    let mut hasher = StateHasher::new(session.scratch.take());
+    let mut hasher = session.hasher.take();
     add(&mut hasher);
-    let (hash, _, memory) = hasher.finish();
-    session.scratch.set(memory);
+    let (hash, _) = hasher.finish();
+    session.hasher.set(hasher);
     hash
 }
 
@@ -200,7 +200,7 @@ fn memory_hash(session: &Session) -> u128 {
         // SAFETY: the ranges are mapped, and only this OS thread writes there.
         unsafe {
             arena::used_ranges().for_each(|range| hasher.range(range));
-            session.statics.ranges().for_each(|range| hasher.range(range));
+            session.statics.ranges().for_each(|range| hasher.fixed_range(range));
         }
     })
 }
