@@ -4,6 +4,7 @@ use super::labels::Labels;
 use super::refinements::Refinements;
 use super::threads::Threads;
 use crate::detect::recall::Recall;
+use crate::image::hash::StateHasher;
 use crate::image::statics::Statics;
 use crate::image::tls::{TlsBlock, TlsImage};
 use crate::machine::fingerprint::ExactStates;
@@ -40,8 +41,8 @@ pub(crate) struct Session {
     pub exact: Option<ExactStates>,
     /// Number of bytes hashed for fingerprints.
     pub hashed: u64,
-    /// Memory for the next hash.
-    pub scratch: Cell<Vec<u8>>,
+    /// Hashes states, and what detectors compare of them.
+    pub hasher: Cell<StateHasher>,
     /// The executable's symbols, after the first lookup.
     symbols: OnceCell<Symbols>,
     /// Whether fingerprints leave out the stacks.
@@ -68,7 +69,7 @@ impl Session {
             out_of_sight: None,
             exact: None,
             hashed: 0,
-            scratch: Cell::default(),
+            hasher: Cell::default(),
             symbols: OnceCell::new(),
             #[cfg(feature = "faults")]
             coarse: false,
