@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -74,6 +74,7 @@ impl Wrapper {
         let own = self.stand_ins.join(stand_in.folder);
         let mut hasher = Xxh3::new();
         hasher.update(&stand_in.digest.to_le_bytes());
+        hasher.update(source.as_os_str().as_encoded_bytes());
         hasher.update(&digest(&own)?.to_le_bytes());
         let copy = self.copies.join(format!("{}-{:016x}", call.package, hasher.digest()));
         if !copy.is_dir() {
@@ -185,9 +186,11 @@ impl Call {
         (!as_written).then_some(stand_in)
     }
 
-    /// The arguments with another root file.
+    /// The arguments for another root file.
     fn with_root(&self, mut arguments: Vec<OsString>, root: PathBuf) -> Vec<OsString> {
         arguments[self.root] = root.into();
+        // What only the replaced modules have used.
+        arguments.push("-Adead_code".into());
         arguments
     }
 }
@@ -205,6 +208,12 @@ fn make(copy: &Path, source: &Path, own: &Path) -> io::Result<()> {
             fs::create_dir_all(to.parent().unwrap_or(parent))?;
             fs::write(to, fs::read(folder.join(file))?)?;
         }
+    }
+    // Cargo compiles the library again when one of the files changes that the compiler has read. That matters where the
+    // library is on a path of the user's: its own files must be among them.
+    let mut root = fs::OpenOptions::new().append(true).open(files_of.join("lib.rs"))?;
+    for file in files(source)? {
+        writeln!(root, "const _: &[u8] = include_bytes!({:?});", source.join(file))?;
     }
     match fs::rename(files_of, copy) {
         // Another process was faster.
