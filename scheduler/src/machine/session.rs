@@ -1,6 +1,7 @@
 //! What survives a restart: the options of an exploration, what it has learnt, and its tools.
 
 use super::labels::Labels;
+use super::libraries::Libraries;
 use super::refinements::Refinements;
 use super::threads::Threads;
 use crate::detect::recall::Recall;
@@ -24,6 +25,8 @@ pub(crate) struct Session {
     pub weak_orderings: WeakOrderings,
     /// Whether a wait has been met whose timeout would have fired at once with another value of the option.
     pub timeouts_matter: bool,
+    /// The libraries that are taken as specified, and that an execution has used.
+    pub libraries: Libraries,
     /// Whether it is a failure to leave blocks that the program can no longer free.
     pub find_leaks: bool,
     /// Whether a loop is watched from where it is noticed, instead of starting again.
@@ -61,6 +64,7 @@ impl Session {
             labels: Labels::default(),
             weak_orderings: WeakOrderings::default(),
             timeouts_matter: false,
+            libraries: Libraries::default(),
             find_leaks: false,
             learn_in_place: false,
             spin_blocks: true,

@@ -267,7 +267,7 @@ impl Model {
             coverage::note(&labels, &report.verdict),
         );
         let note = coverage::both(report.about_preemptions(), note);
-        let note = coverage::both(program.condition_of_timeouts().map(str::to_owned), note);
+        let note = coverage::both(coverage::together(program.conditions()), note);
         let complete = report.verdict == Verdict::Complete;
         let vacuous = sharing.vacuous(&counts).filter(|_| complete);
         let weak_orderings = sharing.weak.into_iter().map(|weak| WeakOrdering {

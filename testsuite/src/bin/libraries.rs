@@ -29,9 +29,10 @@ one is written by
 $ cargo run --release -p dpor-testsuite --bin libraries
 ```
 
-which explores each test under two [strategies](strategies.md). **Executions** are all that were begun, **states** those
-that were visited; `states` visits each once, if it can. Times are of a machine with 2 cores that did other things
-meanwhile: steps and states say more.
+which explores each test under two [strategies](strategies.md), for 10 s at most, and all libraries [as they are
+written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were visited;
+`states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile: steps and
+states say more.
 ";
 
 const CAUSES: &str = "
@@ -174,6 +175,7 @@ fn explore(strategy: &str, max_time: &str) -> Result<(), String> {
         "test",
         "--workspace",
         "--include-ignored",
+        "--as-written",
         "--strategy",
         strategy,
     ]);

@@ -253,7 +253,7 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         &report,
         &labels,
     );
-    let note = both(program.condition_of_timeouts().map(str::to_owned), note);
+    let note = both(coverage::together(program.conditions()), note);
     let note = both(note, resumed.map(went_on));
     let note = both(note, saving.and_then(|saving| saving.note()));
     let counts = counts(

@@ -1,4 +1,4 @@
-//! parking_lot, and libraries built on similar locks: they wait with their own system calls.
+//! parking_lot, which is taken as specified, and libraries that wait with their own system calls.
 
 use dashmap::DashMap;
 use parking_lot::{Condvar, Mutex};

@@ -19,13 +19,11 @@ fn increments(threads: i32) {
 }
 
 #[test]
-#[ignore = "takes long to explore"]
 fn a_mutex_of_two_is_exclusive() {
     increments(1);
 }
 
 #[test]
-#[ignore = "takes long to explore"]
 fn a_mutex_of_three_is_exclusive() {
     increments(2);
 }
@@ -43,7 +41,6 @@ fn a_reader_sees_whole_writes() {
 }
 
 #[test]
-#[ignore = "takes long to explore"]
 fn two_readers_see_whole_writes() {
     let lock = Arc::new(RwLock::new((0, 0)));
     let children = [(); 2].map(|()| {
@@ -58,7 +55,6 @@ fn two_readers_see_whole_writes() {
 }
 
 #[test]
-#[ignore = "takes long to explore"]
 fn a_flag_is_waited_for() {
     let pair = Arc::new((Mutex::new(false), Condvar::new()));
     let child = {
@@ -75,7 +71,6 @@ fn a_flag_is_waited_for() {
 }
 
 #[test]
-#[ignore = "takes long to explore"]
 fn two_wait_for_a_flag() {
     let pair = Arc::new((Mutex::new(false), Condvar::new()));
     let children = [(); 2].map(|()| {
