@@ -182,7 +182,7 @@ impl Call {
             .iter()
             .find(|known| known.package == self.package && known.version == self.version)?;
         let without = |feature: &&str| self.features.iter().any(|given| given == feature);
-        let as_written = members.contains(&self.manifest) || stand_in.as_written_with.iter().any(|f| without(&f));
+        let as_written = members.contains(&self.manifest) || stand_in.as_written_with.iter().any(without);
         (!as_written).then_some(stand_in)
     }
 
