@@ -114,7 +114,17 @@ struct Expected {
 }
 
 /// Flags that bound each test.
-const BOUNDS: [&str; 7] = ["--color", "never", "--max-time", "30s", "--stall", "3", "--verbose"];
+const BOUNDS: [&str; 9] = [
+    "--color",
+    "never",
+    "--max-time",
+    "30s",
+    "--stall",
+    "3",
+    "--test-jobs",
+    "2",
+    "--verbose",
+];
 /// The strategies that are compared: the one whose executions are known, and the one with the fewest.
 const STRATEGIES: [&str; 2] = ["source", "context"];
 /// Maximum duration of a command of the tool, including builds.
