@@ -275,7 +275,9 @@ fn two_waiters_are_woken() {
         thread::yield_now();
     }
     assert_eq!(pair.1.notify_all(), 2);
-    children.map(|child| child.join().unwrap());
+    for child in children {
+        child.join().unwrap();
+    }
 }
 
 #[test]
@@ -324,7 +326,11 @@ fn reach_a_condition_with_two_mutexes() {
 fn a_closure_runs_once() {
     static ONCE: Once = Once::new();
     static RUNS: AtomicUsize = AtomicUsize::new(0);
-    let run = || ONCE.call_once(|| drop(RUNS.fetch_add(1, Ordering::Relaxed)));
+    let run = || {
+        ONCE.call_once(|| {
+            RUNS.fetch_add(1, Ordering::Relaxed);
+        })
+    };
     let child = thread::spawn(run);
     run();
     assert_eq!((RUNS.load(Ordering::Relaxed), ONCE.state()), (1, OnceState::Done));
