@@ -23,6 +23,9 @@ const MEMBERS: [&str; 8] = [
 /// The folder of the packages that replace a crate of the sysroot, each with its name.
 const FACADES: &str = "shim-std/facades/";
 
+/// The folder of the stand-ins for libraries.
+const STAND_INS: &str = "shim-std/stand-ins";
+
 /// Sections of a manifest that need files or packages that are not packed.
 const DROPPED: [&str; 4] = ["[dev-dependencies", "[[bench]]", "[[test]]", "[[example]]"];
 
@@ -54,6 +57,8 @@ fn main() {
         pack.text(&format!("{member}/Cargo.toml"), &manifest);
         pack.folder(&format!("{member}/src"), &folder.join("src"));
     }
+    // Cargo does not build these: they are compiled as modules of the libraries.
+    pack.folder(STAND_INS, &root.join(STAND_INS));
     pack.table.push_str("]\n");
     write(&out.join("sources.rs"), &pack.table);
 }

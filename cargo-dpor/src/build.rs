@@ -16,6 +16,7 @@ pub use wishes::Wishes;
 use crate::cli::CargoArgs;
 use crate::error::Error;
 use crate::facades::Facades;
+use crate::stand_ins::Wrapper;
 use crate::toolchain::Toolchain;
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package, PackageId, TargetKind};
 use std::collections::HashMap;
@@ -43,7 +44,7 @@ impl Build {
     }
 }
 
-/// Compiles the tests against the facades.
+/// Compiles the tests against the facades, and with the stand-ins for libraries, unless all is to be `as_written`.
 ///
 /// # Errors
 /// [`Error::Build`] after Cargo has said what is wrong.
@@ -53,6 +54,7 @@ pub fn build(
     facades: &Facades,
     wishes: Wishes,
     metadata: Metadata,
+    as_written: bool,
 ) -> Result<Build, Error> {
     let folder = folder(args, &metadata);
     std::fs::create_dir_all(&folder)
@@ -94,6 +96,17 @@ pub fn build(
     let mut rustflags = wishes.rustflags;
     rustflags.extend(facades.rustc_flags());
     rustflags.extend(flags::own());
+    if !as_written {
+        let members = metadata
+            .packages
+            .iter()
+            .filter_map(|package| package.manifest_path.parent());
+        let members = members.map(|folder| folder.as_std_path().into()).collect();
+        let wrapper = Wrapper::new(&facades.stand_ins, folder.join("stand-ins"), members, wishes.wrapper);
+        wrapper.install(&mut command)?;
+        // There is nothing to find in there. But Cargo compiles again what was compiled with other flags.
+        rustflags.extend(["-L".into(), format!("dependency={}", facades.stand_ins.display())]);
+    }
     command
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"))
         .env("RUSTC", &toolchain.rustc);

@@ -20,6 +20,9 @@ use std::time::SystemTime;
 /// The sources, by path; made by the build script.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
+/// The folder with the stand-ins for libraries, among the sources.
+const STAND_INS: &str = "shim-std/stand-ins";
+
 /// The crate to which the attributes and macros of the facades refer, and its name in the user's crates, which differs
 /// from its own, so that a crate can depend on it as well (see its `lib.rs`).
 const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
@@ -72,6 +75,9 @@ pub struct Facades {
     /// The folders of the libraries on which those depend. The paths contain the content's hash, so that Cargo rebuilds
     /// the user's crates when the facades have changed.
     search: Vec<PathBuf>,
+    /// The folder with the sources of the stand-ins for libraries.
+    #[serde(skip)]
+    pub stand_ins: PathBuf,
     /// The sysroot with the facades, for a toolchain.
     #[serde(skip)]
     sysroot: PathBuf,
@@ -100,6 +106,7 @@ impl Facades {
                 cache::touch(&folder);
                 return Ok(Facades {
                     sysroot: sysroot::ensure(&folder, toolchain, &facades.libraries)?,
+                    stand_ins: folder.join("src").join(STAND_INS),
                     search: [&facades.search[..], slice::from_ref(&toolchain.libraries)].concat(),
                     _in_use: Some(in_use),
                     ..facades
@@ -270,6 +277,7 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) ->
         libraries: sysroot::REPLACED.into_iter().map(library).collect::<Result<_, _>>()?,
         shim: library(SHIM.0)?,
         search,
+        stand_ins: PathBuf::new(),
         sysroot: PathBuf::new(),
         _in_use: None,
     })
@@ -374,6 +382,7 @@ mod tests {
             libraries: vec!["/c/libstd-1.rlib".into()],
             shim: "/c/libshim.rlib".into(),
             search: vec!["/c/deps".into()],
+            stand_ins: PathBuf::new(),
             sysroot: "/c/sysroot".into(),
             _in_use: None,
         };

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cli` | the command line |
 //! | `toolchain`, `facades`, `build` | compiling: the facades, then the user's tests against them |
+//! | `stand_ins` | libraries that are taken as specified, swapped while Cargo compiles them |
 //! | `home` | where caches are |
 //! | `child` | one test in a process of its own |
 //! | `outcome` | what came of a test |
@@ -39,6 +40,7 @@ mod near;
 mod outcome;
 mod report;
 mod run;
+mod stand_ins;
 mod toolchain;
 mod values;
 
@@ -60,6 +62,10 @@ use std::process::ExitCode;
 
 /// Runs the command in the arguments (the program's name first), and prints its results.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.into_iter();
+    if stand_ins::is_wrapper() {
+        return stand_ins::wrap(&mut arguments);
+    }
     let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {

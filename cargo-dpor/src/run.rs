@@ -53,7 +53,7 @@ pub fn run(command: &Command) -> Exit {
     let mut listeners = listeners(command);
     let result = match command {
         Command::Test(args) if args.list => list::print_list(&args.cargo, &args.select, &mut listeners),
-        Command::Test(args) if args.no_run => list::build_only(&args.cargo, &mut listeners),
+        Command::Test(args) if args.no_run => list::build_only(&args.cargo, &args.config, &mut listeners),
         Command::Test(args) => test::test(args, &mut listeners),
         Command::Replay(args) => replay::replay(args, &mut listeners),
         Command::DiffStates(args) => diff_states::diff_states(args, &mut listeners),

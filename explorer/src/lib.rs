@@ -39,7 +39,7 @@ pub use execution::{Event, EventIndex, Trace, VectorClock};
 pub use random::SplitMix64;
 #[cfg(feature = "faults")]
 pub use search::Fault;
-pub use search::{CannotResume, End, Explorer, Limits, Observer, Report, Snapshot, Verdict};
+pub use search::{CannotResume, End, Explorer, Limits, Observer, Report, Snapshot, Turns, Verdict};
 #[cfg(feature = "faults")]
 pub use shard::ShardFault;
 pub use shard::{Part, Shard, Sharded};

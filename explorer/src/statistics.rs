@@ -51,6 +51,18 @@ crate::codec!(struct Statistics {
 });
 
 impl Statistics {
+    /// Adds the executions of another search of the same exploration.
+    pub(crate) fn add(&mut self, other: &Statistics) {
+        self.complete += other.complete;
+        self.blocked += other.blocked;
+        self.pruned += other.pruned;
+        self.cut += other.cut;
+        self.steps += other.steps;
+        self.skipped += other.skipped;
+        self.states += other.states;
+        self.peak_depth = self.peak_depth.max(other.peak_depth);
+    }
+
     /// Number of all executions, however they ended.
     pub fn executions(&self) -> u64 {
         self.complete + self.blocked + self.pruned + self.cut

@@ -64,6 +64,9 @@ mod share;
 #[cfg(not(dpor))]
 mod show;
 #[cfg(not(dpor))]
+#[doc(hidden)]
+pub mod specified;
+#[cfg(not(dpor))]
 pub mod sync;
 #[cfg(not(dpor))]
 pub mod task;

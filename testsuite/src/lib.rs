@@ -7,6 +7,7 @@ pub mod actors;
 pub mod book;
 pub mod enumerate;
 pub mod examples;
+pub mod generated;
 pub mod mazurkiewicz;
 pub mod message_passing;
 pub mod oracle;

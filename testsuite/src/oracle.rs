@@ -576,7 +576,7 @@ fn judge<S: Exact>(strategy: Strategy, found: &Found<S>, exhaustive: &Found<S>) 
             return wrong(format!("misses a terminal state: {missed}"));
         }
         // Orders that lead to the same state are one where states are compared.
-        let compares = matches!(strategy, Strategy::Context(_) | Strategy::States);
+        let compares = strategy.compares_states();
         if found.traces != exhaustive.traces && !compares {
             let missed = exhaustive.traces.difference(&found.traces).count();
             return wrong(format!("misses {missed} of {} traces", exhaustive.traces.len()));

@@ -179,7 +179,7 @@ pub fn compare(
         if let Some(missed) = all.terminals.difference(&union.terminals).next() {
             return wrong(format!("miss a terminal state: {missed}"));
         }
-        if !refines && !matches!(strategy, Strategy::Context(_) | Strategy::States) && union.traces != all.traces {
+        if !refines && !strategy.compares_states() && union.traces != all.traces {
             let missed = all.traces.difference(&union.traces).count();
             return wrong(format!("miss {missed} of {} traces", all.traces.len()));
         }

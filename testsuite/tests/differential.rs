@@ -6,6 +6,7 @@
 
 use dpor_explorer::{Context, Strategy as Exploration};
 use dpor_scheduler::Timeouts;
+use dpor_testsuite::generated::setting;
 use dpor_testsuite::rust_programs::{
     Agreement, Channel, Line, Op, Program, Under, check, check_shards, enumerate, minimise, polling_programs, programs,
 };
@@ -62,12 +63,6 @@ impl Totals {
             }
         }
     }
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |value| {
-        value.parse().unwrap_or_else(|_| panic!("{name} must be a number"))
-    })
 }
 
 #[test]

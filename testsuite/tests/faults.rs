@@ -2,38 +2,28 @@
 
 use dpor_explorer::{Context, Fault, Strategy as Exploration};
 use dpor_testsuite::actors;
+use dpor_testsuite::generated::first_caught;
 use dpor_testsuite::oracle::{CONTEXTS, DPORS, Mismatch, Settings, UNFOLDINGS, compare, compare_actors};
 use dpor_testsuite::toy::{Part, Program, generate};
 use proptest::prop_oneof;
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::TestRunner;
+use proptest::strategy::Strategy;
 
 const LIMIT: u64 = 500;
 
 /// The first of the generated programs on which the oracle sees that something is wrong.
 #[track_caller]
 fn caught_within(name: &str, settings: &Settings, budget: u32, generator: impl Strategy<Value = Program>) -> Mismatch {
-    let mut runner = TestRunner::deterministic();
-    for count in 1..=budget {
-        let program = generator
-            .new_tree(&mut runner)
-            .expect("programs can always be generated")
-            .current();
-        if let Err(mismatch) = compare(&program, settings) {
-            println!("{name} is caught by program {count} of {budget}:\n{program}{mismatch}");
-            let faultless = Settings {
-                fault: None,
-                unfolding_fault: None,
-                states_fault: None,
-                unseen: None,
-                unseen_by_states: None,
-                ..*settings
-            };
-            assert!(compare(&program, &faultless).is_ok(), "nothing else is wrong with it");
-            return mismatch;
-        }
-    }
-    panic!("{name} is not caught within {budget} programs");
+    let faultless = Settings {
+        fault: None,
+        unfolding_fault: None,
+        states_fault: None,
+        unseen: None,
+        unseen_by_states: None,
+        ..*settings
+    };
+    first_caught(name, budget, &generator, |program, faulty| {
+        compare(program, if faulty { settings } else { &faultless }).map(drop)
+    })
 }
 
 /// The number of generated programs after which the oracle sees the fault of `source`.
@@ -235,26 +225,15 @@ fn actors_caught_within(fault: Fault, sleep: bool, budget: u32) -> Exploration {
         fault: Some(fault),
         ..Settings::new(LIMIT)
     };
-    let mut runner = TestRunner::deterministic();
-    for count in 1..=budget {
-        let program = actors::generate::programs()
-            .new_tree(&mut runner)
-            .expect("programs can always be generated")
-            .current();
-        if let Err(mismatch) = compare_actors(&program, &settings) {
-            println!("{fault:?} is caught by actor program {count} of {budget}:\n{program}{mismatch}");
-            let faultless = Settings {
-                fault: None,
-                ..settings
-            };
-            assert!(
-                compare_actors(&program, &faultless).is_ok(),
-                "nothing else is wrong with it"
-            );
-            return mismatch.strategy;
-        }
-    }
-    panic!("{fault:?} is not caught within {budget} actor programs");
+    let faultless = Settings {
+        fault: None,
+        ..settings
+    };
+    let name = format!("{fault:?} of actors");
+    let mismatch = first_caught(&name, budget, &actors::generate::programs(), |program, faulty| {
+        compare_actors(program, if faulty { &settings } else { &faultless }).map(drop)
+    });
+    mismatch.strategy
 }
 
 #[test]

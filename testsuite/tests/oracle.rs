@@ -5,6 +5,7 @@
 
 use dpor_explorer::{Statistics, Strategy as Exploration};
 use dpor_testsuite::actors;
+use dpor_testsuite::generated::setting;
 use dpor_testsuite::oracle::{
     ActorAgreement, Agreement, CONTEXTS, DPORS, Settings, UNFOLDINGS, compare, compare_actors, minimise,
 };
@@ -175,12 +176,6 @@ impl Totals {
         }
         self.dpors.print();
     }
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |value| {
-        value.parse().unwrap_or_else(|_| panic!("{name} must be a number"))
-    })
 }
 
 /// Programs of all generators.

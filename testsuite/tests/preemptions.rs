@@ -2,7 +2,9 @@
 //!
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs.
 
-use dpor_explorer::{Context, Explorer, Fault, Limits, Strategy as Exploration, Verdict};
+use dpor_explorer::{Context, Explorer, Fault, Limits, Report, Step, Stop, Strategy as Exploration, System};
+use dpor_explorer::{Transition, Turns, Verdict};
+use dpor_testsuite::generated::setting;
 use dpor_testsuite::oracle::minimise;
 use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
 use dpor_testsuite::programs;
@@ -10,6 +12,7 @@ use dpor_testsuite::toy::{Program, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::num::NonZeroU64;
 
 /// Programs with more interleavings than this are left out.
 const LIMIT: u64 = 2000;
@@ -40,7 +43,7 @@ fn sample(
 
 #[test]
 fn bounded_search_agrees_with_brute_force() {
-    let programs = std::env::var("DPOR_ORACLE_PROGRAMS").map_or(4000, |n| n.parse().expect("a number"));
+    let programs = setting("DPOR_ORACLE_PROGRAMS", 4000);
     let config = Config {
         failure_persistence: None,
         ..Config::default()
@@ -87,7 +90,7 @@ fn bounded_search_agrees_with_brute_force() {
 
 #[test]
 fn shards_agree_with_brute_force_under_each_bound() {
-    let programs = std::env::var("DPOR_ORACLE_PROGRAMS").map_or(800, |n| n.parse().expect("a number"));
+    let programs = setting("DPOR_ORACLE_PROGRAMS", 800) as usize;
     let mut runner = TestRunner::deterministic();
     let (mut compared, mut most) = (0, 0);
     for number in 0..programs {
@@ -162,6 +165,83 @@ fn verdicts_name_the_bound() {
     let (verdict, bound) = run(programs::ordered_philosophers(2), context, 50);
     assert_eq!(verdict, Verdict::Complete);
     assert!(bound < Some(5), "{bound:?}");
+}
+
+/// Explores with a second search. Returns the system as well, which knows
+/// its scheduling points then.
+fn look_beside(program: &Program, turns: Option<Turns>, limits: Limits) -> (Report, Counting) {
+    let mut explorer =
+        Explorer::new(Counting::new(program.clone(), 0), Exploration::States, limits).looks_beside(turns);
+    (explorer.run(&mut ()), explorer.into_system())
+}
+
+fn fails(mut system: Counting, schedule: &[Transition]) -> bool {
+    let mut step = Step::default();
+    system.restart();
+    for (at, &transition) in schedule.iter().enumerate() {
+        step.clear();
+        match system.step(transition, &mut step) {
+            Ok(()) => {}
+            Err(Stop::Failed(_)) => return at + 1 == schedule.len(),
+            Err(_) => return false,
+        }
+    }
+    system.finish().is_err()
+}
+
+#[test]
+fn a_second_search_comes_to_the_same_verdict() {
+    let programs = setting("DPOR_ORACLE_PROGRAMS", 2000);
+    let mut runner = TestRunner::deterministic();
+    let (mut complete, mut failed) = (0, 0);
+    for number in 0..programs {
+        let (program, _) = generated()
+            .new_tree(&mut runner)
+            .expect("programs can always be generated")
+            .current();
+        let (alone, _) = look_beside(&program, None, Limits::default());
+        let turns = Turns {
+            after: [0, 20, 100][number as usize % 3],
+            ratio: NonZeroU64::new(number % 4),
+        };
+        let (both, system) = look_beside(&program, Some(turns), Limits::default());
+        match (&alone.verdict, &both.verdict) {
+            (Verdict::Complete, Verdict::Complete) => complete += u64::from(both.preemptions.is_some()),
+            (Verdict::Failed { .. }, Verdict::Failed { schedule, .. }) => {
+                assert!(fails(system, schedule), "program {number}\n{program}{schedule:?}");
+                if let Some(bound) = both.preemptions {
+                    failed += 1;
+                    let least = first_failure(&program, bound, Exploration::Source);
+                    assert_eq!(least, Some(bound), "program {number}\n{program}");
+                }
+            }
+            (alone, both) => panic!("program {number}\n{program}{alone:?}\n{both:?}"),
+        }
+        if both.preemptions.is_none() {
+            assert_eq!(both.statistics.executions(), alone.statistics.executions(), "{program}");
+            assert_eq!(both.statistics.steps, alone.statistics.steps, "{program}");
+        }
+    }
+    println!("of {programs} programs, the second search shows {complete} to be complete and {failed} to fail");
+    assert!(complete > 0 && failed > 0);
+}
+
+#[test]
+fn what_the_second_search_has_explored_is_said() {
+    let limits = Limits {
+        steps: Some(2000),
+        ..Limits::default()
+    };
+    let turns = Turns {
+        after: 100,
+        ..Turns::LONG
+    };
+    let (report, _) = look_beside(&programs::mutexcounter(4, 3), Some(turns), limits);
+    let Verdict::Incomplete { reason } = report.verdict else {
+        panic!("{:?}", report.verdict)
+    };
+    let known = "the limit of 2000 steps was reached; all executions without preemptions were explored";
+    assert_eq!(reason, known);
 }
 
 #[test]

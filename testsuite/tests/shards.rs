@@ -3,6 +3,7 @@
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs (800 by default), `DPOR_ORACLE_SEED` which ones.
 
 use dpor_explorer::{Context, Dpor, Order, Shard, ShardFault, Strategy as Exploration};
+use dpor_testsuite::generated::{first_caught, setting};
 use dpor_testsuite::oracle::{CONTEXTS, minimise};
 use dpor_testsuite::shards::{Covered, compare};
 use dpor_testsuite::toy::{Program, generate};
@@ -37,12 +38,6 @@ fn programs() -> impl Strategy<Value = Program> {
         2 => generate::commuting_programs(LIMIT),
         1 => generate::choosing_programs(LIMIT),
     ]
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |value| {
-        value.parse().unwrap_or_else(|_| panic!("{name} must be a number"))
-    })
 }
 
 #[test]
@@ -98,20 +93,9 @@ fn shards_together_find_everything() {
 /// The oracle notices the fault within this number of programs.
 #[track_caller]
 fn caught_within(fault: ShardFault, strategy: Exploration, budget: u32) {
-    let mut runner = TestRunner::deterministic();
-    for number in 1..=budget {
-        let program = programs()
-            .new_tree(&mut runner)
-            .expect("programs can always be generated")
-            .current();
-        if let Err(wrong) = compare(&program, strategy, 3, false, LIMIT, Some(fault)) {
-            println!("{fault:?} is caught by program {number} of {budget}:\n{program}{wrong}");
-            let right = compare(&program, strategy, 3, false, LIMIT, None);
-            assert!(right.is_ok(), "nothing else is wrong with it");
-            return;
-        }
-    }
-    panic!("{fault:?} is not caught within {budget} programs");
+    first_caught(&format!("{fault:?}"), budget, &programs(), |program, faulty| {
+        compare(program, strategy, 3, false, LIMIT, faulty.then_some(fault)).map(drop)
+    });
 }
 
 #[test]

@@ -4,8 +4,9 @@
 
 use dpor_explorer::{End, Explorer, Fault, Fingerprint, Limits, Observer, Statistics, Step, Stop, Strategy, System};
 use dpor_explorer::{Status, Trace, Transition, Verdict};
+use dpor_testsuite::generated::{first_caught, setting};
 use dpor_testsuite::oracle::minimise;
-use dpor_testsuite::toy::{Program, Terminal, Toy, generate};
+use dpor_testsuite::toy::{Program, Terminal, Toy, looping};
 use proptest::strategy::{Strategy as _, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::{HashMap, HashSet};
@@ -205,12 +206,6 @@ fn compare(program: &Program, fault: Option<Fault>) -> Result<Option<Kind>, Stri
     }))
 }
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |value| {
-        value.parse().unwrap_or_else(|_| panic!("{name} must be a number"))
-    })
-}
-
 fn runner() -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&setting("DPOR_ORACLE_SEED", 1996).to_le_bytes());
@@ -220,7 +215,7 @@ fn runner() -> TestRunner {
 #[test]
 fn programs_with_cycles_come_to_the_same_ends() {
     let programs = setting("DPOR_ORACLE_PROGRAMS", 8_000);
-    let (mut runner, generator) = (runner(), generate::looping_programs());
+    let (mut runner, generator) = (runner(), looping::programs());
     let (mut compared, mut endless, mut failing, mut cyclic) = (0u64, 0u64, 0u64, 0u64);
     for count in 1..=programs {
         let program = generator
@@ -249,19 +244,12 @@ fn programs_with_cycles_come_to_the_same_ends() {
 /// The number of generated programs after which the fault shows.
 #[track_caller]
 fn caught_within(fault: Fault, budget: u32) {
-    let (mut runner, generator) = (TestRunner::deterministic(), generate::looping_programs());
-    for count in 1..=budget {
-        let program = generator
-            .new_tree(&mut runner)
-            .expect("programs can be generated")
-            .current();
-        if let Err(what) = compare(&program, Some(fault)) {
-            println!("{fault:?} is caught by program {count} of {budget}:\n{program}{what}");
-            assert!(compare(&program, None).is_ok(), "nothing else is wrong with it");
-            return;
-        }
-    }
-    panic!("{fault:?} is not caught within {budget} programs");
+    first_caught(
+        &format!("{fault:?}"),
+        budget,
+        &looping::programs(),
+        |program, faulty| compare(program, faulty.then_some(fault)).map(drop),
+    );
 }
 
 #[test]

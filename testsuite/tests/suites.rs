@@ -28,6 +28,7 @@ fn classics() {
     check(&Suite {
         folder: "classics",
         projects: &[("", &[], &[])],
+        long: &[],
         unfolds: true,
     });
 }
@@ -37,6 +38,7 @@ fn conformance() {
     check(&Suite {
         folder: "conformance",
         projects: &[("", &[], &[])],
+        long: &[],
         unfolds: true,
     });
 }
@@ -59,6 +61,7 @@ fn crates() {
                 ],
             ),
         ],
+        long: &[""],
         unfolds: false,
     });
 }
@@ -86,6 +89,8 @@ struct Suite {
     folder: &'static str,
     /// The folder of each project in the suite's, the flags that select its tests, and lines that the output must have.
     projects: &'static [(&'static str, &'static [&'static str], &'static [&'static str])],
+    /// Projects whose ignored tests take too long: they are only listed.
+    long: &'static [&'static str],
     /// Whether `unfolding` is to come to the same.
     unfolds: bool,
 }
@@ -109,7 +114,17 @@ struct Expected {
 }
 
 /// Flags that bound each test.
-const BOUNDS: [&str; 7] = ["--color", "never", "--max-time", "30s", "--stall", "3", "--verbose"];
+const BOUNDS: [&str; 9] = [
+    "--color",
+    "never",
+    "--max-time",
+    "30s",
+    "--stall",
+    "3",
+    "--test-jobs",
+    "2",
+    "--verbose",
+];
 /// The strategies that are compared: the one whose executions are known, and the one with the fewest.
 const STRATEGIES: [&str; 2] = ["source", "context"];
 /// Maximum duration of a command of the tool, including builds.
@@ -136,8 +151,10 @@ fn check(suite: &Suite) {
     let mut comparison = Comparison::default();
     for (folder, flags, said) in suite.projects {
         let project = Project::new(suite, folder);
+        let is_long = suite.long.contains(folder);
         let explore = |strategy: &str, more: &[&str]| {
-            let flags = [&["--strategy", strategy, "--include-ignored"], *flags, more].concat();
+            let ignored: &[&str] = if is_long { &[] } else { &["--include-ignored"] };
+            let flags = [&["--strategy", strategy], ignored, *flags, more].concat();
             project.test(strategy, &flags)
         };
         let (met, code) = explore("source", &[]);
@@ -218,6 +235,9 @@ fn check(suite: &Suite) {
         }
         project.check_options(&expected, &met, &mut mismatches);
         project.check_ignored(flags, &expected, &met, &mut mismatches);
+        if is_long {
+            occurred.extend(project.check_long(flags, &expected, &mut mismatches));
+        }
     }
     comparison.show(suite.folder);
     for test in expected.keys().filter(|&test| !occurred.contains(test)) {
@@ -538,6 +558,28 @@ impl Project {
                 mismatches.add(test, describe(ignored), describe(!ignored));
             }
         }
+    }
+}
+
+impl Project {
+    /// Lists the tests that are ignored because they take long.
+    fn check_long(
+        &self,
+        flags: &[&str],
+        expected: &Table<Expected>,
+        mismatches: &mut Mismatches,
+    ) -> BTreeSet<(String, String)> {
+        let (text, _) = self.run(
+            "list-ignored",
+            &[&["list", "--ignored", "--color", "never"], flags].concat(),
+        );
+        let long: BTreeSet<_> = text.lines().filter_map(listed).collect();
+        for test in &long {
+            if !expected.get(test).is_some_and(|expected| expected.ignored) {
+                mismatches.add(test, "to be expected, and to be ignored there", "ignored");
+            }
+        }
+        long
     }
 }
 

@@ -38,7 +38,7 @@ pub use tables::{
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

@@ -4,10 +4,12 @@
 use crate::build::flags;
 use crate::cli::CargoArgs;
 use crate::error::Error;
+use crate::stand_ins;
 use crate::toolchain::Toolchain;
 use cargo_metadata::Metadata;
 use owo_colors::OwoColorize;
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// The user's requests that the build follows.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Wishes {
     pub rustflags: Vec<String>,
     /// Values of Cargo's configuration that override impossible requests.
     pub covered: Vec<String>,
+    /// The user's wrapper of the compiler.
+    pub wrapper: Option<PathBuf>,
 }
 
 impl Wishes {
@@ -44,6 +48,7 @@ impl Wishes {
                  with the test"
             ));
         }
+        let wrapper = stand_ins::configured_wrapper(&config);
         let profiles = Profiles {
             manifest: manifest(metadata),
             config,
@@ -51,6 +56,7 @@ impl Wishes {
         Ok(Wishes {
             rustflags,
             covered: profiles.cover(args),
+            wrapper,
         })
     }
 }

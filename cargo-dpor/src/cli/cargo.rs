@@ -1,6 +1,7 @@
 //! Cargo's own flags.
 
 use crate::cli::output::Color;
+use crate::config::RunSettings;
 use clap::{ArgAction, Args};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -87,6 +88,9 @@ pub struct CargoArgs {
     /// Override a value of Cargo's configuration, or read another configuration file
     #[arg(long, value_name = "KEY=VALUE|PATH")]
     pub config: Vec<String>,
+    /// Compile all libraries as they are written, parking_lot too, which is taken as specified otherwise
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Exploration")]
+    pub as_written: Option<bool>,
     /// Build jobs
     #[arg(short, long, value_name = "N", alias = "build-jobs", allow_hyphen_values = true)]
     pub jobs: Option<String>,
@@ -108,6 +112,11 @@ pub struct CargoArgs {
 }
 
 impl CargoArgs {
+    /// Copies the values given on the command line into the settings of a run.
+    pub fn set(&self, settings: &mut RunSettings) {
+        settings.as_written.command_line(self.as_written);
+    }
+
     /// The flags that select what is built, which the `replay` of a failure needs again.
     pub fn selection(&self) -> Vec<OsString> {
         let mut out: Vec<OsString> = Vec::new();

@@ -221,7 +221,7 @@ const ALL_FLAGS: [&str; 7] = [
 const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bin b --tests --test t --examples \
      --example x --benches --bench y --all-targets --features f --all-features --no-default-features --manifest-path m \
      --release --profile r --target t --target-dir d --locked --offline --frozen --ignore-rust-version --config k=1 \
-     --timings --future-incompat-report --jobs 2 --verbose --quiet --color never";
+     --timings --future-incompat-report --jobs 2 --as-written --verbose --quiet --color never";
 
 /// Flags that exclude each other: each line is parsed without the first, and without the second.
 const EXCLUSIVE: [(&str, &str); 6] = [
@@ -276,6 +276,7 @@ fn flags_of_test_reach_the_settings() {
     args.explore.set(&mut settings);
     let mut run = RunSettings::default();
     args.explore.set_run(&mut run);
+    args.cargo.set(&mut run);
     let rows = settings.rows().into_iter().chain(run.rows());
     let shown: Vec<_> = rows
         .map(|row| format!("{}={} ({})", row.key, row.value, row.origin))
@@ -300,6 +301,7 @@ fn flags_of_test_reach_the_settings() {
         "weak-orderings=fail",
         "fail-fast=true",
         "test-jobs=6",
+        "as-written=true",
     ]
     .map(|setting| format!("{setting} (command line)"));
     assert_eq!(shown[..expected.len()], expected);

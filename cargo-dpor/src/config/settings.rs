@@ -307,7 +307,7 @@ impl Settings {
         let strategy = self.strategy.value;
         match self.preemptions.value {
             Limit(Some(_)) if !strategy.can_be_bounded() => Err(format!(
-                "the strategy `{strategy}` cannot bound preemptions; `context`, `source` and `exhaustive` can"
+                "the strategy `{strategy}` cannot bound preemptions; `states`, `context`, `source` and `exhaustive` can"
             )),
             _ if self.timeouts.value == Timeouts::Last && !strategy.can_let_time_pass() => Err(format!(
                 "the strategy `{strategy}` cannot let timeouts fire last; all other strategies can"
@@ -329,6 +329,8 @@ settings! {
             "Stop after the first failing test.";
         test_jobs, "test-jobs": Jobs = Jobs(1), "2",
             "Number of tests to explore at the same time.";
+        as_written, "as-written": bool = false, "true",
+            "Compile all libraries as they are written, parking_lot too, which is taken as specified otherwise.";
         /// Empty: none.
         junit, "junit": PathBuf = PathBuf::new(), "\"target/dpor.xml\"",
             "Also write the results of the tests to this file, in JUnit's format. Relative to this file.";

@@ -140,7 +140,7 @@ fn values_are_read_as_on_the_command_line() {
                 preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\n\
                 spurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
-                fail-fast = true\ntest-jobs = 2\njunit = \"target/junit.xml\"\nreport = \"out\"\n";
+                fail-fast = true\ntest-jobs = 2\nas-written = true\njunit = \"target/junit.xml\"\nreport = \"out\"\n";
     let workspace = Workspace::new(text, "", "");
     let config = workspace.config();
     let settings = config.of_package("bank");

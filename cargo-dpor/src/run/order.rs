@@ -63,5 +63,12 @@ pub fn again(seed: &str, test: &Test, args: &CargoArgs) -> String {
             format!("'{}'", argument.replace('\'', "'\\''"))
         });
     }
+    if let Some(as_written) = args.as_written {
+        line.push_str(if as_written {
+            " --as-written"
+        } else {
+            " --as-written=false"
+        });
+    }
     line
 }

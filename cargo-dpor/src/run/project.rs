@@ -44,20 +44,27 @@ impl Project {
         names.filter(|name| args.package.is_empty() || args.package.iter().any(|own| own == name))
     }
 
-    /// Builds the facades and the tests.
-    pub fn build(self, args: &CargoArgs, listeners: &mut Listeners) -> Result<Build, Error> {
+    /// Builds the facades and the tests; libraries with a stand-in either as specified or as written.
+    pub fn build(self, args: &CargoArgs, as_written: bool, listeners: &mut Listeners) -> Result<Build, Error> {
         let Project { toolchain, metadata } = self;
         // What cannot be built should be known before anything is.
         let wishes = build::Wishes::read(args, &toolchain, &metadata)?;
         let facades = Facades::ensure(&toolchain, &args.network(), args.quiet, || {
             listeners.event(&Event::FacadesBuilding)
         })?;
-        let build = build::build(args, &toolchain, &facades, wishes, metadata)?;
+        let build = build::build(args, &toolchain, &facades, wishes, metadata, as_written)?;
         listeners.event(&Event::Built {
             folders: &build.source_folders(),
         });
         Ok(build)
     }
+}
+
+/// Whether libraries are to be compiled as they are written, by configuration or by the command line.
+pub fn as_written(config: &ConfigFiles, args: &CargoArgs) -> bool {
+    let mut run = config.of_run();
+    args.set(&mut run);
+    run.as_written.value
 }
 
 pub fn warn(text: &str) {

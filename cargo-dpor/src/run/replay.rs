@@ -7,7 +7,7 @@ use crate::error::{Error, Exit};
 use crate::outcome::Outcome;
 use crate::report::{Event, Html, Listeners, Reporter, SourceTree, objects};
 use crate::run::order::again;
-use crate::run::project::Project;
+use crate::run::project::{Project, as_written};
 use crate::run::{outputs, seeds, simplify};
 use dpor_protocol::{Limits, Mode, Seed, Verdict};
 
@@ -23,7 +23,7 @@ pub fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Erro
     if let Some(folder) = &folder {
         listeners.add(Html::create(folder, args.open.open)?);
     }
-    let build = project.build(&args.cargo, listeners)?;
+    let build = project.build(&args.cargo, as_written(&config, &args.cargo), listeners)?;
     let test = of_seed(list(&build.binaries)?.tests, &seed)?;
     let mut settings = config.of_test(test.package(), &test.name);
     settings.stall.command_line(args.stall);

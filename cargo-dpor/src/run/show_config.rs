@@ -12,6 +12,7 @@ pub fn show_config(args: &ShowConfigArgs, listeners: &mut Listeners) -> Result<E
     overrides::Packages::of(&project.metadata).warn_of_names(&config, listeners);
     let mut run = config.of_run();
     args.explore.set_run(&mut run);
+    args.cargo.set(&mut run);
     args.files.set(&mut run);
     let mut tests: Vec<(Vec<String>, Settings)> = Vec::new();
     for package in project.packages(&args.cargo) {

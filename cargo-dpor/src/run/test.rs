@@ -28,7 +28,7 @@ pub fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         listeners.add(Html::create(&run.report.value, args.open.open)?);
     }
     let packages = overrides::Packages::of(&project.metadata);
-    let build = project.build(&args.cargo, listeners)?;
+    let build = project.build(&args.cargo, run.as_written.value, listeners)?;
     let Listing { tests: all, broken } = list(&build.binaries)?;
     packages.warn(&config, &args.cargo, &build, &all, listeners);
     let Selection { tests, left_out, .. } = match selected(&build, all, &args.select) {
@@ -91,6 +91,7 @@ pub fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
 fn run_settings(config: &ConfigFiles, args: &TestArgs) -> RunSettings {
     let mut run = config.of_run();
     args.explore.set_run(&mut run);
+    args.cargo.set(&mut run);
     args.files.set(&mut run);
     run
 }

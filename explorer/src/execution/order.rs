@@ -197,8 +197,13 @@ impl Accesses {
 impl Trace {
     /// The thread's clock before its next step.
     pub(crate) fn thread_clock(&self, thread: ThreadId) -> VectorClock {
-        self.last_before_next(thread)
-            .map_or_else(VectorClock::new, |last| self.events[last].clock.clone())
+        self.known_clock(thread).cloned().unwrap_or_default()
+    }
+
+    /// The thread's clock before its next step, unless nothing comes before that.
+    pub(super) fn known_clock(&self, thread: ThreadId) -> Option<&VectorClock> {
+        let last = self.last_before_next(thread)?;
+        Some(&self.events[last].clock)
     }
 
     /// The accesses of a location that conflict with one of the given kind, latest first.
@@ -272,7 +277,7 @@ impl Trace {
         thread: ThreadId,
         footprint: &'a Footprint,
     ) -> impl Iterator<Item = (ThreadId, Option<EventIndex>)> + 'a {
-        let before = self.thread_clock(thread);
+        let before = self.known_clock(thread);
         let mut firsts = Firsts::default();
         let mut operation_is_initial = true;
         let mut notdep = self.notdep(e).filter(|f| !removed.contains(f));
@@ -280,7 +285,7 @@ impl Trace {
             for f in notdep.by_ref() {
                 let event = &self.events[f];
                 operation_is_initial = operation_is_initial
-                    && before.get(event.thread()) < event.index
+                    && before.is_none_or(|before| before.get(event.thread()) < event.index)
                     && !event.step.footprint.conflicts_with(footprint);
                 if firsts.admit(event) {
                     return Some((event.thread(), Some(f)));

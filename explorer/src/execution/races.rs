@@ -44,7 +44,7 @@ impl Trace {
                 conflicts.push(with);
             }
         }
-        self.races_among(conflicts, thread, guards, current)
+        self.races_among(&mut conflicts, thread, guards, current)
     }
 
     /// The events in a reversible race with the step that has just run and is not yet an event, like [`Trace::races`].
@@ -59,13 +59,13 @@ impl Trace {
                 conflicts.push(with);
             }
         }
-        self.races_among(conflicts, thread, guards, current)
+        self.races_among(&mut conflicts, thread, guards, current)
     }
 
     /// The events in a reversible race with the next operation of `thread` among those that it conflicts with.
     fn races_among(
         &self,
-        mut conflicts: ConflictsOfAccesses<'_>,
+        conflicts: &mut [Conflicts<'_>],
         thread: ThreadId,
         guards: &[Guard],
         current: impl Fn(Variable) -> i64,
@@ -74,11 +74,11 @@ impl Trace {
         if conflicts.is_empty() {
             return races;
         }
-        let own = self.last_before_next(thread).map(|last| &self.events[last].clock);
+        let own = self.known_clock(thread);
         // What is ordered before the operation, apart from `own`.
         let mut raced = VectorClock::new();
         let latest = |conflicts: &[Conflicts<'_>]| conflicts.iter().filter_map(|c| Some(c.peek()?.event)).max();
-        while let Some(e) = latest(&conflicts) {
+        while let Some(e) = latest(conflicts) {
             let event = &self.events[e];
             let covered = own.is_some_and(|own| own.get(event.thread()) >= event.index)
                 || raced.get(event.thread()) >= event.index;
@@ -91,7 +91,7 @@ impl Trace {
                 raced.join(&event.clock);
                 races.push((e, removed));
             }
-            for conflicts in &mut conflicts {
+            for conflicts in conflicts.iter_mut() {
                 if conflicts.peek().is_some_and(|next| next.event == e) {
                     if race || covered {
                         conflicts.only_this_run();

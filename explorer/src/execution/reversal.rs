@@ -13,6 +13,9 @@ use super::{Removed, VectorClock};
 use crate::system::{AccessKind, Condition, Guard, ThreadId, Variable};
 use smallvec::SmallVec;
 
+/// Threads that disable an operation, each with the event since which it does.
+type Disabling = SmallVec<[(ThreadId, EventIndex); 4]>;
+
 /// A change of a variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
@@ -75,10 +78,12 @@ impl Trace {
 
     /// The threads that change a variable in `notdep(e, E)` in the same direction as `e` and do not change it back
     /// there, each with the event from which on it does not.
-    fn disabling_like(&self, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
-        let effects = self.events[e].step.effects.iter();
-        let disabling = effects.flat_map(|effect| self.moving(effect.variable, self.direction(e, effect.variable), e));
-        disabling.collect()
+    fn disabling_like(&self, e: EventIndex) -> Disabling {
+        let mut disabling = Disabling::new();
+        for effect in &self.events[e].step.effects {
+            self.add_moving(effect.variable, self.direction(e, effect.variable), e, &mut disabling);
+        }
+        disabling
     }
 
     /// The direction in which the event changes the variable: 1, -1, or 0.
@@ -90,12 +95,7 @@ impl Trace {
 
     /// If `e` moves a variable away from what the guard demands: the threads that do so in `notdep(e, E)` with other
     /// variables of the guard and do not move them back there, each with the event from which on it does not.
-    fn disabling_besides(
-        &self,
-        guard: &Guard,
-        e: EventIndex,
-        current: &impl Fn(Variable) -> i64,
-    ) -> SmallVec<[(ThreadId, EventIndex); 4]> {
+    fn disabling_besides(&self, guard: &Guard, e: EventIndex, current: &impl Fn(Variable) -> i64) -> Disabling {
         let effects = &self.events[e].step.effects;
         let changed = |variable| effects.iter().rev().find(|effect| effect.variable == variable);
         let conditions = || guard.clauses().flatten().filter_map(|c| Some((c, c.variable()?)));
@@ -104,26 +104,30 @@ impl Trace {
             direction != 0 && changed(variable).is_some_and(|effect| condition.away(effect.after) == direction)
         };
         if !conditions().any(disables) {
-            return SmallVec::new();
+            return Disabling::new();
         }
-        let none = Removed::new();
-        let others = conditions().filter(|&(_, variable)| changed(variable).is_none());
-        let moving = others.filter_map(|(condition, variable)| {
+        let (none, mut disabling) = (Removed::new(), Disabling::new());
+        for (condition, variable) in conditions().filter(|&(_, variable)| changed(variable).is_none()) {
             let value = self.value_without(e, &none, variable, current(variable));
-            let holds = condition.holds_for(|_| value)?;
-            (!holds).then(|| self.moving(variable, condition.away(value), e))
-        });
-        moving.flatten().collect()
+            if condition.holds_for(|_| value) == Some(false) {
+                self.add_moving(variable, condition.away(value), e, &mut disabling);
+            }
+        }
+        disabling
     }
 
-    /// The threads that move a variable in the direction in `notdep(e, E)` and not back there, each with the event from
-    /// which on it does not.
-    fn moving(&self, variable: Variable, direction: i64, e: EventIndex) -> SmallVec<[(ThreadId, EventIndex); 4]> {
-        let mut moves: SmallVec<[Moves; 4]> = SmallVec::new();
+    /// Adds the threads that move a variable in the direction in `notdep(e, E)` and not back there, each with the event
+    /// from which on it does not.
+    fn add_moving(&self, variable: Variable, direction: i64, e: EventIndex, disabling: &mut Disabling) {
         let Some(changes) = self.changes.get(&variable).filter(|_| direction != 0) else {
-            return SmallVec::new();
+            return;
         };
         let changes = &changes[changes.partition_point(|change| change.event <= e)..];
+        // As for most variables that say what happens once.
+        if changes.is_empty() {
+            return;
+        }
+        let mut moves: SmallVec<[Moves; 4]> = SmallVec::new();
         let changes = changes.chunk_by(|one, other| one.event == other.event);
         for changes in changes.filter(|changes| !self.events[changes[0].event].ordered_after(&self.events[e])) {
             let f = changes[0].event;
@@ -139,9 +143,7 @@ impl Trace {
             }
         }
         let moves = moves.iter();
-        moves
-            .filter_map(|moves| Some((moves.thread, moves.away_since?)))
-            .collect()
+        disabling.extend(moves.filter_map(|moves| Some((moves.thread, moves.away_since?))));
     }
 
     /// The changes of a variable with the present value `current`, and the value before the first of them.

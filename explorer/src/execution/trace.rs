@@ -163,7 +163,9 @@ impl Trace {
         let accesses = step.footprint.accesses();
         if touched.len() != accesses.len() {
             touched.clear();
-            touched.extend(accesses.iter().map(|access| self.accesses.number(access.location)));
+            for access in accesses {
+                touched.push(self.accesses.number(access.location));
+            }
         }
     }
 
@@ -323,7 +325,10 @@ impl Trace {
 
     /// Number of steps that the thread has made before the event at `at`.
     pub(crate) fn steps_before(&self, thread: ThreadId, at: EventIndex) -> u32 {
-        let events = self.threads.get(thread.index()).map_or(&[][..], |t| &t.events);
+        let events = self.events_of(thread);
+        if at >= self.len {
+            return events.len() as u32;
+        }
         events.partition_point(|&event| event < at) as u32
     }
 

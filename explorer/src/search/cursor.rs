@@ -55,6 +55,13 @@ impl<S: System> Cursor<S> {
         }
     }
 
+    /// Exchanges the execution for that of another search, and forgets what was saved on its way.
+    pub fn exchange_trace(&mut self, other: &mut Trace) {
+        self.forget_checkpoints(0);
+        self.fingerprints.clear();
+        std::mem::swap(&mut self.trace, other);
+    }
+
     /// Forgets all checkpoints but the first ones.
     pub fn forget_checkpoints(&mut self, kept: usize) {
         let Some(&(_, first)) = self.checkpoints.get(kept) else {

@@ -195,9 +195,7 @@ impl<P> DepthFirst<P> {
     where
         P: Policy<S>,
     {
-        // Threads that the main thread has left behind may run as long as they like.
-        let left_behind = exploration.cursor.system.threads().first() == Some(&Status::Finished);
-        if left_behind || !is_fair(self.stack.chosen(), &exploration.cursor.trace) {
+        if exploration.main_has_ended() || !is_fair(self.stack.chosen(), &exploration.cursor.trace) {
             return Ok(End::Cut);
         }
         exploration.statistics.cut += 1;

@@ -3,10 +3,11 @@
 //! Invariant: [`Explorer`] knows no strategy but by the name that it hands to the registry, and no stack. Between two
 //! executions it is at rest, and can be saved.
 
+use super::beside::{Beside, Turn, Turns};
 use super::exploration::{Exploration, Halt};
 #[cfg(feature = "faults")]
 use super::faults::Fault;
-use super::outcome::{End, Limits, MILLION, Observer, Report, Verdict, preemptions};
+use super::outcome::{End, Limits, MILLION, Observer, Report, Verdict, within};
 use super::save::{CannotResume, Saved, Snapshot};
 use super::{Named, Search, Settings};
 use crate::codec::{from_bytes, to_bytes};
@@ -28,6 +29,12 @@ pub struct Explorer<S> {
     exploration: Exploration<S>,
     search: Box<dyn Search<S>>,
     strategy: Strategy,
+    /// When a second search goes on, if there is to be one.
+    looks_beside: Option<Turns>,
+    /// The second search, under a bound on preemptions.
+    beside: Option<Beside<S>>,
+    /// Whether the second search has come to the verdict.
+    decided_beside: bool,
     first_failure: Option<(Failure, Vec<Transition>)>,
     /// Time spent before the coming run.
     spent: Duration,
@@ -52,6 +59,9 @@ impl<S: System> Explorer<S> {
             exploration,
             search: strategy.search(&settings),
             strategy,
+            looks_beside: None,
+            beside: None,
+            decided_beside: false,
             first_failure: None,
             spent: Duration::ZERO,
             at_rest: false,
@@ -94,6 +104,17 @@ impl<S: System> Explorer<S> {
     #[must_use]
     pub fn resumable(mut self, resumable: bool) -> Self {
         self.resumable = resumable;
+        self
+    }
+
+    /// Lets a second search explore the executions with few preemptions beside, so that something is known of a part
+    /// that one can name when time runs out. Its executions are counted only if it comes to the verdict.
+    ///
+    /// Only a search without a bound, of a strategy that [can have one](Strategy::can_be_bounded), and that ends with
+    /// the first failure, has a second one.
+    #[must_use]
+    pub fn looks_beside(mut self, turns: Option<Turns>) -> Self {
+        self.looks_beside = turns;
         self
     }
 
@@ -143,8 +164,55 @@ impl<S: System> Explorer<S> {
         Report {
             verdict,
             statistics: self.exploration.statistics,
-            preemptions: bounded.then(|| self.search.bound().unwrap_or(0)),
+            preemptions: match &self.beside {
+                _ if bounded => Some(self.search.bound().unwrap_or(0)),
+                Some(beside) if self.decided_beside => Some(beside.bound()),
+                _ => None,
+            },
         }
+    }
+
+    /// The second search, if there is to be one.
+    fn second_search(&self) -> Option<Beside<S>> {
+        let exploration = &self.exploration;
+        let can = self.strategy.can_be_bounded() && exploration.limits.preemptions.is_none() && !exploration.keep_going;
+        let turns = self.looks_beside.filter(|_| can)?;
+        let settings = Settings {
+            limits: Limits {
+                preemptions: Some(u32::MAX),
+                ..exploration.limits
+            },
+            resumable: false,
+            faults: exploration.faults,
+        };
+        Some(Beside::new(self.strategy.search(&settings), turns))
+    }
+
+    /// Lets the second search go on if it is its turn. Returns the verdict if it comes to one.
+    fn look_beside(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
+        let Some(mut beside) = self
+            .beside
+            .take_if(|beside| beside.is_due(&self.exploration.statistics))
+        else {
+            return Ok(None);
+        };
+        self.at_rest = false;
+        let turn = beside.turn(self, observer);
+        self.at_rest = true;
+        if matches!(turn, Ok(Turn::Exhausted | Turn::Failed(..))) {
+            self.decided_beside = true;
+            self.exploration.statistics.add(beside.statistics());
+        }
+        self.beside = Some(beside);
+        Ok(match turn? {
+            Turn::Over => None,
+            Turn::Exhausted => Some(Verdict::Complete),
+            Turn::Failed(failure, schedule) => Some(Verdict::Failed { failure, schedule }),
+        })
+    }
+
+    pub(super) fn exploration(&mut self) -> &mut Exploration<S> {
+        &mut self.exploration
     }
 
     /// Runs one execution after the other.
@@ -167,6 +235,16 @@ impl<S: System> Explorer<S> {
             self.at_rest = true;
             if let ControlFlow::Break(reason) = observer.at_rest(self) {
                 return self.incomplete(reason);
+            }
+            match self.look_beside(observer) {
+                Ok(None) => {}
+                Ok(Some(verdict)) => return verdict,
+                Err(Halt::Refine) => {
+                    self.refine();
+                    observer.refined();
+                    continue;
+                }
+                Err(halt) => return self.verdict(halt),
             }
             if let Some(halt) = self.exploration.limit_reached() {
                 return self.verdict(halt);
@@ -240,6 +318,8 @@ impl<S: System> Explorer<S> {
         self.exploration.cursor.forget_checkpoints(0);
         self.exploration.unclear = 0;
         self.first_failure = None;
+        self.beside = self.second_search();
+        self.decided_beside = false;
         self.anew = true;
         self.search = self.strategy.search(&Settings {
             limits: self.exploration.limits,
@@ -292,12 +372,14 @@ impl<S: System> Explorer<S> {
 
     /// Adds the part explored under bounds to a reason to stop.
     fn under_bound(&self, reason: String) -> String {
+        let beside = self.beside.as_ref().and_then(Beside::explored);
         match self.search.bound() {
+            None if let Some(bound) = beside => format!("{reason}; all executions {} were explored", within(bound)),
             None => reason,
-            Some(0) => format!("{reason}, within the executions without preemptions"),
+            Some(0) => format!("{reason}, within the executions {}", within(0)),
             Some(bound) => format!(
-                "{reason}, within the executions with at most {}; those with fewer were explored",
-                preemptions(bound)
+                "{reason}, within the executions {}; those with fewer were explored",
+                within(bound)
             ),
         }
     }

@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::faults::Faults;
 use super::outcome::{End, Limits};
 use crate::statistics::Statistics;
-use crate::system::{Failure, Outlook, Step, Stop, System, Transition};
+use crate::system::{Failure, Outlook, Status, Step, Stop, System, Transition};
 use std::time::{Duration, Instant};
 
 /// Why an execution is given up, and with it mostly the exploration.
@@ -101,6 +101,11 @@ impl<S: System> Exploration<S> {
                 }
             },
         }
+    }
+
+    /// Says whether the main thread has ended. The others, left behind, may run as long as they like.
+    pub fn main_has_ended(&self) -> bool {
+        self.cursor.system.threads().first() == Some(&Status::Finished)
     }
 
     /// The reason to stop if a limit has been reached between two executions.

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`driver`] | [`Explorer`]: the loop over executions; it knows no strategy and no stack |
+//! | `beside` | a second search under bounds, for what time leaves unexplored |
 //! | [`exploration`] | what the loop, the search and its policy share: the cursor, counters, limits |
 //! | [`cursor`] | the system and the execution so far; goes back by rewinding or by repeating steps |
 //! | [`depth_first`] | the search along a stack of nodes, which asks a policy what to explore |
@@ -17,6 +18,7 @@
 //!
 //! Invariant: nothing in this folder imports a strategy. What is particular to one is its policy's own state.
 
+mod beside;
 pub(crate) mod cursor;
 pub(crate) mod depth_first;
 pub(crate) mod driver;
@@ -27,6 +29,7 @@ pub(crate) mod outcome;
 pub(crate) mod policy;
 pub(crate) mod save;
 
+pub use beside::Turns;
 pub use driver::Explorer;
 use exploration::{Exploration, Halt};
 #[cfg(feature = "faults")]

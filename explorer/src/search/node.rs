@@ -114,11 +114,10 @@ impl Node {
 
     /// The first of the thread's transitions that is not asleep.
     pub fn first_awake_of(&self, thread: ThreadId) -> Option<Transition> {
-        if self.sleepers.contains(thread.0) {
-            return self.awake_transitions(thread).next();
-        }
-        let alternative = self.alternatives(thread)?.iter().next()?;
-        Some(Transition { thread, alternative })
+        // Like `awake_transitions`, which takes longer for the sake of all of them.
+        let alternatives = self.alternatives(thread)?.iter();
+        let mut transitions = alternatives.map(|alternative| Transition { thread, alternative });
+        transitions.find(|&transition| !self.is_asleep(transition))
     }
 
     /// The first transition of the backtrack set that is neither asleep nor explored, in the order of threads.

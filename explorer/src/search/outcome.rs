@@ -97,8 +97,16 @@ impl Report {
     }
 }
 
+/// Executions within a bound, in words.
+pub(crate) fn within(bound: u32) -> String {
+    match bound {
+        0 => "without preemptions".to_owned(),
+        bound => format!("with at most {}", preemptions(bound)),
+    }
+}
+
 /// A number of preemptions, in words.
-pub(crate) fn preemptions(bound: u32) -> String {
+fn preemptions(bound: u32) -> String {
     match bound {
         1 => "1 preemption".to_owned(),
         n => format!("{n} preemptions"),

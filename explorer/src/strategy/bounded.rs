@@ -36,7 +36,7 @@ use crate::execution::{EventIndex, Trace};
 use crate::search::exploration::Exploration;
 use crate::search::faults::Faults;
 use crate::search::node::{Node, PerNode, Stack};
-use crate::search::outcome::preemptions;
+use crate::search::outcome::within;
 use crate::search::policy::{Conduct, Policy};
 use crate::statistics::Statistics;
 use crate::system::{Footprint, Pending, Status, System, ThreadId};
@@ -265,14 +265,12 @@ impl<S: System> Policy<S> for Bounded {
     }
 
     fn left_out(&self) -> Option<String> {
-        let explored = match self.bound {
-            _ if !self.left_out => return None,
-            0 => "without preemptions".to_owned(),
-            bound => format!("with at most {}", preemptions(bound)),
-        };
-        Some(format!(
-            "executions {explored} were explored, and there are others (--preemptions)"
-        ))
+        self.left_out.then(|| {
+            format!(
+                "executions {} were explored, and there are others (--preemptions)",
+                within(self.bound)
+            )
+        })
     }
 
     fn save(&self, depth: usize) -> Vec<u8> {

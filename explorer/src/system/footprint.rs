@@ -46,12 +46,15 @@ pub enum Awaits {
     Nothing,
     /// The step comes after the first write of the location: a receiver waits for the message to be sent.
     FirstWrite,
-    /// The step only reads, and comes after all writes of the location by other threads: a join waits for the thread to
-    /// end.
+    /// The step only reads, and comes after all writes and updates of the location, whichever threads make them: who
+    /// waits for a message does not care who sends it.
+    LastWrite,
+    /// The step only reads, and comes after all writes of the location by other threads, which are the same threads in
+    /// all executions: a join waits for the thread to end.
     AllWrites,
 }
 
-crate::codec!(enum Awaits { 0 => Nothing, 1 => FirstWrite, 2 => AllWrites });
+crate::codec!(enum Awaits { 0 => Nothing, 1 => FirstWrite, 2 => AllWrites, 3 => LastWrite });
 
 impl AccessKind {
     /// Two accesses of one location are dependent if they are not both reads and not both updates.

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// A strategy: how to explore.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Strategy {
     /// Every interleaving of steps.
     Exhaustive,
@@ -16,10 +16,10 @@ pub enum Strategy {
     Dpor(Dpor),
     /// TransDPOR: explores less than `Dpor` where the dependency of steps is transitive, and refuses other programs.
     Trans(Dpor),
-    /// Context-sensitive DPOR over `Source`: explores orders of steps that lead to the same state only once. The
-    /// default.
+    /// Context-sensitive DPOR over `Source`: explores orders of steps that lead to the same state only once.
     Context(Context),
-    /// Search over states: each state is expanded once, from it only what can come into conflict.
+    /// Search over states: expands each state once, and from it only what can come into conflict. The default.
+    #[default]
     States,
     /// Unfolding-based DPOR: exactly one execution of every Mazurkiewicz trace, with alternatives to everything
     /// explored; with k-partial alternatives perhaps more executions, found faster.
@@ -137,12 +137,6 @@ impl Context {
     }
 }
 
-impl Default for Strategy {
-    fn default() -> Self {
-        Strategy::Context(Context::default())
-    }
-}
-
 impl Strategy {
     /// Default depth of [`Strategy::Pct`]: most failures need less.
     pub const PCT_DEPTH: u32 = 3;
@@ -150,6 +144,11 @@ impl Strategy {
     /// Whether the strategy draws executions at random: it is then never complete, and executions may repeat.
     pub fn is_random(self) -> bool {
         matches!(self, Strategy::Random { .. } | Strategy::Pct { .. })
+    }
+
+    /// Whether the strategy compares states, so that the system has to give their fingerprints.
+    pub fn compares_states(self) -> bool {
+        matches!(self, Strategy::Context(_) | Strategy::States)
     }
 
     /// The strategy with this seed instead of 0, if it draws at random and has no seed of its own.
@@ -162,11 +161,11 @@ impl Strategy {
         }
     }
 
-    /// Whether the strategy supports a bound on preemptions. `context` then explores like `source`: states are not
-    /// compared.
+    /// Whether the strategy supports a bound on preemptions. `context` and `states` then explore like `source`: states
+    /// are not compared.
     pub fn can_be_bounded(self) -> bool {
         match self {
-            Strategy::Exhaustive | Strategy::Source => true,
+            Strategy::Exhaustive | Strategy::Source | Strategy::States => true,
             Strategy::Context(context) => context == Context::default(),
             _ => false,
         }

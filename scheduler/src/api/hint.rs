@@ -5,7 +5,6 @@ use crate::image::registers::Registers;
 use crate::operation::{Operation, OperationKind};
 use dpor_explorer::Location;
 use std::panic::Location as Caller;
-use std::rc::Rc;
 
 /// Number of `spin_loop`s in a row which shows that they wait for nothing.
 const PAUSES: u32 = 64;
@@ -41,7 +40,7 @@ pub(crate) fn hint_from(kind: OperationKind, caller: Option<&'static Caller<'sta
     let site = caller.map_or(0, |caller| std::ptr::from_ref(caller).addr() as u64);
     let again = on_model(|machine| {
         let record = &mut machine.execution.threads[machine.step.thread];
-        Rc::make_mut(&mut record.spin).hinted_again(site, allowed)
+        record.passage.hinted_again(site, allowed)
     });
     if again {
         arrive(&Operation::always(kind, Location(0), &[]), caller, &Registers::save());

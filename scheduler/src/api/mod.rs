@@ -21,6 +21,7 @@ use crate::image::switch::{Plain, in_checker};
 use crate::image::{callers, region};
 use crate::machine::Machine;
 use crate::machine::cell::{self, OnModel};
+use crate::machine::libraries::Library;
 use crate::machine::step::Request;
 use crate::operation::{Operation, OperationKind, access_of};
 use crate::report::trace::{Mark, StepTrace};
@@ -180,6 +181,14 @@ pub fn options() -> Options {
         of_model(|machine| machine.session.options)
     } else {
         Options::default()
+    }
+}
+
+/// Records that the program uses a library that is taken as specified.
+#[inline]
+pub fn specified(library: Library) {
+    if on_model_thread() && !of_model(|machine| machine.session.libraries.has(library)) {
+        on_model(|machine| machine.session.libraries.add(library));
     }
 }
 

@@ -137,6 +137,7 @@ impl Awaiting {
     }
 }
 
+/// A place that the thread has passed, the number of visits, and whether it has changed nothing since.
 #[derive(Clone, Copy, Debug)]
 struct Passed {
     site: u64,
@@ -144,17 +145,97 @@ struct Passed {
     idle: bool,
 }
 
-/// What the detector knows about one thread.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Spin {
-    /// The places passed, the number of visits, and whether the thread has changed anything since.
+/// Where a thread has been: what is known of each thread, watched or not. It is small, and changes with every step.
+#[derive(Default, Debug)]
+pub(crate) struct Passage {
     passed: SmallVec<[Passed; 4]>,
-    /// The places at which the thread is watched. Few threads are, so there is no room for one inline.
-    anchors: Vec<Anchor>,
-    awaiting: Option<Box<Awaiting>>,
     /// The place of the last `spin_loop` or `yield_now`, and the number of them in a row, if no scheduling point came
     /// after it.
     hint: Option<(u64, u32)>,
+}
+
+impl Clone for Passage {
+    fn clone(&self) -> Self {
+        let mut new = Passage::default();
+        new.clone_from(self);
+        new
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.passed.clear();
+        // Mostly there is nothing. `SmallVec::clone_from` copies element by element.
+        if !other.passed.is_empty() {
+            self.passed.extend_from_slice(&other.passed);
+        }
+        self.hint = other.hint;
+    }
+}
+
+impl Passage {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.passed.clear();
+        self.hint = None;
+    }
+
+    /// Says whether a hint at this place follows `allowed` hints at the same place, with no scheduling point between:
+    /// then the hint itself must be one.
+    pub fn hinted_again(&mut self, site: u64, allowed: u32) -> bool {
+        let before = self
+            .hint
+            .map_or(0, |(last, times)| if last == site { times } else { 0 });
+        self.hint = Some((site, before + 1));
+        before >= allowed
+    }
+
+    /// Notes a step of the thread.
+    pub fn moved_on(&mut self, wrote: bool) {
+        self.hint = None;
+        if wrote {
+            self.passed.iter_mut().for_each(|passed| passed.idle = false);
+        }
+    }
+
+    /// Notes that the thread arrives at a place that nobody has come back to so far. Says whether it comes back to it
+    /// now, so that the place should be watched.
+    pub fn comes_back(&mut self, site: u64) -> bool {
+        match self.passed.iter_mut().find(|passed| passed.site == site) {
+            Some(passed) if !passed.idle && passed.visits < VISITS => {
+                passed.visits += 1;
+                passed.idle = true;
+                false
+            }
+            Some(_) => true,
+            None => {
+                if self.passed.len() == PLACES {
+                    self.passed.remove(0);
+                }
+                self.passed.push(Passed {
+                    site,
+                    visits: 1,
+                    idle: true,
+                });
+                false
+            }
+        }
+    }
+
+    /// The part of the program's state that holds a hint back; see [`Spin::numbers`]. Of a thread that has just been
+    /// created: others lose it when their step ends.
+    pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
+        let Passage { passed: _, hint } = self;
+        let times = hint.iter().map(|&(_, times)| u64::from(times));
+        part::list("place of a hint", hint.iter().map(|&(place, _)| place), &mut add);
+        part::list("hints in a row", times, &mut add);
+    }
+}
+
+/// What the detector knows about one thread that it watches.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Spin {
+    /// The places at which the thread is watched. Few threads are, so there is no room for one inline.
+    anchors: Vec<Anchor>,
+    awaiting: Option<Box<Awaiting>>,
 }
 
 impl Spin {
@@ -168,15 +249,9 @@ impl Spin {
     }
 
     fn clear(&mut self) {
-        let Spin {
-            passed,
-            anchors,
-            awaiting,
-            hint,
-        } = self;
-        passed.clear();
+        let Spin { anchors, awaiting } = self;
         anchors.clear();
-        (*awaiting, *hint) = (None, None);
+        *awaiting = None;
     }
 
     pub fn awaiting(&self) -> Option<&Awaiting> {
@@ -190,30 +265,6 @@ impl Spin {
             .is_some_and(|awaiting| !awaiting.changed && awaiting.concerns(alternative))
     }
 
-    /// Says whether a hint at this place follows `allowed` hints at the same place, with no scheduling point between:
-    /// then the hint itself must be one.
-    pub fn hinted_again(&mut self, site: u64, allowed: u32) -> bool {
-        let before = self
-            .hint
-            .map_or(0, |(last, times)| if last == site { times } else { 0 });
-        self.hint = Some((site, before + 1));
-        before >= allowed
-    }
-
-    /// Whether a step of the thread would leave this as it is, if nobody is watched.
-    #[inline]
-    pub fn ignores_step(&self, wrote: bool) -> bool {
-        self.hint.is_none() && !(wrote && self.passed.iter().any(|passed| passed.idle))
-    }
-
-    /// Notes a step of the thread.
-    pub fn moved_on(&mut self, wrote: bool) {
-        self.hint = None;
-        if wrote {
-            self.passed.iter_mut().for_each(|passed| passed.idle = false);
-        }
-    }
-
     /// Notes a step of the thread, which may be watched.
     pub fn step(&mut self, step: &OwnStep<'_>) {
         // What it has done before what it waited for changed, says nothing about what it would do now.
@@ -222,7 +273,6 @@ impl Spin {
         {
             left.taken.clear();
         }
-        self.moved_on(step.wrote);
         for anchor in &mut self.anchors {
             if anchor.own_steps == 0 {
                 anchor.left_by = step.chosen;
@@ -253,30 +303,6 @@ impl Spin {
         }
         if let Some(awaiting) = &mut self.awaiting {
             awaiting.changed |= awaiting.touched.is_empty() || touches(&awaiting.touched);
-        }
-    }
-
-    /// Notes that the thread arrives at a place that nobody has come back to so far. Says whether it comes back to it
-    /// now, so that the place should be watched.
-    pub fn comes_back(&mut self, site: u64) -> bool {
-        match self.passed.iter_mut().find(|passed| passed.site == site) {
-            Some(passed) if !passed.idle && passed.visits < VISITS => {
-                passed.visits += 1;
-                passed.idle = true;
-                false
-            }
-            Some(_) => true,
-            None => {
-                if self.passed.len() == PLACES {
-                    self.passed.remove(0);
-                }
-                self.passed.push(Passed {
-                    site,
-                    visits: 1,
-                    idle: true,
-                });
-                false
-            }
         }
     }
 
@@ -356,17 +382,8 @@ impl Spin {
     /// without. So what was explored from a state, with what the detector knew then, holds for it whatever it knows
     /// now.
     pub fn numbers(&self, mut add: impl FnMut(&'static str, u64)) {
-        let Spin {
-            passed: _,
-            anchors: _,
-            awaiting,
-            hint,
-        } = self;
-        let mut list = |name, items: &mut dyn Iterator<Item = u64>| part::list(name, items, &mut add);
-        // Of a thread that has just been created; others lose it when their step ends.
-        list("place of a hint", &mut hint.iter().map(|&(place, _)| place));
-        list("hints in a row", &mut hint.iter().map(|&(_, times)| u64::from(times)));
-        list("waits", &mut awaiting.iter().map(|_| 1));
+        let Spin { anchors: _, awaiting } = self;
+        add("waits", u64::from(awaiting.is_some()));
         if let Some(awaiting) = awaiting {
             let Awaiting {
                 touched,
@@ -374,10 +391,11 @@ impl Spin {
                 taken,
                 wrote,
             } = &**awaiting;
-            list("what it waits for has changed", &mut [u64::from(*changed)].into_iter());
-            list("waits for", &mut touched.iter().map(|touched| touched.location.0));
-            list("held back from", &mut taken.iter().map(u64::from));
-            list("its round writes", &mut [u64::from(*wrote)].into_iter());
+            add("what it waits for has changed", u64::from(*changed));
+            let locations = touched.iter().map(|touched| touched.location.0);
+            part::list("waits for", locations, &mut add);
+            part::list("held back from", taken.iter().map(u64::from), &mut add);
+            add("its round writes", u64::from(*wrote));
         }
     }
 

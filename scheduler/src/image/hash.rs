@@ -4,33 +4,37 @@
 //! states that no program can tell apart may differ (that costs time); two states that a program can tell apart agree
 //! only by a collision of 128 bits.
 
+use dpor_explorer::SplitMix64;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Minimum size of a range that is hashed in place, and whose hash counts in its place.
-const LARGE: usize = 1024;
+/// Minimum size of a range that is hashed in place, and whose hashes count in its place: to look for the hash of less
+/// takes as long as making it.
+const LARGE: usize = 256;
+/// Maximum size of the pieces in which a large range is hashed: of a large heap, a step changes little.
+const PIECE: usize = 512;
 
-/// Hashes numbers and ranges of memory, one after the other. Small items are gathered and hashed at once: the hash
-/// function takes as long for one word as for many.
+/// Hashes numbers and ranges of memory, one after the other, and starts again for the next state. Small items are
+/// gathered and hashed at once: the hash function takes as long for one word as for many.
+#[derive(Default)]
 pub(crate) struct StateHasher {
     gathered: Vec<u8>,
     hashed: u64,
+    pieces: Pieces,
 }
 
 impl StateHasher {
-    /// Creates an empty hasher, with the memory of an earlier one.
-    pub(crate) fn new(mut memory: Vec<u8>) -> StateHasher {
-        memory.clear();
-        StateHasher {
-            gathered: memory,
-            hashed: 0,
-        }
-    }
-
     /// Adds a number.
     #[inline]
     pub(crate) fn number(&mut self, number: u64) {
         self.gathered.extend_from_slice(&number.to_ne_bytes());
+    }
+
+    /// Adds numbers.
+    #[inline]
+    pub(crate) fn numbers<const N: usize>(&mut self, numbers: [u64; N]) {
+        self.gathered
+            .extend_from_slice(numbers.map(u64::to_ne_bytes).as_flattened());
     }
 
     /// Adds a range of addresses and the bytes there.
@@ -40,27 +44,92 @@ impl StateHasher {
     /// The bytes can be read, and nobody writes them meanwhile.
     #[inline]
     pub(crate) unsafe fn range(&mut self, range: Range<usize>) {
-        self.number(range.start as u64);
+        // Both at once, as there are many small ranges.
+        self.numbers([range.start as u64, range.len() as u64]);
         // SAFETY: the caller's promise.
-        self.bytes(unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) });
+        self.add(unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) });
+    }
+
+    /// Adds the bytes in a range of addresses that is the same in all states.
+    ///
+    /// # Safety
+    ///
+    /// That of [`StateHasher::range`].
+    #[inline]
+    pub(crate) unsafe fn fixed_range(&mut self, range: Range<usize>) {
+        // SAFETY: the caller's promise.
+        self.add(unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) });
     }
 
     /// Adds bytes and their number, so that bytes cannot move from one range to the next unnoticed.
     #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
+        self.add(bytes);
+    }
+
+    #[inline]
+    fn add(&mut self, bytes: &[u8]) {
         if bytes.len() < LARGE {
             self.gathered.extend_from_slice(bytes);
         } else {
-            self.hashed += bytes.len() as u64;
-            self.gathered.extend_from_slice(&xxh3_128(bytes).to_ne_bytes());
+            self.add_large(bytes);
         }
     }
 
-    /// The hash of everything added, the number of bytes hashed, and the memory for the next hasher.
-    pub(crate) fn finish(self) -> (u128, u64, Vec<u8>) {
+    fn add_large(&mut self, bytes: &[u8]) {
+        self.hashed += bytes.len() as u64;
+        for piece in bytes.chunks(PIECE) {
+            let hash = self.pieces.hash(piece);
+            self.gathered.extend_from_slice(&hash.to_ne_bytes());
+        }
+    }
+
+    /// The hash of everything added since the last one, and the number of bytes that it covers. That number is the same
+    /// whatever is remembered.
+    pub(crate) fn finish(&mut self) -> (u128, u64) {
         let hash = xxh3_128(&self.gathered);
-        (hash, self.hashed + self.gathered.len() as u64, self.gathered)
+        let hashed = self.hashed + self.gathered.len() as u64;
+        self.gathered.clear();
+        self.hashed = 0;
+        (hash, hashed)
+    }
+}
+
+/// Hashes of pieces of memory, each with the bytes of which it is the hash.
+///
+/// From one state to the next, most pieces stay as they are, and to compare bytes takes a fraction of the time that it
+/// takes to hash them. Whether a hash is remembered or made anew makes no difference: it is that of the present bytes.
+#[derive(Default)]
+struct Pieces {
+    /// A place for each piece is given by its address. Of several with the same place, the last one is remembered.
+    remembered: Vec<Remembered>,
+}
+
+#[derive(Clone, Default)]
+struct Remembered {
+    bytes: Vec<u8>,
+    hash: u128,
+}
+
+impl Pieces {
+    /// Binary logarithm of the number of places.
+    const BITS: u32 = 12;
+
+    /// The hash of the piece, which is not empty.
+    fn hash(&mut self, piece: &[u8]) -> u128 {
+        if self.remembered.is_empty() {
+            self.remembered = vec![Remembered::default(); 1 << Self::BITS];
+        }
+        let address = piece.as_ptr().addr() as u64;
+        let place = address.wrapping_mul(SplitMix64::GAMMA) >> (u64::BITS - Self::BITS);
+        let remembered = &mut self.remembered[place as usize];
+        if remembered.bytes != piece {
+            remembered.hash = xxh3_128(piece);
+            remembered.bytes.clear();
+            remembered.bytes.extend_from_slice(piece);
+        }
+        remembered.hash
     }
 }
 
@@ -68,19 +137,23 @@ impl StateHasher {
 mod tests {
     use super::*;
 
+    impl StateHasher {
+        fn range_of(&mut self, bytes: &[u8]) {
+            let start = bytes.as_ptr() as usize;
+            // SAFETY: the slice is borrowed.
+            unsafe { self.range(start..start + bytes.len()) };
+        }
+    }
+
     fn hash(ranges: &[&[u8]]) -> u128 {
-        let ranges = ranges
-            .iter()
-            .map(|bytes| bytes.as_ptr() as usize..bytes.as_ptr() as usize + bytes.len());
-        let mut hasher = StateHasher::new(Vec::new());
-        // SAFETY: the slices are borrowed.
-        ranges.for_each(|range| unsafe { hasher.range(range) });
+        let mut hasher = StateHasher::default();
+        ranges.iter().for_each(|bytes| hasher.range_of(bytes));
         hasher.finish().0
     }
 
     #[test]
     fn every_byte_and_every_border_counts() {
-        for size in [100, LARGE - 1, LARGE, 10 * LARGE] {
+        for size in [20, LARGE - 1, LARGE, 10 * LARGE, PIECE + 1, 10 * PIECE] {
             let mut bytes = vec![0u8; size];
             let (half, before) = (size / 2, hash(&[&bytes]));
             assert_eq!(before, hash(&[&bytes]));
@@ -99,12 +172,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_remembered_makes_no_difference() {
+        let mut bytes = vec![0u8; 10 * PIECE];
+        let mut hasher = StateHasher::default();
+        for (at, value) in [(0, 1), (5 * PIECE, 2), (0, 0), (5 * PIECE, 0), (10 * PIECE - 1, 3)] {
+            bytes[at] = value;
+            for part in [&bytes[..], &bytes[..LARGE], &bytes[at..], &bytes[..at]] {
+                hasher.range_of(part);
+                assert_eq!(hasher.finish().0, hash(&[part]), "{at} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn places_may_be_too_few() {
+        let bytes = vec![1u8; PIECE << (Pieces::BITS + 1)];
+        let mut hasher = StateHasher::default();
+        for _ in 0..2 {
+            hasher.range_of(&bytes);
+            assert_eq!(hasher.finish().0, hash(&[&bytes]));
+        }
+    }
+
+    #[test]
     fn the_cost_is_the_bytes_hashed() {
-        let mut hasher = StateHasher::new(vec![1; 7]);
-        hasher.number(5);
-        hasher.bytes(&[0; 10]);
-        hasher.bytes(&[0; 10_000]);
-        let (_, cost, memory) = hasher.finish();
-        assert_eq!((cost, memory.len()), (8 + 18 + 8 + 16 + 10_000, 8 + 18 + 8 + 16));
+        let mut hasher = StateHasher::default();
+        for _ in 0..2 {
+            hasher.number(5);
+            hasher.bytes(&[0; 10]);
+            hasher.bytes(&[0; 10_000]);
+            let (_, cost) = hasher.finish();
+            assert_eq!(cost, 8 + 18 + 8 + 10_000_usize.div_ceil(PIECE) as u64 * 16 + 10_000);
+        }
     }
 }

@@ -8,7 +8,6 @@
 //! led to the saved one.
 
 use dpor_explorer::ThreadId;
-use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The owner of a piece of the state.
@@ -35,13 +34,24 @@ pub(crate) trait Visitor {
     /// # Safety
     /// The bytes can be read, and nobody writes them meanwhile.
     unsafe fn memory(&mut self, owner: Owner, memory: Memory, range: Range<usize>);
+
+    /// Sees numbers of one owner.
+    #[inline]
+    fn numbers<const N: usize>(&mut self, owner: Owner, numbers: [(&'static str, u64); N]) {
+        for (name, number) in numbers {
+            self.number(owner, name, number);
+        }
+    }
 }
 
 /// Shows a list: its length and its items.
-pub(crate) fn list(name: &'static str, items: impl Iterator<Item = u64>, add: &mut impl FnMut(&'static str, u64)) {
-    let items: SmallVec<[u64; 8]> = items.collect();
-    add(name, items.len() as u64);
-    items.iter().for_each(|&item| add(name, item));
+pub(crate) fn list(
+    name: &'static str,
+    items: impl Iterator<Item = u64> + Clone,
+    add: &mut impl FnMut(&'static str, u64),
+) {
+    add(name, items.clone().count() as u64);
+    items.for_each(|item| add(name, item));
 }
 
 /// What counts as state in a walk.

@@ -55,10 +55,10 @@ impl Machine {
     /// # Panics
     /// If states are recorded, and another one has the same hash.
     pub fn fingerprint(&mut self) -> u128 {
-        let mut hashing = Hashing(StateHasher::new(self.session.scratch.take()));
+        let mut hashing = Hashing(self.session.hasher.take());
         self.visit(&mut hashing);
-        let (hash, bytes, memory) = hashing.0.finish();
-        self.session.scratch.set(memory);
+        let (hash, bytes) = hashing.0.finish();
+        self.session.hasher.set(hashing.0);
         self.session.hashed += bytes;
         if let Some(mut exact) = self.session.exact.take() {
             let mut recording = Recording(Vec::new());
@@ -84,9 +84,19 @@ impl Visitor for Hashing {
     }
 
     #[inline]
-    unsafe fn memory(&mut self, _: Owner, _: Memory, range: Range<usize>) {
+    unsafe fn memory(&mut self, _: Owner, memory: Memory, range: Range<usize>) {
         // SAFETY: the caller's promise.
-        unsafe { self.0.range(range) };
+        unsafe {
+            match memory {
+                Memory::Statics => self.0.fixed_range(range),
+                Memory::Stack | Memory::Heap => self.0.range(range),
+            }
+        }
+    }
+
+    #[inline]
+    fn numbers<const N: usize>(&mut self, _: Owner, numbers: [(&'static str, u64); N]) {
+        self.0.numbers(numbers.map(|(_, number)| number));
     }
 }
 

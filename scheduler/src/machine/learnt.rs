@@ -2,6 +2,7 @@
 //! runs the same program.
 
 use super::labels::Label;
+use super::libraries::Libraries;
 use super::refinements::Refinements;
 use crate::memory_model::orderings::WeakOrderings;
 use dpor_explorer::ThreadId;
@@ -16,6 +17,7 @@ pub struct Learnt {
     pub(crate) weak_orderings: WeakOrderings,
     pub(crate) out_of_sight: Option<String>,
     pub(crate) timeouts_matter: bool,
+    pub(crate) libraries: Libraries,
 }
 
-dpor_explorer::codec!(struct Learnt { threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter });
+dpor_explorer::codec!(struct Learnt { threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter, libraries });

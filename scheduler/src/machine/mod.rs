@@ -22,6 +22,7 @@ pub(crate) mod execution;
 pub(crate) mod fingerprint;
 pub(crate) mod labels;
 pub(crate) mod learnt;
+pub(crate) mod libraries;
 pub(crate) mod logs;
 pub(crate) mod outcome;
 pub(crate) mod panics;

@@ -1,9 +1,11 @@
 //! What survives a restart: the options of an exploration, what it has learnt, and its tools.
 
 use super::labels::Labels;
+use super::libraries::Libraries;
 use super::refinements::Refinements;
 use super::threads::Threads;
 use crate::detect::recall::Recall;
+use crate::image::hash::StateHasher;
 use crate::image::statics::Statics;
 use crate::image::tls::{TlsBlock, TlsImage};
 use crate::machine::fingerprint::ExactStates;
@@ -23,6 +25,8 @@ pub(crate) struct Session {
     pub weak_orderings: WeakOrderings,
     /// Whether a wait has been met whose timeout would have fired at once with another value of the option.
     pub timeouts_matter: bool,
+    /// The libraries that are taken as specified, and that an execution has used.
+    pub libraries: Libraries,
     /// Whether it is a failure to leave blocks that the program can no longer free.
     pub find_leaks: bool,
     /// Whether a loop is watched from where it is noticed, instead of starting again.
@@ -40,8 +44,8 @@ pub(crate) struct Session {
     pub exact: Option<ExactStates>,
     /// Number of bytes hashed for fingerprints.
     pub hashed: u64,
-    /// Memory for the next hash.
-    pub scratch: Cell<Vec<u8>>,
+    /// Hashes states, and what detectors compare of them.
+    pub hasher: Cell<StateHasher>,
     /// The executable's symbols, after the first lookup.
     symbols: OnceCell<Symbols>,
     /// Whether fingerprints leave out the stacks.
@@ -60,6 +64,7 @@ impl Session {
             labels: Labels::default(),
             weak_orderings: WeakOrderings::default(),
             timeouts_matter: false,
+            libraries: Libraries::default(),
             find_leaks: false,
             learn_in_place: false,
             spin_blocks: true,
@@ -68,7 +73,7 @@ impl Session {
             out_of_sight: None,
             exact: None,
             hashed: 0,
-            scratch: Cell::default(),
+            hasher: Cell::default(),
             symbols: OnceCell::new(),
             #[cfg(feature = "faults")]
             coarse: false,

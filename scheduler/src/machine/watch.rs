@@ -86,11 +86,8 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
     let (watch, threads) = (&mut execution.watch, &mut execution.threads);
     let footprint = &step.record.footprint;
     let wrote = footprint.accesses().iter().any(|a| a.kind != AccessKind::Read);
+    threads[thread].passage.moved_on(wrote);
     if !watch.active {
-        let spin = &mut threads[thread].spin;
-        if !spin.ignores_step(wrote) {
-            Rc::make_mut(spin).moved_on(wrote);
-        }
         return;
     }
     let around = step.before.take().map(|before| match before {
@@ -108,15 +105,19 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
     });
     watch.surroundings = around.map(|around| (thread, around.after));
     let (meddled, stirred) = around.map_or((false, false), |around| (around.meddled, around.stirred));
-    Rc::make_mut(&mut threads[thread].spin).step(&OwnStep {
-        footprint,
-        wrote,
-        meddled,
-        stirred,
-        chosen: step.chosen,
-        choosing: step.choosing,
-        steps: execution.length.0,
-    });
+    let own = &mut threads[thread];
+    // To change it is to copy what saved states share.
+    if own.spin.is_watched() {
+        Rc::make_mut(&mut own.spin).step(&OwnStep {
+            footprint,
+            wrote,
+            meddled,
+            stirred,
+            chosen: step.chosen,
+            choosing: step.choosing,
+            steps: execution.length.0,
+        });
+    }
     for (id, record) in threads.iter_mut() {
         if id != thread && record.alive && record.spin.is_watched() {
             Rc::make_mut(&mut record.spin).others_step(footprint);
@@ -141,7 +142,7 @@ pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
             .is_some_and(|(alternative, _)| alternative != NEVER)
     };
     if !record.spin.is_watched_at(site) && !has_timeout() && !session.refinements.loops.contains(&site) {
-        if !Rc::make_mut(&mut record.spin).comes_back(site) {
+        if !record.passage.comes_back(site) {
             return false;
         }
         session.refinements.loops.insert(site);
@@ -168,12 +169,12 @@ pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
     false
 }
 
-/// Hashes what `add` adds, in the session's memory for hashes.
+/// Hashes what `add` adds.
 fn hash(session: &Session, add: impl FnOnce(&mut StateHasher)) -> u128 {
-    let mut hasher = StateHasher::new(session.scratch.take());
+    let mut hasher = session.hasher.take();
     add(&mut hasher);
-    let (hash, _, memory) = hasher.finish();
-    session.scratch.set(memory);
+    let (hash, _) = hasher.finish();
+    session.hasher.set(hasher);
     hash
 }
 
@@ -199,7 +200,7 @@ fn memory_hash(session: &Session) -> u128 {
         // SAFETY: the ranges are mapped, and only this OS thread writes there.
         unsafe {
             arena::used_ranges().for_each(|range| hasher.range(range));
-            session.statics.ranges().for_each(|range| hasher.range(range));
+            session.statics.ranges().for_each(|range| hasher.fixed_range(range));
         }
     })
 }

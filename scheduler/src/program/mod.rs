@@ -153,11 +153,13 @@ impl Program {
         self.state_out_of_sight().filter(|_| Self::machine().session.find_leaks)
     }
 
-    /// The condition on which what was explored rests, if a wait has been met whose timeout does not fire at once.
-    pub fn condition_of_timeouts(&self) -> Option<&'static str> {
+    /// The conditions on which what was explored rests: that timeouts do not fire at once, if a wait with one has been
+    /// met, and that libraries are as specified.
+    pub fn conditions(&self) -> Vec<String> {
         let session = &Self::machine().session;
-        let condition = session.options.timeouts().condition();
-        condition.filter(|_| session.timeouts_matter)
+        let timeouts = session.options.timeouts().condition();
+        let timeouts = timeouts.filter(|_| session.timeouts_matter).map(str::to_owned);
+        timeouts.into_iter().chain(session.libraries.condition()).collect()
     }
 
     /// Why states are not (or no longer) compared: something of the program that the checker does not see.
@@ -239,6 +241,7 @@ impl Program {
             weak_orderings: session.weak_orderings.clone(),
             out_of_sight: session.out_of_sight.clone(),
             timeouts_matter: session.timeouts_matter,
+            libraries: session.libraries,
         }
     }
 
@@ -252,6 +255,7 @@ impl Program {
         session.weak_orderings = learnt.weak_orderings;
         session.out_of_sight = learnt.out_of_sight;
         session.timeouts_matter = learnt.timeouts_matter;
+        session.libraries = learnt.libraries;
     }
 
     /// Whether a transition that was possible in this state is so now. Whether threads are held back is not judged again:

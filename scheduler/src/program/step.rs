@@ -170,6 +170,7 @@ impl Program {
         let record = &mut execution.threads[thread];
         // They hold for a suspended thread only.
         record.registers = std::ptr::null();
+        record.lowest.set(None);
         let coroutine = &raw mut *record.coroutine;
         // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a
         // coroutine. It stays in its box while the list of threads grows.

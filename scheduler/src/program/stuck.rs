@@ -51,6 +51,7 @@ impl Program {
         }
         let refinements = session.refinements.clone();
         for (_, record) in execution.threads.iter_mut() {
+            record.passage.clear();
             Spin::forget(&mut record.spin);
         }
         execution.threads.reevaluate();

@@ -12,7 +12,7 @@ use super::list::{List, Node};
 use super::{Part, Sealed};
 use crate::show::show;
 use dpor_scheduler::{
-    AccessKind, Location, Operation, OperationKind, Word, access_of, location, note, perform, sub_location,
+    AccessKind, Awaits, Location, Operation, OperationKind, Word, access_of, location, note, perform, sub_location,
 };
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -215,6 +215,8 @@ impl<T> Mailbox<T> {
             places: [self.place(index), self.any_place()],
             variable: other.variable(),
             least: index + 1,
+            // Nobody else comes to this place than the send and the receive.
+            awaits: Awaits::LastWrite,
             observed: false,
             known: Cell::new(false),
         }

@@ -36,8 +36,8 @@ pub use mailbox::{Mailbox, Receiving, Sending};
 pub use mutex::{AsyncMutex, Guard, Request};
 
 use dpor_scheduler::{
-    Access, AccessKind, Condition, Guard as Enabled, Location, Operation, OperationKind, Touch, Variable, access_of,
-    note, observe_each, perform, release,
+    Access, AccessKind, Awaits, Condition, Guard as Enabled, Location, Operation, OperationKind, Variable, access_of,
+    awaiting, note, observe_each, perform, release,
 };
 use std::cell::Cell;
 
@@ -62,6 +62,8 @@ struct Part {
     /// It is done when the variable has at least this value.
     variable: Variable,
     least: i64,
+    /// What who waits for nothing else than that it is done awaits at the first of the places.
+    awaits: Awaits,
     /// Whether some thread tests it; otherwise what completes it belongs to the previous step.
     observed: bool,
     /// Whether its owner has learnt that it is done.
@@ -81,13 +83,18 @@ impl Part {
         Condition::LessThan(self.variable, self.least)
     }
 
-    fn accesses(&self) -> [Access; 2] {
+    /// The reads of who looks whether it is done.
+    fn looks(&self) -> [Access; 2] {
         self.places.map(|place| access_of(place, AccessKind::Read))
     }
 
-    /// Reads whether it is done, in the current step.
-    fn look(&self, touch: Touch<'_>) {
-        self.places.iter().for_each(|&place| touch.read(place));
+    /// The reads of who waits until it is done.
+    fn waits(&self) -> [Access; 2] {
+        let [place, ahead] = self.places;
+        [
+            awaiting(place, AccessKind::Read, self.awaits),
+            access_of(ahead, AccessKind::Read),
+        ]
     }
 
     /// Waits until it is done, then takes effect by `take`.
@@ -96,10 +103,10 @@ impl Part {
         if self.known.get() {
             return release(OperationKind::TakeMessage, self.place(), |_| take());
         }
-        let (accesses, guards) = (self.accesses(), [Enabled::when(self.done())]);
+        let (accesses, guards) = (self.waits(), [Enabled::when(self.done())]);
         let operation = Operation::guarded(OperationKind::WaitAny, self.object, &accesses, &guards);
         perform(&operation, |_, touch| {
-            self.look(touch);
+            touch.all();
             take()
         })
     }
@@ -139,10 +146,10 @@ pub fn wait_any(handles: &[&dyn Completion]) -> usize {
     assert!(!handles.is_empty(), "wait_any: there is nothing to wait for");
     let parts = parts(handles);
     let guards: Vec<_> = parts.iter().map(|part| Enabled::when(part.done())).collect();
-    let accesses = accesses(&parts);
+    let accesses: Vec<_> = parts.iter().flat_map(|part| part.looks()).collect();
     let operation = Operation::guarded(OperationKind::WaitAny, object(&parts), &accesses, &guards);
     let done = perform(&operation, |done, touch| {
-        parts.iter().for_each(|part| part.look(touch));
+        touch.all();
         note(|| format!("number {done} of {}", parts.len()));
         done as usize
     });
@@ -167,9 +174,9 @@ pub fn wait_all(handles: &[&dyn Completion]) {
         return;
     }
     let guards = [all(parts.iter().map(|part| part.done()))];
-    let accesses = accesses(&parts);
+    let accesses: Vec<_> = parts.iter().flat_map(|part| part.waits()).collect();
     let operation = Operation::guarded(OperationKind::WaitAny, object(&parts), &accesses, &guards);
-    perform(&operation, |_, touch| parts.iter().for_each(|part| part.look(touch)));
+    perform(&operation, |_, touch| touch.all());
     parts.iter().for_each(|part| part.known.set(true));
 }
 
@@ -187,10 +194,10 @@ fn test(parts: &[&Part]) -> Option<usize> {
     let none = all(parts.iter().map(|part| part.pending()));
     let done = parts.iter().map(|part| Enabled::when(part.done()));
     let guards: Vec<_> = done.chain([none]).collect();
-    let accesses = accesses(parts);
+    let accesses: Vec<_> = parts.iter().flat_map(|part| part.looks()).collect();
     let operation = Operation::guarded(OperationKind::TestAny, object(parts), &accesses, &guards);
     let chosen = perform(&operation, |chosen, touch| {
-        parts.iter().for_each(|part| part.look(touch));
+        touch.all();
         chosen as usize
     });
     let done = parts.get(chosen);
@@ -212,10 +219,6 @@ fn object(parts: &[&Part]) -> Location {
         [part] => part.object,
         _ => Location(0),
     }
-}
-
-fn accesses(parts: &[&Part]) -> Vec<Access> {
-    parts.iter().flat_map(|part| part.accesses()).collect()
 }
 
 /// The conjunction of the conditions.

@@ -8,7 +8,7 @@
 use super::list::{List, Node};
 use super::{Part, Sealed};
 use dpor_scheduler::{
-    AccessKind, Location, Operation, OperationKind, Touch, Word, access_of, location, note, observe, perform,
+    AccessKind, Awaits, Location, Operation, OperationKind, Touch, Word, access_of, location, note, observe, perform,
     release_all,
 };
 use std::cell::{Cell, UnsafeCell};
@@ -95,6 +95,7 @@ impl<T: ?Sized> AsyncMutex<T> {
                 places: [self.front(); 2],
                 variable: self.front.variable(),
                 least: number,
+                awaits: Awaits::Nothing,
                 observed: true,
                 known: Cell::new(false),
             },

@@ -68,6 +68,11 @@ pub(crate) fn shard_note(labels: &[Label]) -> Option<String> {
     (!names.is_empty()).then(|| format!("required labels that another shard has to reach: {}", names.join(", ")))
 }
 
+/// All notes joined, if there are any.
+pub(crate) fn together(notes: Vec<String>) -> Option<String> {
+    notes.into_iter().reduce(|first, second| format!("{first}; {second}"))
+}
+
 /// Both notes joined, if there are any.
 pub(crate) fn both(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {

@@ -199,6 +199,12 @@ fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedRepor
         thread_name: program.thread_name(holder),
         location: location(source),
     };
+    // A reader that is kept out by a writer, and a writer that waits for readers, may be readers themselves; it is the
+    // others that they wait for.
+    let beside = matches!(thread.kind, OperationKind::ReadLock | OperationKind::AwaitReaders)
+        && thread.holders.iter().any(|(holder, _)| *holder != thread.thread);
+    let holders = thread.holders.into_iter();
+    let holders = holders.filter(|(holder, _)| !beside || *holder != thread.thread);
     BlockedThread {
         thread: thread.thread.0,
         thread_name: program.thread_name(thread.thread),
@@ -209,7 +215,7 @@ fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedRepor
         location: location(thread.source),
         timeout: thread.endless.map(time::in_words),
         timeouts_fire: thread.endless.is_none_or(time::is_longer_than_any_run),
-        held_by: thread.holders.into_iter().map(holder).collect(),
+        held_by: holders.map(holder).collect(),
     }
 }
 

@@ -13,7 +13,7 @@ mod sharing;
 mod simplify;
 
 use body::Body;
-use dpor_explorer::{Context, Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
+use dpor_explorer::{Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Config, Creation, FailureKind, ModelOption, Seed, SeedStep, ValueBytes, test_hash};
 use dpor_scheduler::label::Label;
 use dpor_scheduler::{OperationKind, Options, Program, Timeouts};
@@ -64,11 +64,11 @@ impl Default for Model {
 }
 
 impl Model {
-    /// Creates the exploration that [`model`] makes: `context`, without limits.
+    /// Creates the exploration that [`model`] makes: under `states`, without limits.
     pub fn new() -> Model {
         Model {
             name: crate::thread::current().name().unwrap_or("model").to_owned(),
-            strategy: Strategy::Context(Context::default()),
+            strategy: Strategy::default(),
             limits: Limits::default(),
             options: Options::default(),
             rewinds: false,
@@ -232,7 +232,7 @@ impl Model {
             panic!("{error}");
         }
         let mut program = Program::new(self.options, move || body.run())?;
-        program.compare_states(needs_states(self.strategy) && self.limits.preemptions.is_none());
+        program.compare_states(self.strategy.compares_states() && self.limits.preemptions.is_none());
         program.exact_states(self.options.has(ModelOption::ExactStates));
         program.find_leaks(self.options.has(ModelOption::Leaks));
         let whole = Sharded::whole(Journaled::new(program, unshared()));
@@ -267,7 +267,7 @@ impl Model {
             coverage::note(&labels, &report.verdict),
         );
         let note = coverage::both(report.about_preemptions(), note);
-        let note = coverage::both(program.condition_of_timeouts().map(str::to_owned), note);
+        let note = coverage::both(coverage::together(program.conditions()), note);
         let complete = report.verdict == Verdict::Complete;
         let vacuous = sharing.vacuous(&counts).filter(|_| complete);
         let weak_orderings = sharing.weak.into_iter().map(|weak| WeakOrdering {
@@ -407,11 +407,6 @@ fn refuse_in_model(what: &str) {
     }
 }
 
-/// Says whether a strategy needs fingerprints of states.
-fn needs_states(strategy: Strategy) -> bool {
-    matches!(strategy, Strategy::Context(_) | Strategy::States)
-}
-
 /// The verdict, unless leaks cannot be judged: if some memory cannot be seen, nobody knows whether there are any.
 fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
     match program.leaks_out_of_sight() {
@@ -424,7 +419,7 @@ fn unless_unseen(program: &Program, verdict: Verdict) -> Verdict {
 
 /// Why states were not compared, if the strategy needed that.
 fn out_of_sight(program: &Program, strategy: Strategy) -> Option<String> {
-    let what = program.state_out_of_sight().filter(|_| needs_states(strategy))?;
+    let what = program.state_out_of_sight().filter(|_| strategy.compares_states())?;
     Some(format!("states were not compared: {what}"))
 }
 

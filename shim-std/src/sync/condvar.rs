@@ -28,6 +28,13 @@ struct Waiter {
 }
 
 impl Waiter {
+    fn new() -> Waiter {
+        Waiter {
+            notified: Word::new(0),
+            next: Cell::new(ptr::null()),
+        }
+    }
+
     fn location(&self) -> Location {
         location(&self.notified)
     }
@@ -61,6 +68,11 @@ impl WaitTimeoutResult {
     }
 }
 
+/// Whether a wait of std may wake without a notification.
+fn may_wake_spuriously() -> bool {
+    on_model_thread() && options().has(ModelOption::SpuriousWakeups)
+}
+
 /// Number of waiters for which `notify_one` provides without allocating.
 const FEW: usize = 8;
 
@@ -82,7 +94,7 @@ impl Condvar {
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         guard.tell();
-        self.wait_raw(guard.raw(), None);
+        self.wait_raw(guard.raw(), None, may_wake_spuriously());
         guard.tell();
         if guard.is_poisoned() {
             Err(PoisonError::new(guard))
@@ -128,7 +140,7 @@ impl Condvar {
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         guard.tell();
-        let result = WaitTimeoutResult(self.wait_raw(guard.raw(), Some(dur)));
+        let result = WaitTimeoutResult(self.wait_raw(guard.raw(), Some(dur), may_wake_spuriously()));
         guard.tell();
         if guard.is_poisoned() {
             Err(PoisonError::new((guard, result)))
@@ -166,6 +178,12 @@ impl Condvar {
     /// Wakes one of the waiters, if there are any.
     #[track_caller]
     pub fn notify_one(&self) {
+        self.wake_one();
+    }
+
+    /// Wakes one of the waiters; says whether there was one.
+    #[track_caller]
+    pub(crate) fn wake_one(&self) -> bool {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         loop {
             // Threads may still queue up before this takes effect. If more do than are provided for, it has
@@ -184,17 +202,17 @@ impl Condvar {
                 &many[..]
             };
             let operation = Operation::guarded(OperationKind::NotifyOne, self.location(), &accesses, alternatives);
-            let done = perform(&operation, |nth, touch| {
-                let enough = usize::try_from(self.waiting.get()).is_ok_and(|waiting| waiting <= provided);
-                if enough {
-                    self.notify_nth(nth, touch);
-                } else {
+            let woken = perform(&operation, |nth, touch| {
+                let waiting = usize::try_from(self.waiting.get()).unwrap_or(usize::MAX);
+                if waiting > provided {
                     touch.read(self.location());
+                    return None;
                 }
-                enough
+                self.notify_nth(nth, touch);
+                Some(waiting > 0)
             });
-            if done {
-                return;
+            if let Some(woken) = woken {
+                return woken;
             }
         }
     }
@@ -202,6 +220,12 @@ impl Condvar {
     /// Wakes all waiters.
     #[track_caller]
     pub fn notify_all(&self) {
+        self.wake_all();
+    }
+
+    /// Wakes all waiters; returns their number.
+    #[track_caller]
+    pub(crate) fn wake_all(&self) -> usize {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
             &Operation::always(OperationKind::NotifyAll, self.location(), &accesses),
@@ -214,8 +238,9 @@ impl Condvar {
                     self.notify_nth(0, touch);
                 }
                 note(|| format!("{count} waiting"));
+                usize::try_from(count).unwrap_or(0)
             },
-        );
+        )
     }
 
     fn location(&self) -> Location {
@@ -278,13 +303,10 @@ impl Condvar {
         touch.read(waiter.location());
     }
 
-    /// Waits; says whether it timed out.
+    /// Waits; says whether it timed out. If it may wake spuriously, that is explored as well.
     #[track_caller]
-    fn wait_raw(&self, mutex: &RawMutex, timeout: Option<Duration>) -> bool {
-        let waiter = Waiter {
-            notified: Word::new(0),
-            next: Cell::new(ptr::null()),
-        };
+    fn wait_raw(&self, mutex: &RawMutex, timeout: Option<Duration>, spurious: bool) -> bool {
+        let waiter = Waiter::new();
         let accesses = [
             access_of(self.location(), AccessKind::Update),
             access_of(mutex.location(), AccessKind::Write),
@@ -297,7 +319,56 @@ impl Condvar {
                 gives_back(mutex.location());
             },
         );
+        self.wait_to_be_notified(&waiter, mutex, timeout, spurious)
+    }
 
+    /// Like [`Condvar::wait`] with one mutex at a time, and never spuriously: queues the thread only if all that wait
+    /// do so with this mutex, which the condition variable knows by `of`. Says whether it timed out; `None` if others
+    /// wait with another mutex.
+    #[track_caller]
+    pub(crate) fn wait_with_one(&self, of: &Cell<usize>, mutex: &RawMutex, timeout: Option<Duration>) -> Option<bool> {
+        let waiter = Waiter::new();
+        let accesses = [
+            access_of(self.location(), AccessKind::Write),
+            access_of(mutex.location(), AccessKind::Write),
+        ];
+        let address = ptr::from_ref(mutex).addr();
+        let queued = perform(
+            &Operation::always(OperationKind::CondvarWait, self.location(), &accesses),
+            |_, touch| {
+                // Among threads that all wait with one mutex, it makes no difference who was there first.
+                let alone = self.waiting.get() == 0;
+                let other = !alone && of.get() != address;
+                if alone || other {
+                    touch.write(self.location());
+                }
+                if other {
+                    note(|| "others wait with another mutex".to_string());
+                    return false;
+                }
+                of.set(address);
+                self.enqueue(&waiter, touch);
+                mutex.give(touch);
+                gives_back(mutex.location());
+                true
+            },
+        );
+        // A closure would be the caller that reports show.
+        match queued {
+            true => Some(self.wait_to_be_notified(&waiter, mutex, timeout, false)),
+            false => None,
+        }
+    }
+
+    /// The second step of a wait of a thread in the queue; says whether it timed out.
+    #[track_caller]
+    fn wait_to_be_notified(
+        &self,
+        waiter: &Waiter,
+        mutex: &RawMutex,
+        timeout: Option<Duration>,
+        spurious: bool,
+    ) -> bool {
         let fires = time::firing(timeout);
         let notified = waiter.notified.variable();
         let unasked = || Guard::when(Condition::Equals(notified, 0));
@@ -306,7 +377,6 @@ impl Condvar {
             unasked(),
             unasked(),
         ];
-        let spurious = on_model_thread() && options().has(ModelOption::SpuriousWakeups);
         let accesses = [
             access_of(mutex.location(), AccessKind::Write),
             access_of(waiter.location(), AccessKind::Read),
@@ -325,7 +395,7 @@ impl Condvar {
                 mutex.take(touch);
                 takes(mutex.location());
             } else {
-                self.leave(&waiter, touch);
+                self.leave(waiter, touch);
             }
             alternative
         });

@@ -20,9 +20,12 @@ mod rwlock;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use lazy_lock::LazyLock;
+pub(crate) use mutex::RawMutex;
 pub use mutex::{Mutex, MutexGuard};
 #[expect(deprecated, reason = "std's item")]
 pub use once::ONCE_INIT;
+#[doc(hidden)]
+pub use once::Stage;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};

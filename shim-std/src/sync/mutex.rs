@@ -4,7 +4,7 @@ use super::poison::{Flag, Panicking};
 use crate::show::tell_value;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note, observe,
-    perform, release,
+    perform, release, time,
 };
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -12,40 +12,41 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{LockResult, TryLockError, TryLockResult};
+use std::time::Duration;
 
 /// The lock without its data: 0 while it is free, 1 while it is held.
-pub(super) struct RawMutex {
+pub(crate) struct RawMutex {
     held: Word,
 }
 
 impl RawMutex {
-    const fn new() -> RawMutex {
+    pub(crate) const fn new() -> RawMutex {
         RawMutex { held: Word::new(0) }
     }
 
-    pub(super) fn location(&self) -> Location {
+    pub(crate) fn location(&self) -> Location {
         location(&self.held)
     }
 
     /// The condition under which the lock can be taken.
-    pub(super) fn free(&self) -> Condition {
+    pub(crate) fn free(&self) -> Condition {
         Condition::Equals(self.held.variable(), 0)
     }
 
     /// Takes the lock, which is free, in the current step.
-    pub(super) fn take(&self, touch: Touch<'_>) {
+    pub(crate) fn take(&self, touch: Touch<'_>) {
         self.held.set(1);
         touch.write(self.location());
     }
 
     /// Releases the lock in the current step.
-    pub(super) fn give(&self, touch: Touch<'_>) {
+    pub(crate) fn give(&self, touch: Touch<'_>) {
         self.held.set(0);
         touch.write(self.location());
     }
 
     #[track_caller]
-    pub(super) fn lock(&self) {
+    pub(crate) fn lock(&self) {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let free = [Guard::when(self.free())];
         perform(
@@ -54,8 +55,54 @@ impl RawMutex {
         );
     }
 
+    /// Locks within this time; says whether it did. It gives up only while the lock is held.
     #[track_caller]
-    fn try_lock(&self) -> bool {
+    pub(crate) fn lock_for(&self, timeout: Duration) -> bool {
+        let fires = time::firing(Some(timeout));
+        if fires.is_some() {
+            observe(self.location());
+        }
+        let accesses = [access_of(self.location(), AccessKind::Write)];
+        let held = Condition::AtLeast(self.held.variable(), 1);
+        let alternatives = [Guard::when(self.free()), Guard::when(held)];
+        let operation = Operation {
+            kind: OperationKind::Lock,
+            object: self.location(),
+            accesses: &accesses,
+            alternatives: &alternatives[..1 + usize::from(fires.is_some())],
+            timeout: time::alternative(1, Some(timeout)),
+        };
+        let locked = perform(&operation, |alternative, touch| {
+            if alternative == 0 {
+                self.take(touch);
+            } else {
+                touch.read(self.location());
+                note(|| "timed out".to_string());
+            }
+            alternative == 0
+        });
+        if let Some(after) = fires.filter(|_| !locked) {
+            time::timed_out(after);
+        }
+        locked
+    }
+
+    /// Whether the lock is held.
+    #[track_caller]
+    pub(crate) fn is_locked(&self) -> bool {
+        observe(self.location());
+        let accesses = [access_of(self.location(), AccessKind::Read)];
+        perform(
+            &Operation::always(OperationKind::IsLocked, self.location(), &accesses),
+            |_, touch| {
+                touch.read(self.location());
+                self.held.get() != 0
+            },
+        )
+    }
+
+    #[track_caller]
+    pub(crate) fn try_lock(&self) -> bool {
         observe(self.location());
         let accesses = [access_of(self.location(), AccessKind::Write)];
         perform(
@@ -73,7 +120,7 @@ impl RawMutex {
         )
     }
 
-    fn unlock(&self) {
+    pub(crate) fn unlock(&self) {
         release(OperationKind::Unlock, self.location(), |touch| self.give(touch));
     }
 }

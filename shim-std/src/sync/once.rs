@@ -42,6 +42,19 @@ pub(super) enum Exclusive {
     Complete,
 }
 
+/// What a `Once` is doing, or has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// It has not run.
+    Incomplete,
+    /// A run has panicked.
+    Poisoned,
+    /// A thread runs it.
+    Running,
+    /// It has run.
+    Complete,
+}
+
 /// A [`Once`] that has not run.
 #[deprecated(since = "1.38.0", note = "the `Once::new()` function is now preferred")]
 #[expect(clippy::declare_interior_mutable_const, reason = "std's item")]
@@ -85,7 +98,7 @@ impl Once {
     }
 
     /// A `Once` that has run.
-    pub(super) const fn complete() -> Once {
+    pub(crate) const fn complete() -> Once {
         Once {
             state: Word::new(COMPLETE),
         }
@@ -180,13 +193,32 @@ impl Once {
 
     #[track_caller]
     fn query(&self) -> bool {
+        self.look() == COMPLETE
+    }
+
+    /// What it is doing, or has done.
+    #[track_caller]
+    pub(crate) fn stage(&self) -> Stage {
+        observe(self.location());
+        match if self.completed() { COMPLETE } else { self.look() } {
+            RUNNING => Stage::Running,
+            INCOMPLETE => Stage::Incomplete,
+            POISONED => Stage::Poisoned,
+            _ => Stage::Complete,
+        }
+    }
+
+    #[track_caller]
+    fn look(&self) -> i64 {
         let here = self.location();
         let accesses = [access_of(here, AccessKind::Read)];
         perform(
             &Operation::always(OperationKind::OnceQuery, here, &accesses),
             |_, touch| {
                 touch.read(here);
-                self.completed()
+                // With the fence, if it is complete.
+                self.completed();
+                self.state.get()
             },
         )
     }

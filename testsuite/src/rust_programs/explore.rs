@@ -204,7 +204,7 @@ fn explore_once(
 ) -> Option<Found> {
     let (recorder, threads) = (recorder(), program.threads.len());
     let mut model = model(program);
-    model.compare_states(matches!(strategy, Strategy::Context(_) | Strategy::States));
+    model.compare_states(strategy.compares_states());
     model.exact_states(replay);
     let limits = Limits {
         executions: Some(executions),

@@ -51,7 +51,7 @@ const CHOOSING: u8 = 14;
 const MOST_OPERATIONS: usize = 12;
 
 /// The raw material of a piece: kind, and three choices.
-type Gene = (u8, u8, u8, u8);
+pub(super) type Gene = (u8, u8, u8, u8);
 
 /// Programs of up to 12 operations in 2 to 4 threads whose interleavings, if nothing blocked, would be
 /// about `most` at most; most programs have far fewer.
@@ -66,74 +66,6 @@ pub fn choosing_programs(most: u64) -> impl Strategy<Value = Program> {
         1 => chains(most, 2..=4, [Just(CHOICE), Just(CHOICE)], false),
         1 => chains(most, 2..=4, (0..COMMUTING).prop_map(|kind| [kind, CHOICE]), false),
     ]
-}
-
-/// Programs of two or three threads with loops: threads wait for values, try locks again and again, go to and fro
-/// between values. They can come to a state again, and some never end.
-pub fn looping_programs() -> impl Strategy<Value = Program> {
-    let gene = (any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>());
-    (vec(vec(gene, 1..=3), 2..=3), prop::bool::weighted(0.2)).prop_map(|(threads, failures_stop)| {
-        let body = |genes: &Vec<Gene>| {
-            let mut code = Vec::new();
-            genes.iter().for_each(|&gene| looping_piece(gene, &mut code));
-            code
-        };
-        let bodies: Vec<_> = threads.iter().map(body).collect();
-        let mut program = Program::new(bodies, threads.len());
-        program.failures_stop = failures_stop;
-        program
-    })
-}
-
-fn looping_piece((kind, a, b, c): Gene, code: &mut Vec<Instruction>) {
-    use Instruction::*;
-    let (variable, value, register) = (usize::from(a % 2), i64::from(b % 3), c % 2);
-    let loops = |count, test| Repeat { register, test, count };
-    let load = Load {
-        variable,
-        into: register,
-    };
-    match kind % 9 {
-        0 => code.push(store(variable, value)),
-        1 => code.push(load),
-        2 => code.extend([load, loops(1, super::Test::NotEqual(value))]),
-        3 => code.extend([load, store(1 - variable, value), loops(2, super::Test::Equal(value))]),
-        4 => code.extend([
-            Swap {
-                variable,
-                value: Operand::Constant(value),
-                into: register,
-            },
-            loops(1, super::Test::NotEqual(0)),
-        ]),
-        5 => code.extend([
-            TryLock {
-                mutex: 0,
-                into: register,
-            },
-            loops(1, super::Test::Equal(0)),
-            store(variable, value),
-            Unlock(0),
-        ]),
-        6 => code.extend([Lock(usize::from(b % 2)), load, Unlock(usize::from(b % 2))]),
-        7 => code.extend([
-            CompareExchange {
-                variable,
-                expected: Operand::Constant(value),
-                new: Operand::Constant(i64::from(c % 3)),
-                into: register,
-                weak: b % 5 == 0,
-            },
-            loops(1, super::Test::NotEqual(value)),
-        ]),
-        _ => code.extend([
-            load,
-            Assert {
-                register,
-                test: super::Test::NotEqual(value),
-            },
-        ]),
-    }
 }
 
 /// Programs with pieces of these kinds and of some groups.
@@ -555,7 +487,7 @@ impl Chains {
     }
 }
 
-fn store(variable: usize, value: i64) -> Instruction {
+pub(super) fn store(variable: usize, value: i64) -> Instruction {
     Instruction::Store {
         variable,
         value: Operand::Constant(value),

@@ -9,6 +9,7 @@
 //! that enabled or disabled another thread's operation is dependent with it.
 
 pub mod generate;
+pub mod looping;
 mod machine;
 mod names;
 mod operation;

@@ -312,6 +312,15 @@ operation_kinds! {
     92 ScopeWait = row("scope-wait", "scope").waits(End).takes(Flow::Token).told(Fixed("unparked in the scope"));
     // Of no thread's own: one that waits with a timeout stands for the clock.
     93 TimePasses = row("time-passes", "").gives_way().told(Bare);
+    94 IsLocked = row("is-locked", "mutex").told(Look);
+    // A reader that may become the writer, and a writer that keeps new readers out while it waits for those within.
+    95 UpgradableLock = row("upgradable-lock", "rwlock").point().acquires().waits(Holder);
+    96 TryUpgradableLock = row("try-upgradable-lock", "rwlock").point().acquires().told(Attempt);
+    97 UpgradableUnlock = row("upgradable-unlock", "rwlock").releases();
+    98 UpgradeLock = row("upgrade-lock", "rwlock").point();
+    99 TryUpgradeLock = row("try-upgrade-lock", "rwlock").point();
+    100 AwaitReaders = row("await-readers", "rwlock").point().acquires().waits(Holder);
+    101 IsRwLocked = row("is-rwlocked", "rwlock").told(Look).plain("is-locked");
 }
 
 impl OperationKind {
@@ -444,7 +453,8 @@ mod tests {
             semaphore-post semaphore-query send-message process-message process-refused end-turn await look \
             settle answer await-answer try-answer async-send async-receive test wait take-message request-lock \
             withdraw-request sleep enter-wait look-in-wait recv-wait send-wait notify-channel wake-thread \
-            leave-scope look-at-scope scope-wait time-passes";
+            leave-scope look-at-scope scope-wait time-passes is-locked upgradable-lock try-upgradable-lock \
+            upgradable-unlock upgrade-lock try-upgrade-lock await-readers is-rwlocked";
         let all: Vec<_> = all.split(' ').collect();
         assert_eq!(OperationKind::ALL.len(), all.len() - 1);
         for (code, name) in (0u8..).zip(all) {

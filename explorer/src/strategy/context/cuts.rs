@@ -8,6 +8,7 @@ use crate::search::node::{Node, Sleeping, Stack};
 use crate::statistics::Statistics;
 use crate::strategy::wait::Wait;
 use crate::system::{AccessKind, Footprint, Status, System, ThreadId};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// A race that a step after the present state may have with a step before it.
@@ -67,10 +68,10 @@ impl ContextSensitive {
     }
 
     /// The races that steps after the present state may have with those before it, and with `last`.
-    fn unseen_races<S: System>(&self, cursor: &Cursor<S>, last: Option<&Sleeping>) -> Vec<UnseenRace> {
+    fn unseen_races<S: System>(&self, cursor: &Cursor<S>, last: Option<&Sleeping>) -> SmallVec<[UnseenRace; 16]> {
         let trace = &cursor.trace;
         let len = trace.len();
-        let mut unseen = Vec::new();
+        let mut unseen = SmallVec::new();
         for thread in self.summary.threads().filter(|&thread| !self.has_ended(cursor, thread)) {
             let clock = trace.thread_clock(thread);
             for future in self.summary.future(thread, trace.steps_before(thread, len)) {

@@ -27,11 +27,9 @@ impl LastSteps {
 
     /// The kinds of accesses made after the first `steps` steps.
     fn after(self, steps: u32) -> impl Iterator<Item = AccessKind> {
-        KINDS
-            .into_iter()
-            .zip(self.0)
-            .filter(move |&(_, last)| last > steps)
-            .map(|(kind, _)| kind)
+        (0..KINDS.len())
+            .filter(move |&kind| self.0[kind] > steps)
+            .map(|kind| KINDS[kind])
     }
 }
 
@@ -110,7 +108,7 @@ impl AccessSummary {
                 accesses.wait = Wait::Other;
             }
             accesses.all.add(access.kind, index);
-            if access.awaits != Awaits::AllWrites {
+            if !matches!(access.awaits, Awaits::AllWrites | Awaits::LastWrite) {
                 accesses.first.add(access.kind, index);
             }
             if access.awaits == Awaits::Nothing {

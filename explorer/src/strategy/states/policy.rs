@@ -188,7 +188,7 @@ impl States {
             writes && earlier.all(|write| write.event >= at)
         };
         match access.awaits {
-            Awaits::AllWrites => return true,
+            Awaits::AllWrites | Awaits::LastWrite => return true,
             Awaits::FirstWrite if is_first_write() => return true,
             Awaits::FirstWrite | Awaits::Nothing => {}
         }
@@ -264,19 +264,21 @@ impl<S: System> Policy<S> for States {
 
     fn reach(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) -> bool {
         let at = stack.depth();
-        let threads = exploration.cursor.system.threads();
-        let blocked = (0..threads.len()).filter(|&thread| threads[thread] == Status::Blocked);
-        let blocked = blocked.map(|thread| ThreadId(thread as u32));
-        let system = &exploration.cursor.system;
-        let operations = blocked.map(|thread| (thread, system.pending(thread).footprint));
         *self.visits.reach(at) = Visit {
             stage: Stage::Reached,
-            blocked: operations.collect(),
-            left_behind: threads.first() == Some(&Status::Finished),
+            left_behind: exploration.main_has_ended(),
             open: self.table.open() as u32,
             ..Visit::default()
         };
-        self.is_known(stack, exploration)
+        let known = self.is_known(stack, exploration);
+        if !known {
+            let system = &exploration.cursor.system;
+            let threads = (0..system.threads().len() as u32).map(ThreadId);
+            let blocked = threads.filter(|thread| system.threads()[thread.index()] == Status::Blocked);
+            let operations = blocked.map(|thread| (thread, system.pending(thread).footprint));
+            self.visits[at].blocked = operations.collect();
+        }
+        known
     }
 
     fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {
@@ -285,7 +287,10 @@ impl<S: System> Policy<S> for States {
 
     fn committed(&mut self, _stack: &mut Stack, exploration: &mut Exploration<S>) {
         let trace = &exploration.cursor.trace;
-        self.visits.reach(trace.len()).stage = Stage::Ahead;
+        *self.visits.reach(trace.len()) = Visit {
+            stage: Stage::Ahead,
+            ..Visit::default()
+        };
         if let Some(event) = trace.events().last() {
             for child in &event.step().spawned {
                 if self.creators.len() <= child.index() {

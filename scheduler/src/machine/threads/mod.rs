@@ -125,15 +125,15 @@ impl Threads {
         let changed = mem::take(&mut self.changed);
         debug_assert_eq!(self.records.len(), self.statuses.len());
         for (index, dependencies) in self.dependencies.iter_mut().enumerate() {
-            let record = &self.records[index];
             if !dependencies.may_be_among(changed) {
                 debug_assert_eq!(
                     self.statuses[index],
-                    record.status(spin_blocks),
+                    self.records[index].status(spin_blocks),
                     "nothing else has changed"
                 );
                 continue;
             }
+            let record = &self.records[index];
             *dependencies = record.dependencies();
             let new = record.status(spin_blocks);
             if self.statuses[index] != new {

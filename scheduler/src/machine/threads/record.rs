@@ -1,6 +1,6 @@
 //! The record of a thread: what the checker knows of it, and what of that is state of the program.
 
-use crate::detect::spin::Spin;
+use crate::detect::spin::{Passage, Spin};
 use crate::failure::failure;
 use crate::image::part::{Extent, Memory, Owner, Visitor};
 use crate::image::region;
@@ -17,6 +17,7 @@ use dpor_explorer::{
 };
 use dpor_protocol::FailureKind;
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::panic::Location as Caller;
 use std::ptr;
@@ -47,6 +48,9 @@ pub(crate) struct Record {
     pub callers: Box<[usize]>,
     /// The suspended thread's registers, on its own stack; null before its first scheduling point.
     pub registers: *const Registers,
+    /// The address below which the thread's stack is zero, if that is known: from when it was looked for until the
+    /// thread runs again. Only where threads begin on clean stacks.
+    pub lowest: Cell<Option<usize>>,
     pub name: Option<Rc<str>>,
     /// Whether it was created in this execution, and where (the main thread: nowhere in the program).
     pub created: bool,
@@ -60,6 +64,7 @@ pub(crate) struct Record {
     pub panicked: bool,
     /// Whether it is suspended while a panic of its own unwinds its stack.
     pub unwinds: bool,
+    pub passage: Passage,
     /// Shared with saved states until it changes.
     pub spin: Rc<Spin>,
 }
@@ -80,6 +85,7 @@ impl Record {
             caller: None,
             callers: Box::default(),
             registers: ptr::null(),
+            lowest: Cell::default(),
             name: None,
             created: false,
             created_at: None,
@@ -89,6 +95,7 @@ impl Record {
             panic: None,
             panicked: false,
             unwinds: false,
+            passage: Passage::default(),
             spin: Rc::default(),
         }
     }
@@ -131,6 +138,7 @@ impl Record {
             caller,
             callers,
             registers,
+            lowest,
             name,
             created,
             created_at,
@@ -140,14 +148,17 @@ impl Record {
             panic,
             panicked,
             unwinds,
+            passage,
             spin,
         } = self;
         region::late(*index).store(0, Relaxed);
         (*spawned, *yielder, *alive) = (0, ptr::null(), false);
         (*pending, *caller, *callers, *registers) = (ptr::null(), None, Box::default(), ptr::null());
+        lowest.set(None);
         (*name, *created, *created_at) = (None, false, None);
         (*time, *clock_reads, *deadline) = (Duration::ZERO, 0, None);
         (*panic, *panicked, *unwinds) = (None, false, false);
+        passage.clear();
         Spin::forget(spin);
     }
 
@@ -368,6 +379,8 @@ impl Record {
             // For reports.
             callers: _,
             registers,
+            // Follows from the stack.
+            lowest: _,
             name,
             created: _,
             // The creator's stack told where it was.
@@ -379,14 +392,16 @@ impl Record {
             panicked,
             // Shows in the thread-locals, where std counts the thread's panics.
             unwinds: _,
+            passage,
             spin,
         } = self;
-        visitor.number(owner, "id", u64::from(id.0));
-        visitor.number(owner, "alive", u64::from(*alive));
-        visitor.number(
+        visitor.numbers(
             owner,
-            "panicked",
-            u64::from(*panicked) | u64::from(panic.is_some()) << 1,
+            [
+                ("id", u64::from(id.0)),
+                ("alive", u64::from(*alive)),
+                ("panicked", u64::from(*panicked) | u64::from(panic.is_some()) << 1),
+            ],
         );
         if let Some(panic) = panic {
             visit_panic(panic, owner, visitor);
@@ -397,22 +412,33 @@ impl Record {
         if !alive {
             return;
         }
-        visitor.number(owner, "threads created", u64::from(*spawned));
-        visitor.number(owner, "pending operation", self.site());
-        visitor.number(owner, "object of the operation", self.operation().object.0);
-        // Its accesses and guards are on the thread's stack, or constant: their addresses stand for them.
-        visitor.number(owner, "address of the operation", pending.addr() as u64);
+        visitor.numbers(
+            owner,
+            [
+                ("threads created", u64::from(*spawned)),
+                ("pending operation", self.site()),
+                ("object of the operation", self.operation().object.0),
+                // Its accesses and guards are on the thread's stack, or constant: their addresses stand for them.
+                ("address of the operation", pending.addr() as u64),
+            ],
+        );
         visit_status(status, owner, visitor);
+        passage.numbers(|name, number| visitor.number(owner, name, number));
         spin.numbers(|name, number| visitor.number(owner, name, number));
         visitor.number(owner, "deadline has passed", region::late(*index).load(Relaxed) as u64);
         if extent.time {
             visit_times(*time, *deadline, *clock_reads, owner, visitor);
         }
         visitor.bytes(owner, "name", name.as_deref().unwrap_or_default().as_bytes());
-        visitor.number(owner, "random draws", region::draws(id.index()));
         // SAFETY: the region is reserved while a model exists, and no model thread runs.
         let root = unsafe { (*region::record(id.index())).local_root };
-        visitor.number(owner, "root of thread-locals", root.addr() as u64);
+        visitor.numbers(
+            owner,
+            [
+                ("random draws", region::draws(id.index())),
+                ("root of thread-locals", root.addr() as u64),
+            ],
+        );
         visitor.bytes(owner, "thread-locals", tls.as_ref().map_or(&[], |image| image.bytes()));
         visitor.number(owner, "address of the registers", registers.addr() as u64);
         // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; null for a thread that has not

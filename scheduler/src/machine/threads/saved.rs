@@ -1,7 +1,7 @@
 //! A thread in a saved state.
 
 use super::Record;
-use crate::detect::spin::Spin;
+use crate::detect::spin::{Passage, Spin};
 use crate::image::part;
 use crate::image::registers::Registers;
 use crate::image::switch::SavedCoroutine;
@@ -33,6 +33,8 @@ pub(crate) struct SavedThread {
     late: i64,
     panic: Option<PanicRecord>,
     panicked: bool,
+    /// Empty unless the thread is alive.
+    passage: Passage,
     spin: Rc<Spin>,
     /// The copied part of its stack, up to the end; empty unless the thread is alive.
     pub(super) stack: Range<usize>,
@@ -64,10 +66,13 @@ impl SavedThread {
             deadline,
             panic,
             panicked,
+            passage,
             spin,
             // It is so of all that are saved, or of none.
             created: _,
             unwinds: _,
+            // The start of what is copied.
+            lowest,
             // Saved with the bytes.
             tls: _,
             // Of the exploration.
@@ -82,8 +87,14 @@ impl SavedThread {
         let whole = stack_of(index);
         let pointer = coroutine.stack_pointer(whole.clone()).filter(|_| *alive);
         let lowest = pointer.map_or(whole.end, |pointer| match clean {
-            // SAFETY: the thread is suspended, and its stack was cleared before it began.
-            true => unsafe { stacks::lowest_used(pointer) },
+            true => {
+                // SAFETY: the thread is suspended, and its stack was cleared before it began.
+                let look = || unsafe { stacks::lowest_used(pointer) };
+                let found = lowest.get().unwrap_or_else(look);
+                debug_assert_eq!(found, look(), "only the thread itself writes below its stack pointer");
+                lowest.set(Some(found));
+                found
+            }
             false => pointer,
         });
         let stack = lowest..whole.end;
@@ -104,6 +115,7 @@ impl SavedThread {
             late: region::late(index).load(Relaxed),
             panic: panic.clone(),
             panicked: *panicked,
+            passage: if *alive { passage.clone() } else { Passage::default() },
             spin: spin.clone(),
             stack,
             // SAFETY: a model exists, so the region is reserved; its only OS thread is the caller.
@@ -121,9 +133,13 @@ impl SavedThread {
         // where it is.
         unsafe {
             if self.alive && clean {
-                // What the thread, or an earlier one with its index, has left there since.
-                let lowest = stacks::lowest_used(self.stack.start).min(self.stack.start);
-                std::ptr::write_bytes(lowest as *mut u8, 0, self.stack.start - lowest);
+                // What the thread, or an earlier one with its index, has left there since. One that has not run since
+                // its stack was looked at has left no more.
+                let start = self.stack.start;
+                let lowest = record.lowest.get().unwrap_or_else(|| stacks::lowest_used(start));
+                let lowest = lowest.min(start);
+                std::ptr::write_bytes(lowest as *mut u8, 0, start - lowest);
+                record.lowest.set(Some(start));
             }
             part::copy_back(bytes, self.stack.clone());
             self.coroutine.restore(&mut record.coroutine);
@@ -149,6 +165,7 @@ impl SavedThread {
         region::late(self.index).store(self.late, Relaxed);
         record.panic.clone_from(&self.panic);
         record.panicked = self.panicked;
+        record.passage.clone_from(&self.passage);
         record.spin.clone_from(&self.spin);
         record.unwinds = false;
     }

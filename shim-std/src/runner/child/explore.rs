@@ -9,10 +9,10 @@ use crate::runner::execution_log::ExecutionLog;
 use crate::runner::journal::{Explored, Journaled};
 use crate::runner::saving::Saving;
 use crate::runner::sharing::Sharing;
-use crate::runner::{judge_timeouts, needs_states, out_of_sight, seed_of, unless_unseen};
+use crate::runner::{judge_timeouts, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
-    End, Explorer, Failure, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System, Trace,
+    End, Explorer, Failure, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System, Trace, Turns,
     Verdict,
 };
 use dpor_protocol::{Config, FailureKind, Message, ModelOption, OutputStream, SharedSchedule, Timeouts, test_hash};
@@ -162,7 +162,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     judge_timeouts(strategy, config.options)?;
     let exact = config.options.has(ModelOption::ExactStates);
     let mut program = Program::new(config.options, move || body.run()).map_err(|error| error.to_string())?;
-    program.compare_states(needs_states(strategy) && config.limits.preemptions.is_none());
+    program.compare_states(strategy.compares_states() && config.limits.preemptions.is_none());
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
     program.save_states(program.hidden_import().is_none());
@@ -175,12 +175,20 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     let explorer = Explorer::new(system, strategy, limits)
         .spent(started.elapsed())
         .verify_states(exact)
+        .looks_beside(looks_beside(strategy, shard.is_some(), &limits))
         .resumable(config.save.is_some());
     Ok(Exploration {
         explorer,
         part,
         strategy,
     })
+}
+
+/// When the executions with few preemptions are explored beside, if they are. Who chooses a strategy for its counts, or
+/// limits them, gets its executions and no others.
+fn looks_beside(strategy: Strategy, sharded: bool, limits: &Limits) -> Option<Turns> {
+    let counts = limits.executions.is_some() || limits.steps.is_some();
+    (strategy == Strategy::States && !sharded && !counts).then_some(Turns::LONG)
 }
 
 /// The fingerprint that all shards of a test share, of the behaviour of the test and the settings.
@@ -245,7 +253,7 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         &report,
         &labels,
     );
-    let note = both(program.condition_of_timeouts().map(str::to_owned), note);
+    let note = both(coverage::together(program.conditions()), note);
     let note = both(note, resumed.map(went_on));
     let note = both(note, saving.and_then(|saving| saving.note()));
     let counts = counts(

@@ -24,7 +24,7 @@ fn sharing(test: fn()) -> (bool, Vec<String>) {
         let strategy: Strategy = strategy.parse().unwrap();
         let body = Body::new("test".to_owned(), None, test);
         let mut program = Program::new(Options::default(), move || body.run()).unwrap();
-        program.compare_states(matches!(strategy, Strategy::Context(_) | Strategy::States));
+        program.compare_states(strategy.compares_states());
         let mut explorer = Explorer::new(program, strategy, Limits::default());
         let mut looking = Looking(Sharing::default());
         assert_eq!(explorer.run(&mut looking).verdict, Verdict::Complete);

@@ -39,3 +39,15 @@ fn swapped_value_is_given_to_one() {
     });
     assert!(a.is_some() != b.is_some());
 }
+
+#[test]
+#[ignore = "takes long to explore"]
+fn two_readers_see_the_old_or_the_new() {
+    let shared = Arc::new(ArcSwap::from_pointee(1));
+    let children = [(); 2].map(|()| {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || assert!([1, 2].contains(&**shared.load())))
+    });
+    shared.store(Arc::new(2));
+    children.into_iter().for_each(|child| child.join().unwrap());
+}

@@ -1,0 +1,68 @@
+//! The libraries that are taken as specified: operations of the checker stand for their code.
+
+use dpor_explorer::codec::Codec;
+
+/// A library of which operations of the checker stand for the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Library {
+    /// parking_lot.
+    ParkingLot,
+}
+
+impl Library {
+    const ALL: [Library; 1] = [Library::ParkingLot];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Library::ParkingLot => "parking_lot",
+        }
+    }
+}
+
+/// The libraries of which a program has used such operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Libraries(u8);
+
+impl Libraries {
+    #[inline]
+    pub fn has(self, library: Library) -> bool {
+        self.0 & 1 << library as u8 != 0
+    }
+
+    pub fn add(&mut self, library: Library) {
+        self.0 |= 1 << library as u8;
+    }
+
+    /// The condition on which a verdict rests, if there are any.
+    pub fn condition(self) -> Option<String> {
+        let used = Library::ALL.into_iter().filter(|&library| self.has(library));
+        let names: Vec<_> = used.map(Library::name).collect();
+        (!names.is_empty()).then(|| format!("{}: as specified", names.join(", ")))
+    }
+}
+
+impl Codec for Libraries {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.0.encode(out);
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        Codec::decode(from).map(Libraries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_libraries_that_were_used_are_named() {
+        let mut libraries = Libraries::default();
+        assert_eq!(libraries.condition(), None);
+        libraries.add(Library::ParkingLot);
+        assert_eq!(libraries.condition().as_deref(), Some("parking_lot: as specified"));
+        let mut bytes = Vec::new();
+        libraries.encode(&mut bytes);
+        assert_eq!(Libraries::decode(&mut &bytes[..]), Some(libraries));
+    }
+}

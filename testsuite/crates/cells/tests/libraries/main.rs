@@ -1,0 +1,5 @@
+//! One module for each library.
+
+mod lazy_static;
+mod state;
+mod thread_local;

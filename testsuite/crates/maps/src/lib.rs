@@ -1,0 +1,1 @@
+//! Tests over concurrent maps and caches.

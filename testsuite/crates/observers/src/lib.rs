@@ -1,0 +1,1 @@
+//! Tests over loggers, subscribers and registries of handlers.

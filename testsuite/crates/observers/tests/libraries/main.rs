@@ -1,0 +1,5 @@
+//! One module for each library.
+
+mod log;
+mod signal_hook_registry;
+mod tracing;

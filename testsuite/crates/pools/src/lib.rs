@@ -1,0 +1,1 @@
+//! Tests over pools of threads, and what is in them.

@@ -1,0 +1,5 @@
+//! One module for each library.
+
+mod heapless;
+mod ringbuf;
+mod rtrb;

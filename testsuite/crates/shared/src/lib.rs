@@ -1,0 +1,1 @@
+//! Tests over vectors, slabs, counted pointers, and memory that is freed later.

@@ -1,0 +1,1 @@
+//! Tests over multi-thread runtimes and tasks.

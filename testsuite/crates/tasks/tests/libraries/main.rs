@@ -1,0 +1,3 @@
+//! One module for each library.
+
+mod tokio;

@@ -1,0 +1,268 @@
+//! Explores the tests of `testsuite/crates` that use real libraries, and writes the page about them.
+
+use dpor_testsuite::tool;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+const USAGE: &str = "\
+usage: libraries [OPTIONS]
+
+Explores the tests of libraries in testsuite/crates, each under `context` and under `states`, and writes
+docs/src/libraries.md. The events are kept in tmp/libraries of the target folder.
+
+  --max-time SECS  ends a test after this time [default: 10]
+  --page           only write the page, from the events of the last run
+  --help           this text
+";
+
+const INTRODUCTION: &str = "\
+# Small tests over libraries
+
+What a user's own test over a library comes to: `testsuite/crates` has small tests, of two or three threads with a few
+operations each, over libraries as they come from crates.io. [Their own tests](wild-crates.md) have another page. This
+one is written by
+
+```console
+$ cargo run --release -p dpor-testsuite --bin libraries
+```
+
+which explores each test under two [strategies](strategies.md), for 10 s at most, and all libraries [as they are
+written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were visited;
+`states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile: steps and
+states say more.
+";
+
+const CAUSES: &str = "
+## Why some are not complete
+
+* **Bounded spinning.** parking_lot (and with it dashmap, bus, futures-intrusive, quick_cache, and the caches of moka)
+  tries up to ten times before a thread waits, crossbeam-channel up to eleven times, and scc for 32 µs, which are some
+  25 looks at the clock. Each attempt that fails is a state of its own, times those of all other threads.
+* **Loops that count for ever.** append-only-vec counts its attempts and yields; kanal's lock doubles the number of
+  attempts, draws from a generator that all threads share, and sleeps. No round comes back to an earlier state, so that
+  [a loop is not recognised as waiting](limits.md#loops) and executions are cut at `--max-depth`.
+* **Pools of threads.** A worker of rayon looks for work in 32 rounds and more before it sleeps; one of tokio
+  looks for tasks of others before it waits, and has to be stopped when its runtime is dropped. With two workers, all of
+  that comes twice. Given 40 s, `states` completes three of those with one worker (broadcast, notify, mpsc).
+* **Timers that come again.** The threads of r2d2's scheduler wait with timeouts, which [may fire at
+  once](commands.md#when-timeouts-fire), for ever; with `--timeouts last` its test does not end in 10 s either.
+* **Three threads.** Two producers, or two readers, beside a third thread multiply what one of them has: the channels of
+  async-channel, crossbeam-channel and futures, and arc-swap.
+* **Long executions.** The first use of a cache of moka makes some 2800 steps, and the exploration starts again some
+  twenty times, each time with more scheduling points.
+
+## What fails
+
+* crossbeam-skiplist 0.1.3: of two threads that `remove` one key, both are given the entry, although one of them alone
+  has removed it.
+* orx-concurrent-vec 4.1.0: `vector[0]` panics (`out-of-bounds`) beside an update of that element, if nobody has asked
+  for the length before.
+* thread_local, as documented: a thread may find the value of one that has ended.
+* atomic_refcell, event-listener, tokio and others: tests that are wrong on purpose.
+";
+
+/// The strategies that are compared.
+const STRATEGIES: [&str; 2] = ["context", "states"];
+/// Members of the workspace whose tests are about something else.
+const OTHERS: [&str; 2] = ["kernel", "messages"];
+/// The target with one module for each library.
+const MODULES: &str = "libraries";
+/// Files in which one module is not one library.
+const SEVERAL: [&str; 4] = ["block_on", "futex", "others", "std_beside"];
+
+/// A line of the tool's output.
+#[derive(Deserialize)]
+struct Event {
+    event: String,
+    test: Option<Test>,
+    #[serde(default)]
+    verdict: String,
+    reason: Option<String>,
+    failure: Option<Failure>,
+    counts: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Test {
+    package: String,
+    target: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    complete: u64,
+    blocked: u64,
+    pruned: u64,
+    cut: u64,
+    steps: u64,
+    states: u64,
+    millis: u64,
+}
+
+/// What a test came to under one strategy.
+struct Met {
+    verdict: String,
+    counts: Counts,
+}
+
+/// By library and name, then by strategy.
+type Results = BTreeMap<(String, String), BTreeMap<&'static str, Met>>;
+
+fn main() -> ExitCode {
+    let (mut max_time, mut run) = ("10".to_string(), true);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match (argument.as_str(), arguments.len()) {
+            ("--max-time", 1..) => max_time = arguments.next().unwrap_or_default(),
+            ("--page", _) => run = false,
+            ("--help", _) => {
+                print!("{USAGE}");
+                return ExitCode::SUCCESS;
+            }
+            _ => {
+                eprint!("neither an option nor its value: {argument}\n\n{USAGE}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    match write(run.then_some(max_time.as_str())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Explores all tests, if there is a limit, and writes the page.
+fn write(max_time: Option<&str>) -> Result<(), String> {
+    let mut results = Results::new();
+    for strategy in STRATEGIES {
+        if let Some(max_time) = max_time {
+            explore(strategy, max_time)?;
+        }
+        read(strategy, &mut results)?;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let path = root.join("docs/src/libraries.md");
+    std::fs::write(&path, page(&results)).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The file with the events of a strategy.
+fn events(strategy: &str) -> PathBuf {
+    tool::target_folder().join(format!("tmp/libraries/{strategy}.json"))
+}
+
+fn explore(strategy: &str, max_time: &str) -> Result<(), String> {
+    let path = events(strategy);
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let output = std::fs::File::create(&path).map_err(failed)?;
+    let mut command = Command::new(tool::path());
+    command.args([
+        "dpor",
+        "test",
+        "--workspace",
+        "--include-ignored",
+        "--as-written",
+        "--strategy",
+        strategy,
+    ]);
+    command.args(["--max-time", &format!("{max_time}s"), "--simplify", "0"]);
+    command.args(["--message-format", "json", "--target-dir"]);
+    command.arg(tool::target_folder().join("tmp/libraries/target"));
+    for other in OTHERS {
+        command.args(["--exclude", other]);
+    }
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates"));
+    let status = command.stdin(Stdio::null()).stdout(output).status();
+    // Failing and incomplete tests have exit codes of their own.
+    match status
+        .map_err(|error| format!("{}: {error}", tool::path().display()))?
+        .code()
+    {
+        Some(0 | 1 | 3) => Ok(()),
+        code => Err(format!("cargo dpor test --strategy {strategy} has ended with {code:?}")),
+    }
+}
+
+/// Adds what the tool said under a strategy.
+fn read(strategy: &'static str, results: &mut Results) -> Result<(), String> {
+    let path = events(strategy);
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    for line in text.lines() {
+        let event: Event = serde_json::from_str(line).map_err(|error| format!("{error} in {line}"))?;
+        let (Some(test), Some(counts)) = (event.test, event.counts) else {
+            continue;
+        };
+        if event.event != "test-finished" {
+            continue;
+        }
+        let verdict = match (event.failure, event.reason) {
+            (Some(failure), _) => format!("{}: {}", event.verdict, failure.kind),
+            (None, Some(reason)) if !reason.starts_with("the time limit") => format!("{}: {reason}", event.verdict),
+            (None, _) => event.verdict,
+        };
+        let met = Met { verdict, counts };
+        results.entry(name(test)).or_default().insert(strategy, met);
+    }
+    Ok(())
+}
+
+/// The library of a test, and what it is called there.
+fn name(test: Test) -> (String, String) {
+    match test.name.split_once("::") {
+        Some((library, name)) if test.target == MODULES => (library.to_string(), name.to_string()),
+        _ if SEVERAL.contains(&test.target.as_str()) => (format!("{}/{}", test.package, test.target), test.name),
+        _ => (test.target, test.name),
+    }
+}
+
+fn page(results: &Results) -> String {
+    let mut out = INTRODUCTION.to_string();
+    let libraries: BTreeSet<_> = results.keys().map(|(library, _)| library).collect();
+    let ended = |strategy| {
+        let met = results.values().filter_map(|met| met.get(strategy));
+        met.filter(|met| !met.verdict.starts_with("incomplete")).count()
+    };
+    let _ = write!(
+        out,
+        "\n{} tests over {} libraries and groups of them. {} of them come to an end under `context`, and {} under \
+         `states`.\n\n",
+        results.len(),
+        libraries.len(),
+        ended("context"),
+        ended("states"),
+    );
+    out.push_str("| library | test | `context` | executions | steps | s | `states` | states | steps | s |\n");
+    out.push_str("|---|---|---|---:|---:|---:|---|---:|---:|---:|\n");
+    for ((library, name), met) in results {
+        let _ = write!(out, "| {library} | {} |", name.replace('_', " "));
+        for strategy in STRATEGIES {
+            let Some(Met { verdict, counts }) = met.get(strategy) else {
+                out.push_str(" not run | | | |");
+                continue;
+            };
+            let size = match strategy {
+                "states" => counts.states,
+                _ => counts.complete + counts.blocked + counts.pruned + counts.cut,
+            };
+            let seconds = counts.millis as f64 / 1000.0;
+            let _ = write!(out, " {verdict} | {size} | {} | {seconds:.2} |", counts.steps);
+        }
+        out.push('\n');
+    }
+    out.push_str(CAUSES);
+    out
+}

@@ -1,0 +1,251 @@
+//! Libraries that are taken as specified: which are, how the verdict names them, and how to have them as written. And
+//! their own tests, with the stand-ins in the place of what they were written for.
+//!
+//! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
+
+use dpor_testsuite::project::{Project, Run};
+use dpor_testsuite::registry;
+use dpor_testsuite::wild::{Table, fetch};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const AS_SPECIFIED: &str = "parking_lot: as specified";
+
+const TESTS: &str = r#"
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::thread;
+
+#[test]
+fn locks() {
+    let mutex = Arc::new(Mutex::new(0));
+    let other = Arc::clone(&mutex);
+    let child = thread::spawn(move || *other.lock() += 1);
+    *mutex.lock() += 1;
+    child.join().unwrap();
+    assert_eq!(*mutex.lock(), 2);
+}
+
+#[test]
+fn locks_nothing() {
+    thread::spawn(|| ()).join().unwrap();
+}
+
+#[test]
+fn locks_twice() {
+    let mutex = Mutex::new(());
+    let _held = (mutex.lock(), mutex.lock());
+}
+"#;
+
+/// A package with [`TESTS`], and this line for parking_lot.
+fn project(name: &str, dependency: &str) -> Project {
+    let project = Project::new(name, TESTS);
+    project.write(
+        "Cargo.toml",
+        &format!(
+            "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nparking_lot = \
+             {dependency}\n\n[workspace]\n"
+        ),
+    );
+    project
+}
+
+/// The line about a test, and the number of complete executions.
+fn executions(run: &Run, test: &str) -> (String, u64) {
+    let mut lines = run.stdout.lines();
+    let line = lines.find(|line| line.split_whitespace().any(|word| word == test));
+    let line = line.unwrap_or_else(|| panic!("no line about {test}: {run:?}"));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|word| word.starts_with("execution"));
+    let number = at.and_then(|at| words[at - 1].parse().ok());
+    (line.into(), number.unwrap_or_else(|| panic!("no count in {line}")))
+}
+
+#[test]
+fn the_verdict_names_what_it_rests_on() {
+    let project = project("specified", "\"=0.13.0\"");
+    let lock = || fs::read_to_string(project.folder.join("Cargo.lock")).unwrap();
+    let run = project
+        .run(&["test", "--strategy", "source", "--max-time", "20s"])
+        .ends(1);
+    let before = lock();
+    assert_eq!(executions(&run, "locks").1, 2, "{run:?}");
+    assert_eq!(run.stdout.matches(AS_SPECIFIED).count(), 2, "{run:?}");
+    assert!(run.stdout.contains("deadlock"), "{run:?}");
+
+    let json = project
+        .run(&["test", "locks", "--exact", "--message-format", "json"])
+        .ends(0);
+    assert!(json.stdout.contains(AS_SPECIFIED), "{json:?}");
+
+    // Where nothing is said, it is found again for the seed.
+    let seed = run
+        .stdout
+        .split_whitespace()
+        .find(|word| word.starts_with("dpor1-"))
+        .unwrap();
+    project.run(&["replay", seed]).ends(1);
+
+    let written = project
+        .run(&["test", "locks", "--exact", "--strategy", "source", "--as-written"])
+        .ends(0);
+    assert!(!written.stdout.contains("as specified"), "{written:?}");
+    assert!(executions(&written, "locks").1 > 2, "{written:?}");
+    assert_eq!(lock(), before);
+}
+
+#[test]
+fn configuration_and_the_command_line_decide() {
+    let project = project("written", "\"=0.12.5\"");
+    project.write("dpor.toml", "as-written = true\n");
+    let tests = [
+        "test",
+        "locks",
+        "--exact",
+        "--strategy",
+        "source",
+        "--max-executions",
+        "5",
+        "--incomplete",
+        "ok",
+    ];
+    let run = project.run(&tests).ends(0);
+    assert!(!run.stdout.contains("as specified"), "{run:?}");
+    let run = project.run(&[&tests[..], &["--as-written=false"]].concat()).ends(0);
+    assert!(run.stdout.contains(AS_SPECIFIED), "{run:?}");
+    let shown = project.run(&["show-config"]).ends(0);
+    assert!(shown.stdout.contains("as-written"), "{shown:?}");
+}
+
+#[test]
+fn all_features_and_versions_build() {
+    for (version, features) in [
+        ("0.11.2", "\"arc_lock\", \"send_guard\", \"serde\""),
+        ("0.12.1", "\"arc_lock\", \"send_guard\", \"serde\""),
+        (
+            "0.12.5",
+            "\"arc_lock\", \"send_guard\", \"serde\", \"hardware-lock-elision\"",
+        ),
+        ("0.13.0", "\"arc_lock\", \"send_guard\", \"serde\""),
+    ] {
+        let project = project(
+            "features",
+            &format!("{{ version = \"={version}\", features = [{features}] }}"),
+        );
+        let run = project.run(&["test", "locks", "--exact"]).ends(0);
+        assert!(run.stdout.contains(AS_SPECIFIED), "{version}: {run:?}");
+    }
+}
+
+#[test]
+fn what_is_changed_or_detects_deadlocks_is_as_written() {
+    let detects = project(
+        "detects",
+        "{ version = \"=0.12.5\", features = [\"deadlock_detection\"] }",
+    );
+    let few = [
+        "test",
+        "locks",
+        "--exact",
+        "--max-executions",
+        "5",
+        "--incomplete",
+        "ok",
+    ];
+    let run = detects.run(&few).ends(0);
+    assert!(!run.stdout.contains("as specified"), "{run:?}");
+
+    let changed = project("changed", "{ path = \"parking_lot\" }");
+    let source = registry::source("parking_lot", "0.13.0").unwrap();
+    copy(&source, &changed.folder.join("parking_lot"));
+    // A package of another workspace is as good as one of a registry, as long as it is as published.
+    append(&changed.folder.join("parking_lot/Cargo.toml"), "\n[workspace]\n");
+    let manifest = changed.folder.join("Cargo.toml");
+    append(&manifest, "exclude = [\"parking_lot\"]\n");
+    let run = changed.run(&few).ends(0);
+    assert!(run.stdout.contains(AS_SPECIFIED), "{run:?}");
+    append(&changed.folder.join("parking_lot/src/lib.rs"), "// Changed.\n");
+    let run = changed.run(&few).ends(0);
+    assert!(!run.stdout.contains("as specified"), "{run:?}");
+}
+
+#[test]
+fn the_users_compiler_wrapper_is_called() {
+    let project = project("wrapped", "\"=0.13.0\"");
+    project.write(".cargo/config.toml", "[build]\nrustc-wrapper = \"tools/wrap\"\n");
+    project.write("tools/wrap", "#!/bin/sh\necho \"$@\" >> \"$WRAPPED\"\nexec \"$@\"\n");
+    let wrap = project.folder.join("tools/wrap");
+    fs::set_permissions(&wrap, fs::Permissions::from_mode(0o755)).unwrap();
+    let log = project.folder.join("log");
+    let environment = [("WRAPPED", log.to_str().unwrap())];
+    let run = project.run_with(&["test", "locks", "--exact"], &environment).ends(0);
+    assert!(run.stdout.contains(AS_SPECIFIED), "{run:?}");
+    let log = fs::read_to_string(log).unwrap();
+    assert!(
+        log.contains("--crate-name made") && log.contains("/stand-ins/parking_lot-"),
+        "{log}"
+    );
+}
+
+/// The tests of parking_lot under the tool, with the stand-ins in the place of its modules.
+#[test]
+fn its_own_tests_pass() {
+    let table = Table::read();
+    let krate = table.crates.iter().find(|krate| krate.name == "parking_lot").unwrap();
+    let small = fetch(&table, krate).unwrap();
+    let project = Project::new("own-tests", "");
+    copy(&small.folder, &project.folder);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shim-std/stand-ins/parking_lot-0.13");
+    for entry in fs::read_dir(own).unwrap() {
+        let entry = entry.unwrap();
+        let target = project.folder.join("src").join(entry.file_name());
+        let original = fs::read_to_string(&target).unwrap();
+        // Its tests are in the same files. Where they wait until a thread is in the queue, they go on at once.
+        let tests = original.find("#[cfg(test)]\nmod ").map_or("", |at| &original[at..]);
+        let tests = tests.replace("once.0.load(Ordering::Relaxed) & PARKED_BIT == 0", "false");
+        let tests = tests.replace("    use super::PARKED_BIT;\n", "");
+        fs::write(&target, fs::read_to_string(entry.path()).unwrap() + "\n" + &tests).unwrap();
+    }
+    // Some of its tests ask the lock whether threads are parked; what they mean is that a writer waits.
+    let parked = "impl<const RECURSIVE: bool> RawRwLock<RECURSIVE> {\n    pub(crate) fn has_parked_threads(&self) -> bool \
+                  {\n        self.0.is_claimed()\n    }\n}\n";
+    append(&project.folder.join("src/raw_rwlock.rs"), parked);
+    let run = project.run(&["test", "--lib", "--message-format", "json"]);
+    let tests = run.events("test-finished");
+    let known = |name: &str| {
+        krate
+            .failures
+            .keys()
+            .chain(&krate.timed)
+            .any(|known| *known == format!("lib::{name}"))
+    };
+    for test in &tests {
+        let name = test["test"]["name"].as_str().expect("a test has a name");
+        assert!(test["verdict"] == "complete" || known(name), "{name}: {test}");
+    }
+    assert!(tests.len() > 90, "only {} tests: {run:?}", tests.len());
+}
+
+fn append(path: &Path, text: &str) {
+    let before = fs::read_to_string(path).unwrap();
+    fs::write(path, before + text).unwrap();
+}
+
+/// Copies a folder into another one.
+fn copy(from: &Path, to: &Path) {
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        fs::create_dir_all(to.join(&folder)).unwrap();
+        for entry in fs::read_dir(from.join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            match entry.file_type().unwrap().is_dir() {
+                true if entry.file_name() == "target" => {}
+                true => folders.push(path),
+                false => drop(fs::copy(entry.path(), to.join(&path)).unwrap()),
+            }
+        }
+    }
+}
