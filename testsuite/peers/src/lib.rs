@@ -3,7 +3,7 @@
 //! Each program is written once, as a macro over the name of a crate with `sync` and `thread` like std's, and
 //! expanded against each checker's own types.
 
-use shim_std::{Statistics, Strategy};
+use shim_std::{Context, Statistics, Strategy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -234,7 +234,7 @@ impl Checker for DporContext {
     const CAP: u64 = u64::MAX;
 
     fn explore(program: Program) -> u64 {
-        explore_with(Strategy::default(), program).executions()
+        explore_with(Strategy::Context(Context::default()), program).executions()
     }
 }
 
