@@ -4,8 +4,9 @@
 //! one can name, most failures are among them, and they are explored soon. So where the main search is long, it is
 //! interrupted now and then, and a second one explores the executions without preemption, then those with one, and so
 //! on (iterative context bounding: Musuvathi and Qadeer, PLDI 2007; `strategy::bounded` has the search). If the main
-//! search is broken off, the verdict says which bounds have been explored; if the second one finds a failure, or leaves
-//! nothing out, before the main one ends, that decides the verdict.
+//! search is broken off, the verdict says which bounds have been explored; if the second one finds a failure before the
+//! main one ends, that decides the verdict. If it leaves nothing out, the main search goes on all the same: observers
+//! see its executions only, and what they count is said of a complete test.
 //!
 //! The main search has made a number of steps before the first turn of the other, so that a small test costs no more,
 //! and most of all steps afterwards ([`Turns`]). Turns are told by numbers of steps, and do not depend on the clock.
@@ -62,8 +63,6 @@ pub(super) struct Beside<S> {
 pub(super) enum Turn {
     /// The main search goes on.
     Over,
-    /// The verdict is known: all executions have been explored.
-    Exhausted,
     /// The verdict is known: an execution has failed.
     Failed(Failure, Vec<Transition>),
 }
@@ -157,15 +156,13 @@ impl<S: System> Beside<S> {
                 Err(halt) => return Err(halt),
             }
             let bound = self.bound();
-            if !self.search.advance(exploration) {
-                self.next = None;
-                return Ok(match self.search.left_out() {
-                    None => Turn::Exhausted,
-                    Some(_) => Turn::Over,
-                });
-            }
-            if self.bound() > bound {
+            let goes_on = self.search.advance(exploration);
+            if !goes_on || self.bound() > bound {
                 self.explored = Some(bound);
+            }
+            if !goes_on {
+                self.next = None;
+                return Ok(Turn::Over);
             }
             if exploration.statistics.executions().is_multiple_of(16) {
                 exploration.in_time()?;

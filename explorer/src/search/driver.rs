@@ -33,8 +33,8 @@ pub struct Explorer<S> {
     looks_beside: Option<Turns>,
     /// The second search, under a bound on preemptions.
     beside: Option<Beside<S>>,
-    /// Whether the second search has come to the verdict.
-    decided_beside: bool,
+    /// Whether the second search has found the failure.
+    failed_beside: bool,
     first_failure: Option<(Failure, Vec<Transition>)>,
     /// Time spent before the coming run.
     spent: Duration,
@@ -61,7 +61,7 @@ impl<S: System> Explorer<S> {
             strategy,
             looks_beside: None,
             beside: None,
-            decided_beside: false,
+            failed_beside: false,
             first_failure: None,
             spent: Duration::ZERO,
             at_rest: false,
@@ -108,7 +108,7 @@ impl<S: System> Explorer<S> {
     }
 
     /// Lets a second search explore the executions with few preemptions beside, so that something is known of a part
-    /// that one can name when time runs out. Its executions are counted only if it comes to the verdict.
+    /// that one can name when time runs out. Its executions are counted only if one of them fails.
     ///
     /// Only a search without a bound, of a strategy that [can have one](Strategy::can_be_bounded), and that ends with
     /// the first failure, has a second one.
@@ -166,7 +166,7 @@ impl<S: System> Explorer<S> {
             statistics: self.exploration.statistics,
             preemptions: match &self.beside {
                 _ if bounded => Some(self.search.bound().unwrap_or(0)),
-                Some(beside) if self.decided_beside => Some(beside.bound()),
+                Some(beside) if self.failed_beside => Some(beside.bound()),
                 _ => None,
             },
         }
@@ -188,7 +188,7 @@ impl<S: System> Explorer<S> {
         Some(Beside::new(self.strategy.search(&settings), turns))
     }
 
-    /// Lets the second search go on if it is its turn. Returns the verdict if it comes to one.
+    /// Lets the second search go on if it is its turn. Returns the verdict if it finds a failure.
     fn look_beside(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
         let Some(mut beside) = self
             .beside
@@ -199,14 +199,13 @@ impl<S: System> Explorer<S> {
         self.at_rest = false;
         let turn = beside.turn(self, observer);
         self.at_rest = true;
-        if matches!(turn, Ok(Turn::Exhausted | Turn::Failed(..))) {
-            self.decided_beside = true;
+        if matches!(turn, Ok(Turn::Failed(..))) {
+            self.failed_beside = true;
             self.exploration.statistics.add(beside.statistics());
         }
         self.beside = Some(beside);
         Ok(match turn? {
             Turn::Over => None,
-            Turn::Exhausted => Some(Verdict::Complete),
             Turn::Failed(failure, schedule) => Some(Verdict::Failed { failure, schedule }),
         })
     }
@@ -319,7 +318,7 @@ impl<S: System> Explorer<S> {
         self.exploration.unclear = 0;
         self.first_failure = None;
         self.beside = self.second_search();
-        self.decided_beside = false;
+        self.failed_beside = false;
         self.anew = true;
         self.search = self.strategy.search(&Settings {
             limits: self.exploration.limits,
