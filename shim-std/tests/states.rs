@@ -1,14 +1,15 @@
 //! The same steps lead to the same state, down to the last byte, whatever the program uses; and orders that commute
 //! reach the same state.
 
-use dpor_explorer::{Statistics, Verdict};
+use dpor_explorer::{Context, Statistics, Strategy, Verdict};
 use shim_std::Model;
 use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use shim_std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
 use shim_std::thread::{self, JoinHandle};
 
 fn explore(test: fn()) -> Statistics {
-    let report = Model::new().exact_states(true).explore(test).report;
+    let model = Model::new().strategy(Strategy::Context(Context::default()));
+    let report = model.exact_states(true).explore(test).report;
     assert_eq!(report.verdict, Verdict::Complete);
     report.statistics
 }
