@@ -160,9 +160,9 @@ impl Call {
         let pairs = || (0..arguments.len()).filter_map(|at| Some((text(at)?, text(at + 1)?)));
         let facades = pairs().any(|(flag, value)| flag == "--extern" && value.starts_with("dpor_shim="));
         let library = !arguments.iter().any(|argument| argument == "--test");
-        let root = arguments
-            .iter()
-            .position(|argument| Path::new(argument) == manifest.join("src/lib.rs"))?;
+        // Cargo names files below the workspace's folder, in which it calls the compiler, by relative paths.
+        let (here, lib) = (std::env::current_dir().unwrap_or_default(), manifest.join("src/lib.rs"));
+        let root = arguments.iter().position(|argument| here.join(argument) == lib)?;
         let feature = |(flag, value): (&str, &str)| {
             let feature = value.strip_prefix("feature=\"")?.strip_suffix('"')?;
             (flag == "--cfg").then(|| feature.to_owned())
