@@ -12,22 +12,22 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
-    /// How to search for schedules: context, source, unfolding, exhaustive, random or pct; dpor and trans to compare
-    /// with [default: context]
+    /// How to search for schedules: states, context, source, unfolding, exhaustive, random or pct; dpor and trans to
+    /// compare with [default: states]
     ///
-    /// `context` merges what leads to the same state, `source` explores one interleaving of each equivalence class,
-    /// `exhaustive` every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS`
-    /// takes a list of eager, lazy or stored (when states are compared), anticipate and guide; cdpor1, cdpor2 and
-    /// cdpor3 are those of the paper. `dpor` (Flanagan and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo,
-    /// eca or lca. `unfolding` gives no execution up, at a price in steps; `unfolding:k=NUMBER` takes k-partial
-    /// alternatives.
+    /// `states` explores each state of the program once, `context` merges orders of the same steps that lead to one
+    /// state, `source` explores one interleaving of each equivalence class, `exhaustive` every interleaving; `random`
+    /// and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or stored (when
+    /// states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper. `dpor` (Flanagan
+    /// and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo, eca or lca. `unfolding` gives no execution up,
+    /// at a price in steps; `unfolding:k=NUMBER` takes k-partial alternatives.
     #[arg(long)]
     pub strategy: Option<Strategy>,
     /// Explore executions without preemptions first, then with one, and so on up to N, until nothing is left out; or
     /// `none` [default: none]
     ///
-    /// A preemption is a switch away from a thread that could have gone on. For `context` (which then compares no
-    /// states), `source` and `exhaustive`.
+    /// A preemption is a switch away from a thread that could have gone on. For `states` and `context` (which then
+    /// compare no states), `source` and `exhaustive`.
     #[arg(long, value_name = "N", value_parser = read::<Limit<u32>>)]
     pub preemptions: Option<Limit<u32>>,
     /// The seed of `--strategy random` and `pct` [default: 0]

@@ -268,6 +268,21 @@ fn every_flag_is_tried() {
 }
 
 #[test]
+fn the_help_names_the_default_strategy() {
+    let mut definition = Cli::command();
+    definition.build();
+    let test = definition.find_subcommand("test").expect("there is a subcommand");
+    let strategy = test
+        .get_arguments()
+        .find(|argument| argument.get_long() == Some("strategy"));
+    let help = strategy
+        .and_then(|argument| argument.get_help())
+        .expect("it has a help");
+    let default = format!("[default: {}]", Strategy::default());
+    assert!(help.to_string().contains(&default), "{help}");
+}
+
+#[test]
 fn flags_of_test_reach_the_settings() {
     let Command::Test(args) = all_flags("test", |pair| pair.1) else {
         panic!()

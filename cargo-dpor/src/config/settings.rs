@@ -244,7 +244,7 @@ settings! {
     /// The settings of each test.
     Settings {
         strategy, "strategy": Strategy = Strategy::default(), "\"source\"",
-            "How to search for schedules: context, source, unfolding, exhaustive, random or pct.";
+            "How to search for schedules: states, context, source, unfolding, exhaustive, random or pct.";
         seed, "seed": u64 = 0, "7",
             "The seed of the strategies random and pct.";
         max_executions, "max-executions": Limit<u64> = Limit(None), "100000",
