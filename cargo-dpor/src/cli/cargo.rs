@@ -89,7 +89,14 @@ pub struct CargoArgs {
     #[arg(long, value_name = "KEY=VALUE|PATH")]
     pub config: Vec<String>,
     /// Compile all libraries as they are written, parking_lot too, which is taken as specified otherwise
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Exploration")]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        help_heading = "Exploration"
+    )]
     pub as_written: Option<bool>,
     /// Build jobs
     #[arg(short, long, value_name = "N", alias = "build-jobs", allow_hyphen_values = true)]

@@ -20,4 +20,6 @@ pub struct Learnt {
     pub(crate) libraries: Libraries,
 }
 
-dpor_explorer::codec!(struct Learnt { threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter, libraries });
+dpor_explorer::codec!(struct Learnt {
+    threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter, libraries,
+});
