@@ -44,7 +44,16 @@ impl Build {
     }
 }
 
-/// Compiles the tests against the facades, and with the stand-ins for libraries, unless all is to be `as_written`.
+/// How the user's code is compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// All libraries are compiled as they are written, without the stand-ins for some.
+    pub as_written: bool,
+    /// There are hooks before plain accesses to memory.
+    pub instrumented: bool,
+}
+
+/// Compiles the tests against the facades.
 ///
 /// # Errors
 /// [`Error::Build`] after Cargo has said what is wrong.
@@ -54,7 +63,7 @@ pub fn build(
     facades: &Facades,
     wishes: Wishes,
     metadata: Metadata,
-    as_written: bool,
+    variant: Variant,
 ) -> Result<Build, Error> {
     let folder = folder(args, &metadata);
     std::fs::create_dir_all(&folder)
@@ -96,7 +105,10 @@ pub fn build(
     let mut rustflags = wishes.rustflags;
     rustflags.extend(facades.rustc_flags());
     rustflags.extend(flags::own());
-    if !as_written {
+    if variant.instrumented {
+        rustflags.extend(flags::instrumentation(&facades.renames));
+    }
+    if !variant.as_written {
         let members = metadata
             .packages
             .iter()

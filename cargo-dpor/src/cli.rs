@@ -14,7 +14,7 @@ mod test;
 
 pub use cargo::CargoArgs;
 pub use command::{Cli, Command};
-pub use explore::ConfigArgs;
+pub use explore::{ConfigArgs, ExploreArgs};
 pub use others::{Ci, CompletionsArgs, DiffStatesArgs, InitArgs, ListArgs, ManArgs, ReplayArgs, ShowConfigArgs};
 pub use output::{Color, MessageFormat};
 pub use select::{Names, SelectArgs};

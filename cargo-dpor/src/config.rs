@@ -13,6 +13,7 @@ pub use settings::{Jobs, KeyDoc, Limit, Origin, Policy, Row, RunSettings, Settin
 
 use crate::error::Error;
 use cargo_metadata::Metadata;
+use dpor_protocol::ModelOption;
 use layer::Layer;
 use source::{NO_PROFILE, Source, get, kind};
 use std::path::Path;
@@ -174,6 +175,14 @@ impl ConfigFiles {
             );
         }
         settings
+    }
+
+    /// Whether an option of the model is on for some test that the package may have.
+    pub fn has_somewhere(&self, package: &str, option: ModelOption) -> bool {
+        let overrides = self.layers_of(package).flat_map(|layer| &layer.overrides);
+        let mut entries = overrides.flat_map(|choice| &choice.entries);
+        self.of_package(package).options[option].value
+            || entries.any(|entry| entry.key == option.name() && bool::read(&entry.text) == Ok(true))
     }
 
     /// The settings of a whole run.

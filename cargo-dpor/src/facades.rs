@@ -23,6 +23,9 @@ const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"
 /// The folder with the stand-ins for libraries, among the sources.
 const STAND_INS: &str = "shim-std/stand-ins";
 
+/// The file among the sources with the functions that instrumented code calls by another name.
+const RENAMES: &str = "scheduler/src/platform/renames.yaml";
+
 /// The crate to which the attributes and macros of the facades refer, and its name in the user's crates, which differs
 /// from its own, so that a crate can depend on it as well (see its `lib.rs`).
 const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
@@ -78,6 +81,9 @@ pub struct Facades {
     /// The folder with the sources of the stand-ins for libraries.
     #[serde(skip)]
     pub stand_ins: PathBuf,
+    /// The file with the functions that instrumented code calls by another name.
+    #[serde(skip)]
+    pub renames: PathBuf,
     /// The sysroot with the facades, for a toolchain.
     #[serde(skip)]
     sysroot: PathBuf,
@@ -107,6 +113,7 @@ impl Facades {
                 return Ok(Facades {
                     sysroot: sysroot::ensure(&folder, toolchain, &facades.libraries)?,
                     stand_ins: folder.join("src").join(STAND_INS),
+                    renames: folder.join("src").join(RENAMES),
                     search: [&facades.search[..], slice::from_ref(&toolchain.libraries)].concat(),
                     _in_use: Some(in_use),
                     ..facades
@@ -278,6 +285,7 @@ fn build(toolchain: &Toolchain, folder: &Path, network: &[&str], quiet: bool) ->
         shim: library(SHIM.0)?,
         search,
         stand_ins: PathBuf::new(),
+        renames: PathBuf::new(),
         sysroot: PathBuf::new(),
         _in_use: None,
     })
@@ -383,6 +391,7 @@ mod tests {
             shim: "/c/libshim.rlib".into(),
             search: vec!["/c/deps".into()],
             stand_ins: PathBuf::new(),
+            renames: PathBuf::new(),
             sysroot: "/c/sysroot".into(),
             _in_use: None,
         };

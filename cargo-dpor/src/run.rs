@@ -52,12 +52,18 @@ fn listeners(command: &Command) -> Listeners {
 pub fn run(command: &Command) -> Exit {
     let mut listeners = listeners(command);
     let result = match command {
-        Command::Test(args) if args.list => list::print_list(&args.cargo, &args.select, &mut listeners),
-        Command::Test(args) if args.no_run => list::build_only(&args.cargo, &args.config, &mut listeners),
+        Command::Test(args) if args.list => list::print_list(
+            &args.cargo,
+            &args.config,
+            Some(&args.explore),
+            &args.select,
+            &mut listeners,
+        ),
+        Command::Test(args) if args.no_run => list::build_only(args, &mut listeners),
         Command::Test(args) => test::test(args, &mut listeners),
         Command::Replay(args) => replay::replay(args, &mut listeners),
         Command::DiffStates(args) => diff_states::diff_states(args, &mut listeners),
-        Command::List(args) => list::print_list(&args.cargo, &args.select, &mut listeners),
+        Command::List(args) => list::print_list(&args.cargo, &args.config, None, &args.select, &mut listeners),
         Command::ShowConfig(args) => show_config::show_config(args, &mut listeners),
         Command::Init(args) => init::init(args),
         Command::Completions(args) => pages::completions(args),

@@ -29,13 +29,14 @@ pub use api::{
     fail, gives_back, hold, is_observed, note, observe, observe_each, on_model_thread, options, outside, perform,
     perform_from, release, release_all, specified, stands_for, steps_begun, takes, unsupported, value, value_if,
 };
-pub use api::{hint, label, output, ownership, panic, thread, time};
+pub use api::{hint, label, order, output, ownership, panic, thread, time};
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
 pub use dpor_protocol::{FailureKind, ModelOption, Options, Timeouts};
 pub use failure::failure;
 pub use image::glimpse::{Glimpse, glimpse};
 pub use machine::learnt::Learnt;
 pub use machine::libraries::Library;
+pub use memory_model::happens_before::AtomicAccess;
 pub use memory_model::orderings as ordering;
 pub use memory_model::orderings::{Orderings, WeakOrderings};
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};

@@ -4,8 +4,8 @@
 use dpor_explorer::Verdict;
 use dpor_scheduler::ordering::Orderings;
 use dpor_scheduler::{
-    AccessKind, Awaits, Location, Operation, OperationKind, Touch, Word, access_of, awaiting, location, observe,
-    perform, perform_atomic, release, release_all,
+    AccessKind, AtomicAccess, Awaits, Location, Operation, OperationKind, Touch, Word, access_of, awaiting, location,
+    observe, perform, perform_atomic, release, release_all,
 };
 use shim_std::Model;
 use std::sync::atomic::Ordering;
@@ -138,7 +138,7 @@ fn atomics() {
             let word = Word::new(0);
             let order = Orderings::from(Ordering::SeqCst);
             perform_atomic(OperationKind::Load, location(&word), 8, declared, |touch| {
-                touch.atomic(kind, order)
+                touch.atomic(kind, order, AtomicAccess::Load(Ordering::SeqCst), 4)
             });
         }
     };
@@ -148,7 +148,12 @@ fn atomics() {
     is_noticed("a write", "no access", || {
         let operation = Operation::always(OperationKind::Store, Location(8), &[]);
         perform(&operation, |_, touch| {
-            touch.atomic(AccessKind::Write, Orderings::from(Ordering::SeqCst))
+            touch.atomic(
+                AccessKind::Write,
+                Orderings::from(Ordering::SeqCst),
+                AtomicAccess::Store(Ordering::SeqCst),
+                4,
+            )
         });
     });
 }

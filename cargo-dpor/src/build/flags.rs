@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::toolchain::Toolchain;
 use cargo_platform::{Cfg, Platform};
 use serde_json::Value;
+use std::path::Path;
 use std::process::Command;
 
 /// Flags that every crate gets besides the facades. The cap keeps `deny(warnings)` from failing a build because of
@@ -13,6 +14,26 @@ pub fn own() -> Vec<String> {
     ["--cfg", "dpor", "--check-cfg=cfg(dpor)", "--cap-lints=warn"]
         .map(String::from)
         .into()
+}
+
+/// Flags by which LLVM's ThreadSanitizer pass puts calls of hooks before plain accesses to memory, and those of the C
+/// library's functions that only read are renamed as in the file of `renames`. The hooks are the scheduler's.
+///
+/// rustc appends the passes to its pipeline for a module: they see optimised code, at every level of optimisation.
+/// Where several codegen units of a crate are optimised together afterwards, rustc runs the pipeline once more, with
+/// these passes, and each access would be reported twice; so they are not.
+pub fn instrumentation(renames: &Path) -> Vec<String> {
+    let mut flags: Vec<String> = [
+        "-Cpasses=forceattrs,tsan,rewrite-symbols",
+        "-Cllvm-args=-force-attribute=sanitize_thread",
+        "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
+        "-Cllvm-args=-tsan-instrument-atomics=0",
+        "-Clto=off",
+    ]
+    .map(String::from)
+    .into();
+    flags.push(format!("-Cllvm-args=-rewrite-map-file={}", renames.display()));
+    flags
 }
 
 /// The rustflags that the user has set, looked up in the same places and order as Cargo does.

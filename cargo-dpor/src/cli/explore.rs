@@ -1,6 +1,6 @@
 //! The arguments that set how tests are explored.
 
-use crate::cli::options::{EnvironmentOptions, OptionArgs, StateOptions};
+use crate::cli::options::{CheckOptions, EnvironmentOptions, OptionArgs};
 use crate::config::{Jobs, Limit, Policy, RunSettings, Settings, Value};
 use clap::Args;
 use dpor_explorer::Strategy;
@@ -36,7 +36,7 @@ pub struct ExploreArgs {
     #[command(flatten)]
     pub model: ModelArgs,
     #[command(flatten)]
-    pub states: OptionArgs<StateOptions>,
+    pub checks: OptionArgs<CheckOptions>,
     /// Look for a simpler schedule that fails in the same way for at most this time; 0 to skip this [default: 2s]
     #[arg(long, value_name = "DURATION", value_parser = read::<Duration>)]
     pub simplify: Option<Duration>,
@@ -116,7 +116,7 @@ impl ExploreArgs {
         settings.strategy.command_line(self.strategy);
         settings.preemptions.command_line(self.preemptions);
         settings.seed.command_line(self.seed);
-        self.states.set(settings);
+        self.checks.set(settings);
         settings.simplify.command_line(self.simplify);
         settings.incomplete.command_line(self.verdicts.incomplete);
         settings.vacuous.command_line(self.verdicts.vacuous);

@@ -18,12 +18,12 @@ impl Group for EnvironmentOptions {
     const GROUP: OptionGroup = OptionGroup::Environment;
 }
 
-/// Those about states.
+/// Checks.
 #[derive(Clone, Debug, Default)]
-pub struct StateOptions;
+pub struct CheckOptions;
 
-impl Group for StateOptions {
-    const GROUP: OptionGroup = OptionGroup::States;
+impl Group for CheckOptions {
+    const GROUP: OptionGroup = OptionGroup::Checks;
 }
 
 /// The options of a group that the command line sets.
@@ -39,6 +39,11 @@ impl<G: Group> OptionArgs<G> {
         for &(option, on) in &self.given {
             settings.options[option].command_line(Some(on));
         }
+    }
+
+    /// The value given on the command line.
+    pub fn given(&self, option: ModelOption) -> Option<bool> {
+        self.given.iter().find(|(other, _)| *other == option).map(|&(_, on)| on)
     }
 
     fn all() -> impl Iterator<Item = ModelOption> {

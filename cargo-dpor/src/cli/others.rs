@@ -64,6 +64,8 @@ pub struct ListArgs {
     #[command(flatten)]
     pub report: ReportArgs,
     #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
     pub cargo: CargoArgs,
 }
 

@@ -198,7 +198,9 @@ pub struct ModelOptions([Setting<bool>; ModelOption::ALL.len()]);
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        ModelOptions(std::array::from_fn(|_| Setting::by_default(false)))
+        ModelOptions(std::array::from_fn(|at| {
+            Setting::by_default(ModelOption::ALL[at].default())
+        }))
     }
 }
 
@@ -231,7 +233,7 @@ impl ModelOptions {
         ModelOption::ALL.iter().map(|option| KeyDoc {
             key: option.name(),
             meaning: option.comment().into(),
-            example: "true",
+            example: if option.default() { "false" } else { "true" },
         })
     }
 

@@ -115,14 +115,15 @@ impl<'a> Story<'a> {
         self.waits().map(|waits| waits.threads()).unwrap_or_default()
     }
 
-    /// The history of the block that was freed wrongly, each event with its verb.
-    pub fn block(&self) -> Vec<(&'static str, &'a BlockReport)> {
+    /// The history of the block that was freed wrongly, or the accesses in a data race, each event with its verb.
+    pub fn block(&self) -> Vec<(&'a str, &'a BlockReport)> {
         let events = self.failure().map_or(&[][..], |failure| &failure.block);
         let last = events.len().saturating_sub(1);
-        let verb = |number: usize, event: &BlockReport| match event.freed {
-            false => "allocated",
-            true if number == last && number > 0 && events[number - 1].freed => "freed again",
-            true => "freed",
+        let verb = |number: usize, event: &'a BlockReport| match (&event.access, event.freed) {
+            (Some(access), _) => access.as_str(),
+            (None, false) => "allocated",
+            (None, true) if number == last && number > 0 && events[number - 1].freed => "freed again",
+            (None, true) => "freed",
         };
         events
             .iter()

@@ -8,14 +8,15 @@ use crate::error::{Error, Exit};
 use crate::outcome::Outcome;
 use crate::report::{Event, Listeners, Reporter};
 use crate::run::order::{again, order};
-use crate::run::project::{Project, as_written};
+use crate::run::project::Project;
 use crate::run::{outputs, seeds};
 use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Mode, OptionGroup, Verdict};
 
 pub fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
-    let build = project.build(&args.cargo, as_written(&config, &args.cargo), listeners)?;
+    let variant = project.variant(&config, &args.cargo, None);
+    let build = project.build(&args.cargo, variant, listeners)?;
     let test = named(list(&build.binaries)?.tests, &args.name)?;
     let mut settings = config.of_test(test.package(), &test.name);
     args.model.set(&mut settings);

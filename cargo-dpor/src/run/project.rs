@@ -1,13 +1,14 @@
 //! The project on which a command works.
 
-use crate::build::{self, Build};
-use crate::cli::{CargoArgs, ConfigArgs};
+use crate::build::{self, Build, Variant};
+use crate::cli::{CargoArgs, ConfigArgs, ExploreArgs};
 use crate::config::ConfigFiles;
 use crate::error::Error;
 use crate::facades::Facades;
 use crate::report::{Event, Listeners, Reporter};
 use crate::toolchain::Toolchain;
 use cargo_metadata::Metadata;
+use dpor_protocol::ModelOption;
 use owo_colors::OwoColorize;
 use std::path::PathBuf;
 
@@ -44,27 +45,34 @@ impl Project {
         names.filter(|name| args.package.is_empty() || args.package.iter().any(|own| own == name))
     }
 
-    /// Builds the facades and the tests; libraries with a stand-in either as specified or as written.
-    pub fn build(self, args: &CargoArgs, as_written: bool, listeners: &mut Listeners) -> Result<Build, Error> {
+    /// How the tests are compiled, by configuration and by the command line. They are instrumented if one of them looks
+    /// for data races.
+    pub fn variant(&self, config: &ConfigFiles, args: &CargoArgs, explore: Option<&ExploreArgs>) -> Variant {
+        let mut run = config.of_run();
+        args.set(&mut run);
+        let given = explore.and_then(|explore| explore.checks.given(ModelOption::DataRaces));
+        let mut packages = self.packages(args);
+        Variant {
+            as_written: run.as_written.value,
+            instrumented: given
+                .unwrap_or_else(|| packages.any(|package| config.has_somewhere(package, ModelOption::DataRaces))),
+        }
+    }
+
+    /// Builds the facades and the tests.
+    pub fn build(self, args: &CargoArgs, variant: Variant, listeners: &mut Listeners) -> Result<Build, Error> {
         let Project { toolchain, metadata } = self;
         // What cannot be built should be known before anything is.
         let wishes = build::Wishes::read(args, &toolchain, &metadata)?;
         let facades = Facades::ensure(&toolchain, &args.network(), args.quiet, || {
             listeners.event(&Event::FacadesBuilding)
         })?;
-        let build = build::build(args, &toolchain, &facades, wishes, metadata, as_written)?;
+        let build = build::build(args, &toolchain, &facades, wishes, metadata, variant)?;
         listeners.event(&Event::Built {
             folders: &build.source_folders(),
         });
         Ok(build)
     }
-}
-
-/// Whether libraries are to be compiled as they are written, by configuration or by the command line.
-pub fn as_written(config: &ConfigFiles, args: &CargoArgs) -> bool {
-    let mut run = config.of_run();
-    args.set(&mut run);
-    run.as_written.value
 }
 
 pub fn warn(text: &str) {

@@ -1,15 +1,15 @@
 //! `cargo dpor replay`.
 
-use crate::build::{list, of_seed};
+use crate::build::{Variant, list, of_seed};
 use crate::child::{self, Order};
 use crate::cli::ReplayArgs;
 use crate::error::{Error, Exit};
 use crate::outcome::Outcome;
 use crate::report::{Event, Html, Listeners, Reporter, SourceTree, objects};
 use crate::run::order::again;
-use crate::run::project::{Project, as_written};
+use crate::run::project::Project;
 use crate::run::{outputs, seeds, simplify};
-use dpor_protocol::{Limits, Mode, Seed, Verdict};
+use dpor_protocol::{Limits, Mode, ModelOption, Seed, Verdict};
 
 pub fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     // Before anything is built: a damaged seed is the user's first concern.
@@ -23,7 +23,11 @@ pub fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Erro
     if let Some(folder) = &folder {
         listeners.add(Html::create(folder, args.open.open)?);
     }
-    let build = project.build(&args.cargo, as_written(&config, &args.cargo), listeners)?;
+    let variant = Variant {
+        instrumented: seed.options.has(ModelOption::DataRaces),
+        ..project.variant(&config, &args.cargo, None)
+    };
+    let build = project.build(&args.cargo, variant, listeners)?;
     let test = of_seed(list(&build.binaries)?.tests, &seed)?;
     let mut settings = config.of_test(test.package(), &test.name);
     settings.stall.command_line(args.stall);

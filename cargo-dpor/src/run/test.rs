@@ -27,8 +27,9 @@ pub fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     if !run.report.value.as_os_str().is_empty() {
         listeners.add(Html::create(&run.report.value, args.open.open)?);
     }
+    let variant = project.variant(&config, &args.cargo, Some(&args.explore));
     let packages = overrides::Packages::of(&project.metadata);
-    let build = project.build(&args.cargo, run.as_written.value, listeners)?;
+    let build = project.build(&args.cargo, variant, listeners)?;
     let Listing { tests: all, broken } = list(&build.binaries)?;
     packages.warn(&config, &args.cargo, &build, &all, listeners);
     let Selection { tests, left_out, .. } = match selected(&build, all, &args.select) {

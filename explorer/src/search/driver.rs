@@ -278,6 +278,9 @@ impl<S: System> Explorer<S> {
             }
             self.first_failure.get_or_insert((failure, schedule));
         }
+        if cursor.system.starts_again() {
+            return Err(Halt::Refine);
+        }
         if let Some(reason) = self.search.refusal(&cursor.system) {
             observer.refused(&reason);
             return Err(Halt::Incomplete(reason));

@@ -93,6 +93,12 @@ pub trait Layer {
         self.inner_mut().outlook()
     }
 
+    /// [`System::starts_again`].
+    #[inline]
+    fn starts_again(&mut self) -> bool {
+        self.inner_mut().starts_again()
+    }
+
     /// [`System::fingerprint`]: a layer with a state of its own adds it.
     #[inline]
     fn fingerprint(&mut self) -> Option<Fingerprint> {
@@ -155,6 +161,11 @@ impl<L: Layer> System for L {
     #[inline]
     fn outlook(&mut self) -> Outlook {
         Layer::outlook(self)
+    }
+
+    #[inline]
+    fn starts_again(&mut self) -> bool {
+        Layer::starts_again(self)
     }
 
     #[inline]

@@ -238,6 +238,12 @@ pub trait System {
         Outlook::Stuck
     }
 
+    /// Says, when an execution has ended in whatever way, whether it has shown that states were compared that may
+    /// differ: everything explored is void, and exploration starts again. The system has noted what to compare.
+    fn starts_again(&mut self) -> bool {
+        false
+    }
+
     /// The fingerprint of the current state; `None` if the system cannot see part of it.
     fn fingerprint(&mut self) -> Option<Fingerprint>;
 

@@ -1,6 +1,6 @@
 //! Scheduling points and locations of atomics.
 
-use super::{Touch, arrive, is_observed, of_model, on_model, on_model_thread, stop};
+use super::{Touch, arrive, is_observed, of_model, on_model, on_model_thread, plain, stop};
 use crate::image::registers::Registers;
 use crate::machine::Machine;
 use crate::memory_model::atomics::whole;
@@ -56,7 +56,7 @@ pub fn perform_atomic<R>(
     if on_model_thread() {
         arrive(&operation, Some(Caller::caller()), &Registers::save());
     }
-    apply(Touch::of(&operation))
+    plain::quietly(|| apply(Touch::of(&operation)))
 }
 
 /// The location of accesses to the atomic of this size at the address, for an [`Operation`] on it.

@@ -6,9 +6,11 @@ pub(crate) mod atomics;
 pub mod hint;
 pub mod label;
 mod native;
+pub mod order;
 pub mod output;
 pub mod ownership;
 pub mod panic;
+pub(crate) mod plain;
 pub(crate) mod queue;
 pub mod thread;
 pub mod time;
@@ -216,7 +218,7 @@ pub fn hold<T: ?Sized>(block: *const T) {
 pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32, Touch<'_>) -> R) -> R {
     if on_model_thread() {
         let chosen = arrive(operation, Some(Caller::caller()), &Registers::save());
-        apply(chosen, Touch::of(operation))
+        plain::quietly(|| apply(chosen, Touch::of(operation)))
     } else {
         native::perform(operation, apply)
     }
@@ -231,7 +233,7 @@ pub fn perform_from<R>(
 ) -> R {
     if on_model_thread() {
         let chosen = arrive(operation, Some(caller), &Registers::save());
-        apply(chosen, Touch::of(operation))
+        plain::quietly(|| apply(chosen, Touch::of(operation)))
     } else {
         native::perform(operation, apply)
     }
@@ -251,7 +253,7 @@ pub fn steps_begun() -> u32 {
 #[inline]
 pub(crate) fn perform_call<R>(operation: &Operation<'_>, apply: impl FnOnce(u32, Touch<'_>) -> R) -> R {
     let chosen = arrive(operation, None, &Registers::save());
-    apply(chosen, Touch::of(operation))
+    plain::quietly(|| apply(chosen, Touch::of(operation)))
 }
 
 /// Runs an operation that moves left over everything that other threads do (unlock, thread exit, the drop of a sender):
@@ -301,7 +303,7 @@ fn release_from<R>(
     if kind.releases() {
         tell(|trace, thread| trace.released(thread, object));
     }
-    apply(Touch::of(operation))
+    plain::quietly(|| apply(Touch::of(operation)))
 }
 
 /// Says whether some thread [`observe`]s the location. Only on a model thread; the same throughout an exploration.

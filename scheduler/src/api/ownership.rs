@@ -1,6 +1,6 @@
 //! Announcements of shared ownership, for `detect::shares`.
 
-use super::{Touch, arrive, observe_each, of_model, on_model, on_model_thread, stop};
+use super::{Touch, arrive, observe_each, of_model, on_model, on_model_thread, plain, stop};
 use crate::image::registers::Registers;
 use crate::operation::{Operation, OperationKind};
 use dpor_explorer::{Access, Location, Stop};
@@ -28,7 +28,7 @@ fn observed_point(kind: OperationKind, accesses: &[Access], caller: &'static Cal
     let touched = &accesses[first..=last];
     let operation = Operation::always(kind, touched[0].location, touched);
     arrive(&operation, Some(caller), &Registers::save());
-    Touch::of(&operation).all();
+    Touch::of(&operation).relaxed().all();
 }
 
 /// Runs an operation that never blocks and sees what others do to the `observed` locations. As with [`observe_each`],
@@ -46,7 +46,7 @@ pub fn perform_observing<R>(
         observe_each(observed);
         arrive(&operation, Some(Caller::caller()), &Registers::save());
     }
-    apply(Touch::of(&operation))
+    plain::quietly(|| apply(Touch::of(&operation)))
 }
 
 /// Notes that the current thread has dropped a share of an object that was not the last one.

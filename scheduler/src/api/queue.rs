@@ -107,7 +107,7 @@ impl Waiter {
             let at = list.partition_point(|&other| other < entry);
             list.insert(at, entry);
         });
-        touch.update(queue_location(queue));
+        touch.relaxed().update(queue_location(queue));
     }
 
     /// Takes the waiter out of its queue, in the current step.
@@ -119,8 +119,8 @@ impl Waiter {
     /// Leaves the queue without being woken, in the current step.
     fn leave(&self, touch: Touch<'_>) {
         self.remove();
-        touch.update(queue_location(self.queue.get()));
-        touch.read(self.location());
+        touch.relaxed().update(queue_location(self.queue.get()));
+        touch.relaxed().read(self.location());
     }
 
     /// Wakes the waiter, which was found in its queue, in the current step.
@@ -144,7 +144,9 @@ impl Waiter {
     /// Notes that the step changes the waiter, which it has found in the queue. Who enters or leaves updates that,
     /// and the waiter itself goes on only after it was woken, or by leaving.
     fn found(&self, touch: Touch<'_>, queue: usize) {
-        touch.found(queue_location(queue), access_of(self.location(), AccessKind::Write));
+        touch
+            .relaxed()
+            .found(queue_location(queue), access_of(self.location(), AccessKind::Write));
     }
 
     /// Waits in the queue that was entered until the thread is woken and `needs` holds of its location, then takes
@@ -187,12 +189,12 @@ impl Waiter {
             };
             let end = perform_call(&operation, |alternative, touch| match alternative {
                 0 => {
-                    touch.read(self.location());
+                    touch.relaxed().read(self.location());
                     take(touch);
                     Some(End::Woken)
                 }
                 1 => {
-                    touch.write(self.location());
+                    touch.relaxed().write(self.location());
                     self.state.set(WAITS);
                     None
                 }
@@ -224,7 +226,7 @@ pub(crate) fn wake_all(queue: usize, touch: Touch<'_>) {
         // SAFETY: a node in the list is alive: its owner waits.
         unsafe { (*waiter).wake(touch) };
     }
-    touch.write(queue_location(queue));
+    touch.relaxed().write(queue_location(queue));
 }
 
 /// `n` over `k`.
@@ -363,7 +365,7 @@ impl Choices {
         } else {
             AccessKind::Write
         };
-        touch.access(queue_location(self.queue), kind);
+        touch.relaxed().access(queue_location(self.queue), kind);
         [woken, moved]
     }
 }

@@ -38,6 +38,7 @@ pub fn spawn(body: Box<dyn FnOnce() + 'static>, name: Option<String>, stack_size
         let created = threads.create(id, begin(id, body), name, stack_size, initial, Some(caller));
         threads[id].time = time;
         execution.shares.spawned(parent, id);
+        execution.races.spawned(parent, id);
         step.record.spawned.push(id);
         step.request = Some(match created {
             Ok(()) => Request::Spawn(id),

@@ -12,8 +12,9 @@
 //! Accesses are noted by functions of their own, to which words are passed: they leave nothing in the frame of a
 //! function that goes round a loop, which counts as the thread's state.
 
-use super::{atomics, on_model, on_model_in_place_if, on_model_thread, ownership, unsupported};
+use super::{atomics, of_model, on_model, on_model_in_place_if, on_model_thread, ownership, plain, unsupported};
 use crate::machine::Machine;
+use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::orderings::Orderings;
 use crate::operation::{Operation, OperationKind, access_of};
 use dpor_explorer::{Access, AccessKind, Awaits, Location};
@@ -39,13 +40,30 @@ use dpor_explorer::{Access, AccessKind, Awaits, Location};
 #[derive(Clone, Copy, Debug)]
 pub struct Touch<'a> {
     operation: &'a Operation<'a>,
+    /// Whether the accesses order the thread: what changes a location is then ordered before what looks at it later.
+    orders: bool,
 }
 
 impl<'a> Touch<'a> {
     /// What the operation has declared; it is to take effect now.
     #[inline(always)]
     pub(super) fn of(operation: &'a Operation<'a>) -> Touch<'a> {
-        Touch { operation }
+        Touch {
+            operation,
+            orders: true,
+        }
+    }
+}
+
+impl<'a> Touch<'a> {
+    /// The same, for accesses by which nothing happens before anything else: the program may not rely on their order
+    /// where it accesses plain memory. Other accesses order as those of a lock do: what an operation has read, it comes
+    /// after; and what it has changed, or updated, comes after it. What else is promised is said to
+    /// [`order`](crate::order).
+    #[inline(always)]
+    #[must_use]
+    pub fn relaxed(self) -> Touch<'a> {
+        Touch { orders: false, ..self }
     }
 }
 
@@ -77,7 +95,7 @@ impl Touch<'_> {
     /// Notes an access that had to wait for something to be done to the location.
     #[inline]
     pub fn awaiting(self, location: Location, kind: AccessKind, awaits: Awaits) {
-        note(self.operation, (location, kind), location, kind, awaits);
+        note(self, (location, kind), location, kind, awaits);
     }
 
     /// Notes all accesses, as they were declared.
@@ -97,17 +115,30 @@ impl Touch<'_> {
     /// after the operation.
     #[inline]
     pub fn found(self, at: Location, Access { location, kind, awaits }: Access) {
-        note(self.operation, (at, AccessKind::Read), location, kind, awaits);
+        note(self, (at, AccessKind::Read), location, kind, awaits);
     }
 
-    /// Notes the access of an operation on an atomic, which is its object and the only location that it has declared,
-    /// and the orderings that it requests.
+    /// Notes the access of an operation on an atomic of this size, which is its object and the only location that it
+    /// has declared, and the orderings that it requests. `kind` is about the value: a modification that leaves it as it
+    /// was is a read. Happens-before is as `access` says.
     #[inline]
-    pub fn atomic(self, kind: AccessKind, orderings: Orderings) {
+    pub fn atomic(self, kind: AccessKind, orderings: Orderings, access: AtomicAccess, size: usize) {
         if !on_model_thread() {
             return;
         }
-        note_atomic(self.operation, kind);
+        note_atomic(self, kind);
+        if of_model(|machine| machine.execution.races.is_on()) {
+            let object = self.operation.object;
+            let is_race = on_model(|machine| {
+                let Machine { execution, step, .. } = machine;
+                step.race = execution.races.atomic(step.thread, object, size, access).err();
+                plain::trace(machine, object.0 as usize, size, access.into());
+                machine.step.race.is_some()
+            });
+            if is_race {
+                plain::fail_by_race();
+            }
+        }
         if orderings.are_weak() {
             let address = self.operation.object;
             on_model(|machine| {
@@ -130,7 +161,8 @@ pub fn read_final(location: Location) {
 
 /// Notes the access of an operation on an atomic, on a model thread.
 #[inline(never)]
-fn note_atomic(operation: &Operation<'_>, kind: AccessKind) {
+fn note_atomic(touch: Touch<'_>, kind: AccessKind) {
+    let operation = touch.operation;
     let location = atomics::location_of(operation.object);
     // In a traced execution, that atomics overlap may have become known since the operation was declared.
     let known = operation
@@ -138,31 +170,32 @@ fn note_atomic(operation: &Operation<'_>, kind: AccessKind) {
         .first()
         .is_some_and(|first| first.location == location);
     let declared = if known { location } else { operation.object };
-    note(operation, (declared, kind), location, kind, Awaits::Nothing);
+    note(touch.relaxed(), (declared, kind), location, kind, Awaits::Nothing);
 }
 
 /// Adds an access to the footprint of the current step, if the operation has declared this other one; does nothing off
 /// model threads.
 #[inline(never)]
-fn note(
-    operation: &Operation<'_>,
-    declared: (Location, AccessKind),
-    location: Location,
-    kind: AccessKind,
-    awaits: Awaits,
-) {
+fn note(touch: Touch<'_>, declared: (Location, AccessKind), location: Location, kind: AccessKind, awaits: Awaits) {
     if on_model_thread() {
+        let operation = touch.operation;
         if !operation.declares(declared.0, declared.1) {
             undeclared(operation, declared.0, declared.1);
         }
         ownership::visible();
-        let ready = |machine: &Machine| !machine.execution.clock.started && machine.step.record.footprint.has_room();
+        let ready = |machine: &Machine| {
+            let Machine { execution, step, .. } = machine;
+            !execution.clock.started && !execution.races.is_on() && step.record.footprint.has_room()
+        };
         on_model_in_place_if(ready, |machine| {
             machine.step.record.footprint.insert(Access { location, kind, awaits });
             if machine.execution.clock.started {
                 let Machine { execution, step, .. } = machine;
                 let record = &mut execution.threads[step.thread];
                 execution.clock.synchronise(record, location, kind);
+            }
+            if touch.orders {
+                machine.execution.races.order(machine.step.thread, location, kind);
             }
         });
     }

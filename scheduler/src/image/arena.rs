@@ -78,6 +78,16 @@ pub(crate) fn set_trace_hook(hook: Option<fn(usize, bool)>) {
     TRACE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
 }
 
+/// The function to call with the address and the size of each block that is about to be freed, or 0.
+#[unsafe(link_section = ".dpor.data")]
+static FREE_HOOK: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the function to call with the address and the size of each block that the explored program is about to free. It
+/// runs on the stack of the thread that does so, and must not allocate as the program does.
+pub(crate) fn set_free_hook(hook: Option<fn(usize, usize)>) {
+    FREE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
+}
+
 #[cold]
 fn trace(hook: usize, block: usize, freed: bool) {
     // SAFETY: only `set_trace_hook` writes the static, and only functions of this type.
@@ -234,6 +244,11 @@ fn free(block: usize) {
     let header = unsafe { &mut *header(block) };
     if header.magic != LIVE {
         return free_wrongly(block, header.magic);
+    }
+    let freeing = FREE_HOOK.load(Relaxed);
+    if freeing != 0 {
+        // SAFETY: only `set_free_hook` writes the static, and only functions of this type.
+        unsafe { std::mem::transmute::<usize, fn(usize, usize)>(freeing)(block, header.size) };
     }
     header.magic = FREED;
     let traced = TRACE_HOOK.load(Relaxed);

@@ -23,8 +23,8 @@ pub(crate) const MAX_THREADS: usize = 1 << 16;
 /// Size and alignment of a page.
 pub(crate) const PAGE: usize = 4096;
 
-const AREA_BITS: u32 = 44;
-const STACKS: usize = 1 << AREA_BITS;
+pub(crate) const AREA_BITS: u32 = 44;
+pub(crate) const STACKS: usize = 1 << AREA_BITS;
 const STACK_BITS: u32 = 28;
 const ARENAS: usize = 2 << AREA_BITS;
 const LARGE_BITS: u32 = 35;

@@ -97,6 +97,9 @@ impl Checkpoints {
         }
         // Whether threads begin on clean stacks, and whether steps are recorded, changes with a restart only.
         let wants_restart = session.wants_clean_stacks() != saved.clean || session.recall.falls_short(saved.recall);
+        if !execution.races.can_go_back_to(&saved.parts.races) {
+            return false;
+        }
         if wants_restart || saved.clean != execution.threads.clean {
             return false;
         }

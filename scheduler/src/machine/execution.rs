@@ -22,6 +22,7 @@ use crate::image::files::OpenFiles;
 use crate::image::part::{Errno, Extent, Part, Visitor};
 use crate::image::queues::WaitQueues;
 use crate::image::statics::{ProgramStatics, Statics};
+use crate::memory_model::races::DataRaces;
 use dpor_explorer::BitSet;
 
 macro_rules! parts {
@@ -34,7 +35,7 @@ macro_rules! parts {
         /// What is kept of each part in a saved state, besides bytes.
         #[derive(Default)]
         pub(crate) struct SavedParts {
-            $($field: <$type as Part>::Saved,)*
+            $(pub $field: <$type as Part>::Saved,)*
         }
 
         impl Part for $name {
@@ -73,6 +74,8 @@ parts! {
         pub threads: Threads,
         pub clock: VirtualClock,
         pub shares: Shares,
+        /// What happens before what, and who has accessed which memory.
+        pub races: DataRaces,
         pub queues: WaitQueues,
         pub outcome: Outcome,
         pub hook: PanicHook,
@@ -102,6 +105,7 @@ impl Execution {
             threads: Threads::default(),
             clock: VirtualClock::default(),
             shares: Shares::default(),
+            races: DataRaces::default(),
             queues: WaitQueues,
             outcome: Outcome::default(),
             hook: PanicHook::default(),

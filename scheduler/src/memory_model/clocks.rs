@@ -1,4 +1,4 @@
-//! Vector clocks of the order that spawns and joins make.
+//! Vector clocks.
 
 use smallvec::SmallVec;
 
@@ -6,7 +6,14 @@ use smallvec::SmallVec;
 /// epoch.
 pub(crate) type Clock = SmallVec<[u32; 8]>;
 
+/// The entry of the thread with this index.
+#[inline]
+pub(crate) fn entry(clock: &[u32], thread: usize) -> u32 {
+    clock.get(thread).copied().unwrap_or(0)
+}
+
 /// Takes the componentwise maximum.
+#[inline]
 pub(crate) fn join(into: &mut Clock, other: &[u32]) {
     if into.len() < other.len() {
         into.resize(other.len(), 0);

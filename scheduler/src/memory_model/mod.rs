@@ -7,10 +7,16 @@
 //! |---|---|
 //! | `atomics` | which atomics overlap, so that they are one location |
 //! | `orderings` | the orderings that the program requests, for reports of what was not explored |
-//! | `clocks` | the order that spawns and joins make |
+//! | `clocks` | vector clocks |
+//! | `happens_before` | the order that the program may rely on |
+//! | `shadow` | what is known of the accesses to each piece of memory |
+//! | `races` | data races, and accesses to freed memory |
 //!
-//! Deliberately absent: a choice of memory models, and happens-before by atomics and locks.
+//! Deliberately absent: a choice of memory models.
 
 pub(crate) mod atomics;
 pub(crate) mod clocks;
+pub mod happens_before;
 pub mod orderings;
+pub(crate) mod races;
+pub(crate) mod shadow;

@@ -32,7 +32,7 @@ use dpor_explorer::{
     BitSet, Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System,
     ThreadId, Transition,
 };
-use dpor_protocol::{FailureKind, Options, Timeouts};
+use dpor_protocol::{FailureKind, ModelOption, Options, Timeouts};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -88,7 +88,12 @@ impl Program {
         );
         // SAFETY: we hold `MODEL`, no model thread exists, and the model has not run.
         unsafe { cell::install(Some(Machine::new(options, statics, tls))) };
-        Self::machine().execution.threads.intern(ThreadId::MAIN, 0);
+        let machine = Self::machine();
+        machine.execution.threads.intern(ThreadId::MAIN, 0);
+        if options.has(ModelOption::DataRaces) {
+            machine.execution.races.switch_on().map_err(|error| setup(&error))?;
+            arena::set_free_hook(Some(api::plain::free));
+        }
         Ok(Program {
             body: Box::new(body),
             checkpoints: Checkpoints::default(),
@@ -291,6 +296,7 @@ impl Program {
         let created = execution
             .threads
             .create(ThreadId::MAIN, main, name, None, initial, None);
+        execution.races.begins();
         if let Err(message) = created {
             execution.outcome.of_main = Some(Err(failure(FailureKind::Unsupported, message)));
         }
@@ -304,6 +310,7 @@ impl Drop for Program {
         unsafe {
             Self::machine().restart();
             arena::set_trace_hook(None);
+            arena::set_free_hook(None);
             cell::install(None);
         }
     }
@@ -396,6 +403,16 @@ impl System for Program {
 
     fn outlook(&mut self) -> Outlook {
         self.outlook_of_held()
+    }
+
+    fn starts_again(&mut self) -> bool {
+        let Machine { session, execution, .. } = Self::machine();
+        let news = mem::take(&mut execution.races.news) && session.comparing;
+        if news {
+            session.recall.forget();
+            session.labels.start_again();
+        }
+        news
     }
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {

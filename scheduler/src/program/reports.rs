@@ -49,11 +49,14 @@ impl Program {
         Some(address.wrapping_sub(Executable::running().bias) as u64)
     }
 
-    /// In a traced execution that ended because a block was freed wrongly: the history of the block.
-    pub fn wrong_free(&self) -> Vec<BlockUse> {
+    /// In a traced execution that ended because a block was freed wrongly: the history of the block. If it ended in a
+    /// data race: the two accesses.
+    pub fn misuse(&self) -> Vec<BlockUse> {
         let Machine { session, traced, .. } = Self::machine();
-        let history = traced.as_ref().map(|traced| traced.wrong_free(session.symbols()));
-        history.unwrap_or_default()
+        let Some(traced) = traced else { return Vec::new() };
+        let mut history = traced.wrong_free(session.symbols());
+        history.extend(traced.race(session.symbols()));
+        history
     }
 
     /// In a traced execution that a thread ended as a failure, the functions in which this thread was: innermost first.

@@ -1,6 +1,7 @@
 //! One step.
 
 use super::Program;
+use crate::api::plain;
 use crate::failure::failure;
 use crate::image::{stacks, switch};
 use crate::machine::Machine;
@@ -120,6 +121,7 @@ impl Program {
                 CoroutineResult::Return(()) => {
                     let machine = Self::machine();
                     machine.execution.threads[top].alive = false;
+                    machine.execution.races.ended(top);
                     running.pop();
                     if running.is_empty() {
                         watch::stepped(machine, top);
@@ -167,6 +169,7 @@ impl Program {
         step.thread = thread;
         session.tls.switch(Some(thread), &mut execution.threads);
         let clean = execution.threads.clean;
+        let watched = execution.races.is_on();
         let record = &mut execution.threads[thread];
         // They hold for a suspended thread only.
         record.registers = std::ptr::null();
@@ -174,7 +177,9 @@ impl Program {
         let coroutine = &raw mut *record.coroutine;
         // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a
         // coroutine. It stays in its box while the list of threads grows.
+        plain::watch(watched);
         let result = unsafe { switch::resume(coroutine, clean) };
+        plain::watch(false);
         let record = &Self::machine().execution.threads[thread];
         // SAFETY: if there are registers, the thread is suspended in `arrive`, whose caller holds them.
         if let Some(registers) = unsafe { record.registers.as_ref() } {

@@ -169,8 +169,8 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
         .and_then(|thread| program.last_panic(thread));
     let location = panic.and_then(|panic| panic.location);
     let location = location.map(|(file, line, column)| SourceLocation { file, line, column });
-    let block = program.wrong_free();
-    // Where a block was freed wrongly is the last thing that is told of it.
+    let block = program.misuse();
+    // Where memory was misused is the last thing that is told of it.
     let callers: Vec<_> = match block.is_empty() {
         true => program.failed_in().into_iter().map(caller).collect(),
         false => Vec::new(),
@@ -223,6 +223,7 @@ fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedRepor
 fn block_report(program: &Program, what: BlockUse) -> BlockReport {
     BlockReport {
         freed: what.freed,
+        access: what.access.map(str::to_owned),
         step: what.step.into(),
         thread: what.thread.0,
         thread_name: program.thread_name(what.thread),

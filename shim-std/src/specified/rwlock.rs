@@ -13,7 +13,7 @@
 
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Library, Location, Operation, OperationKind, Touch, Word, access_of, gives_back,
-    location, note, observe, perform, release, specified, time,
+    location, note, observe, order, perform, release, specified, time,
 };
 use std::time::Duration;
 
@@ -90,8 +90,9 @@ impl RwLock {
     #[track_caller]
     pub fn unlock_read(&self) {
         release(OperationKind::ReadUnlock, self.location(), |touch| {
+            order::read_unlocked(self.location());
             self.count(-1);
-            touch.update(self.location());
+            touch.relaxed().update(self.location());
         });
     }
 
@@ -180,9 +181,10 @@ impl RwLock {
         perform(&operation, |_, touch| {
             let alone = self.readers.get() == 1;
             if alone {
+                order::write_locked(self.location());
                 self.count(-1);
                 self.claim.set(CLAIMED);
-                touch.write(self.location());
+                touch.relaxed().write(self.location());
             } else {
                 self.refuse(touch);
             }
@@ -230,7 +232,7 @@ impl RwLock {
     }
 
     fn refuse(&self, touch: Touch<'_>) {
-        touch.read(self.location());
+        touch.relaxed().read(self.location());
         note(|| "would block".to_string());
     }
 
@@ -264,7 +266,7 @@ impl RwLock {
                 }
                 return Some(beside);
             }
-            touch.read(self.location());
+            touch.relaxed().read(self.location());
             note(|| "timed out".to_string());
             None
         });
@@ -296,9 +298,13 @@ impl RwLock {
     #[track_caller]
     fn leave(&self, kind: OperationKind, claim: i64, readers: i64) {
         release(kind, self.location(), |touch| {
+            match kind {
+                OperationKind::UpgradableUnlock => order::read_unlocked(self.location()),
+                _ => order::write_unlocked(self.location()),
+            }
             self.claim.set(claim);
             self.count(readers);
-            touch.write(self.location());
+            touch.relaxed().write(self.location());
         });
     }
 
@@ -312,7 +318,9 @@ impl RwLock {
         perform(&operation, |_, touch| {
             self.count(-1);
             self.claim.set(CLAIMED);
-            touch.write(self.location());
+            // Who is the last reader has the lock at once.
+            order::write_locked(self.location());
+            touch.relaxed().write(self.location());
             self.readers.get()
         })
     }
@@ -347,7 +355,8 @@ impl RwLock {
         let alone = perform(&operation, |alternative, touch| {
             if alternative == 0 {
                 // The claim has taken the lock.
-                touch.read(self.location());
+                order::write_locked(self.location());
+                touch.relaxed().read(self.location());
                 return true;
             }
             self.claim.set(before);
@@ -357,7 +366,7 @@ impl RwLock {
                 UPGRADABLE => self.count(1),
                 _ => gives_back(self.location()),
             }
-            touch.write(self.location());
+            touch.relaxed().write(self.location());
             note(|| "timed out".to_string());
             false
         });
@@ -374,7 +383,7 @@ impl RwLock {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let operation = Operation::always(OperationKind::IsRwLocked, self.location(), &accesses);
         perform(&operation, |_, touch| {
-            touch.read(self.location());
+            touch.relaxed().read(self.location());
             what(self.readers.get(), self.claim.get())
         })
     }
@@ -444,8 +453,12 @@ impl Entry {
             Entry::Write => lock.claim.set(CLAIMED),
         }
         match self {
-            Entry::Read => touch.update(lock.location()),
-            Entry::RecursiveRead | Entry::Upgradable | Entry::Write => touch.write(lock.location()),
+            Entry::Read | Entry::RecursiveRead | Entry::Upgradable => order::read_locked(lock.location()),
+            Entry::Write => order::write_locked(lock.location()),
+        }
+        match self {
+            Entry::Read => touch.relaxed().update(lock.location()),
+            Entry::RecursiveRead | Entry::Upgradable | Entry::Write => touch.relaxed().write(lock.location()),
         }
     }
 }

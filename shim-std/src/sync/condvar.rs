@@ -205,7 +205,7 @@ impl Condvar {
             let woken = perform(&operation, |nth, touch| {
                 let waiting = usize::try_from(self.waiting.get()).unwrap_or(usize::MAX);
                 if waiting > provided {
-                    touch.read(self.location());
+                    touch.relaxed().read(self.location());
                     return None;
                 }
                 self.notify_nth(nth, touch);
@@ -232,7 +232,7 @@ impl Condvar {
             |_, touch| {
                 let count = self.waiting.get();
                 if count == 0 {
-                    touch.read(self.location());
+                    touch.relaxed().read(self.location());
                 }
                 for _ in 0..count {
                     self.notify_nth(0, touch);
@@ -263,7 +263,7 @@ impl Condvar {
             link = unsafe { &(*link.get()).next };
         }
         if link.get().is_null() {
-            touch.read(self.location());
+            touch.relaxed().read(self.location());
             note(|| "nobody waits".to_string());
             return;
         }
@@ -271,9 +271,11 @@ impl Condvar {
         let waiter = unsafe { &*link.get() };
         link.set(waiter.next.get());
         self.waiting.set(self.waiting.get() - 1);
-        touch.write(self.location());
+        touch.relaxed().write(self.location());
         // Whoever enters or leaves the queue updates its location, and the waiter goes on only after this.
-        touch.found(self.location(), access_of(waiter.location(), AccessKind::Write));
+        touch
+            .relaxed()
+            .found(self.location(), access_of(waiter.location(), AccessKind::Write));
         waiter.notified.set(1);
     }
 
@@ -287,7 +289,7 @@ impl Condvar {
         waiter.next.set(link.get());
         link.set(waiter);
         self.waiting.set(self.waiting.get() + 1);
-        touch.update(self.location());
+        touch.relaxed().update(self.location());
     }
 
     /// Removes a node that is in the queue, in the current step.
@@ -299,8 +301,8 @@ impl Condvar {
         }
         link.set(waiter.next.get());
         self.waiting.set(self.waiting.get() - 1);
-        touch.update(self.location());
-        touch.read(waiter.location());
+        touch.relaxed().update(self.location());
+        touch.relaxed().read(waiter.location());
     }
 
     /// Waits; says whether it timed out. If it may wake spuriously, that is explored as well.
@@ -340,7 +342,7 @@ impl Condvar {
                 let alone = self.waiting.get() == 0;
                 let other = !alone && of.get() != address;
                 if alone || other {
-                    touch.write(self.location());
+                    touch.relaxed().write(self.location());
                 }
                 if other {
                     note(|| "others wait with another mutex".to_string());
@@ -391,7 +393,7 @@ impl Condvar {
         };
         let chosen = perform(&operation, |alternative, touch| {
             if alternative == 0 {
-                touch.read(waiter.location());
+                touch.relaxed().read(waiter.location());
                 mutex.take(touch);
                 takes(mutex.location());
             } else {

@@ -76,7 +76,7 @@ impl RawMutex {
             if alternative == 0 {
                 self.take(touch);
             } else {
-                touch.read(self.location());
+                touch.relaxed().read(self.location());
                 note(|| "timed out".to_string());
             }
             alternative == 0
@@ -95,7 +95,7 @@ impl RawMutex {
         perform(
             &Operation::always(OperationKind::IsLocked, self.location(), &accesses),
             |_, touch| {
-                touch.read(self.location());
+                touch.relaxed().read(self.location());
                 self.held.get() != 0
             },
         )
@@ -112,7 +112,7 @@ impl RawMutex {
                 if free {
                     self.take(touch);
                 } else {
-                    touch.read(self.location());
+                    touch.relaxed().read(self.location());
                     note(|| "would block".to_string());
                 }
                 free

@@ -7,7 +7,7 @@ use super::poison::{Flag, Panicking};
 use crate::show::tell_value;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note, observe,
-    perform, release,
+    order, perform, release,
 };
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -33,12 +33,30 @@ impl RawRwLock {
     /// Adds `change` readers in the current step.
     fn count(&self, change: i64, touch: Touch<'_>) {
         self.holders.set(self.holders.get() + change);
-        touch.update(self.location());
+        touch.relaxed().update(self.location());
     }
 
     fn set(&self, holders: i64, touch: Touch<'_>) {
         self.holders.set(holders);
-        touch.write(self.location());
+        touch.relaxed().write(self.location());
+    }
+
+    /// Makes the current thread a reader, in the current step.
+    fn enter(&self, touch: Touch<'_>) {
+        self.count(1, touch);
+        order::read_locked(self.location());
+    }
+
+    /// Makes the current thread the writer, in the current step.
+    fn enter_alone(&self, touch: Touch<'_>) {
+        self.set(WRITTEN, touch);
+        order::write_locked(self.location());
+    }
+
+    /// Ends the writer's turn, in the current step.
+    fn leave(&self, holders: i64, touch: Touch<'_>) {
+        order::write_unlocked(self.location());
+        self.set(holders, touch);
     }
 
     #[track_caller]
@@ -46,7 +64,7 @@ impl RawRwLock {
         let accesses = [access_of(self.location(), AccessKind::Update)];
         let guards = [Guard::when(Condition::AtLeast(self.holders.variable(), 0))];
         let operation = Operation::guarded(OperationKind::ReadLock, self.location(), &accesses, &guards);
-        perform(&operation, |_, touch| self.count(1, touch));
+        perform(&operation, |_, touch| self.enter(touch));
     }
 
     #[track_caller]
@@ -54,7 +72,7 @@ impl RawRwLock {
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let guards = [Guard::when(Condition::Equals(self.holders.variable(), 0))];
         let operation = Operation::guarded(OperationKind::WriteLock, self.location(), &accesses, &guards);
-        perform(&operation, |_, touch| self.set(WRITTEN, touch));
+        perform(&operation, |_, touch| self.enter_alone(touch));
     }
 
     #[track_caller]
@@ -66,7 +84,7 @@ impl RawRwLock {
             |_, touch| {
                 let admitted = self.holders.get() != WRITTEN;
                 if admitted {
-                    self.count(1, touch)
+                    self.enter(touch)
                 } else {
                     self.refuse(touch)
                 }
@@ -84,7 +102,7 @@ impl RawRwLock {
             |_, touch| {
                 let admitted = self.holders.get() == 0;
                 if admitted {
-                    self.set(WRITTEN, touch)
+                    self.enter_alone(touch)
                 } else {
                     self.refuse(touch)
                 }
@@ -94,23 +112,26 @@ impl RawRwLock {
     }
 
     fn refuse(&self, touch: Touch<'_>) {
-        touch.read(self.location());
+        touch.relaxed().read(self.location());
         note(|| "would block".to_string());
     }
 
     fn unlock_read(&self) {
         release(OperationKind::ReadUnlock, self.location(), |touch| {
+            order::read_unlocked(self.location());
             self.count(-1, touch)
         });
     }
 
     fn unlock_write(&self) {
-        release(OperationKind::WriteUnlock, self.location(), |touch| self.set(0, touch));
+        release(OperationKind::WriteUnlock, self.location(), |touch| {
+            self.leave(0, touch)
+        });
     }
 
     #[track_caller]
     fn downgrade(&self) {
-        release(OperationKind::Downgrade, self.location(), |touch| self.set(1, touch));
+        release(OperationKind::Downgrade, self.location(), |touch| self.leave(1, touch));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Touch, Word, access_of, is_observed,
-    location, note, observe_each, on_model_thread, options, perform, stands_for, sub_location, time,
+    location, note, observe_each, on_model_thread, options, order, perform, stands_for, sub_location, time,
 };
 use std::ffi::CString;
 use std::fmt;
@@ -146,11 +146,13 @@ impl Thread {
 
     /// Leaves a token, in the current step.
     fn give_token(&self, touch: Touch<'_>) {
+        // Also where the token is there already: whoever takes it comes after all that have given it.
+        order::release(self.location());
         if self.inner.token.get() == 1 {
-            touch.read(self.location());
+            touch.relaxed().read(self.location());
         } else {
             self.inner.token.set(1);
-            touch.write(self.location());
+            touch.relaxed().write(self.location());
         }
     }
 
@@ -197,9 +199,10 @@ impl Thread {
         let chosen = perform(&operation, |alternative, touch| {
             if alternative == 0 {
                 self.inner.token.set(0);
-                touch.write(self.location());
+                touch.relaxed().write(self.location());
+                order::acquire(self.location());
             } else {
-                touch.read(self.location());
+                touch.relaxed().read(self.location());
             }
             alternative
         });

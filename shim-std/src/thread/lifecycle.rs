@@ -211,7 +211,7 @@ impl<T> JoinInner<'_, T> {
         perform(
             &Operation::always(OperationKind::IsFinished, here, &accesses),
             |_, touch| {
-                touch.read(here);
+                touch.relaxed().read(here);
                 finished.get() == 1
             },
         )

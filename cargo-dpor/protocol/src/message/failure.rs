@@ -51,6 +51,8 @@ impl fmt::Display for CallerReport {
 pub struct BlockReport {
     /// Whether it was freed; otherwise it was allocated.
     pub freed: bool,
+    /// What was done, if it is an access in a data race, such as `written`.
+    pub access: Option<String>,
     /// The number of the step, counted from 0.
     pub step: u64,
     /// The thread.
@@ -61,7 +63,7 @@ pub struct BlockReport {
     pub location: Option<SourceLocation>,
 }
 
-dpor_explorer::codec!(struct BlockReport { freed, step, thread, thread_name, location });
+dpor_explorer::codec!(struct BlockReport { freed, access, step, thread, thread_name, location });
 
 /// A failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::str::FromStr;
 pub enum OptionGroup {
     /// The behaviour of the program's environment: more of its nondeterminism is explored.
     Environment,
-    /// Checks of states.
-    States,
+    /// Checks: of states, and of accesses to memory.
+    Checks,
 }
 
 /// A row of the table.
@@ -20,6 +20,7 @@ struct Row {
     comment: Option<&'static str>,
     group: OptionGroup,
     in_seeds: bool,
+    default: bool,
 }
 
 /// A row with the name of the flag and of the key, and the help of both.
@@ -30,6 +31,7 @@ const fn row(name: &'static str, help: &'static str, group: OptionGroup) -> Row 
         comment: None,
         group,
         in_seeds: true,
+        default: false,
     }
 }
 
@@ -53,7 +55,7 @@ impl Row {
 
 macro_rules! model_options {
     ($($(#[$doc:meta])* $option:ident = $row:expr;)*) => {
-        /// An option of the model, which is on or off, and off by default: its position is its bit in seeds.
+        /// An option of the model, which is on or off: its position is its bit in seeds.
         ///
         /// Its row makes it a flag of the command line, a key of configuration files, and a part of what an interrupted
         /// exploration and a seed are resumed with.
@@ -93,16 +95,22 @@ model_options! {
     Leaks = row(
         "leaks",
         "Fail a test that leaves memory behind that is neither freed nor reachable",
-        OptionGroup::States,
+        OptionGroup::Checks,
     );
     /// States are kept whole, and everything that the strategy assumes about them is checked.
     ExactStates = row(
         "exact-states",
         "Check the checker: keep states whole, compare them byte by byte, and expect each one where it was met before",
-        OptionGroup::States,
+        OptionGroup::Checks,
     )
     .in_files("Check the checker: keep states whole, and compare them byte by byte. Slow.")
     .not_in_seeds();
+    /// Accesses to plain memory are looked at: the program is built with hooks before each of them.
+    DataRaces = row(
+        "data-races",
+        "Build the program with hooks before its accesses to plain memory, and fail a test in which two of them race",
+        OptionGroup::Checks,
+    );
 }
 
 impl ModelOption {
@@ -130,6 +138,11 @@ impl ModelOption {
     /// Whether it has an effect on what the program does, so that a schedule runs again only with the same value.
     pub const fn is_in_seeds(self) -> bool {
         self.row().in_seeds
+    }
+
+    /// Whether it is on where nothing is said.
+    pub const fn default(self) -> bool {
+        self.row().default
     }
 
     const fn bit(self) -> u8 {
@@ -248,7 +261,7 @@ impl Options {
         let flags: Options = self.iter().filter(|option| option.group() == group).collect();
         match group {
             OptionGroup::Environment => flags.with_timeouts(self.timeouts()),
-            OptionGroup::States => flags,
+            OptionGroup::Checks => flags,
         }
     }
 
@@ -303,10 +316,9 @@ mod tests {
         use ModelOption::*;
         let bits = |options: &[ModelOption]| options.iter().copied().collect::<Options>().seed_bits();
         assert_eq!(
-            [bits(&[SpuriousWakeups]), bits(&[SpuriousCas]), bits(&[Leaks])],
-            [1, 2, 4]
+            [SpuriousWakeups, SpuriousCas, Leaks, ExactStates, DataRaces].map(|option| bits(&[option])),
+            [1, 2, 4, 0, 16]
         );
-        assert_eq!(bits(&[ExactStates]), 0);
         assert_eq!(
             Options::from_seed_bits(6),
             Some([SpuriousCas, Leaks].into_iter().collect())
@@ -334,7 +346,7 @@ mod tests {
             assert_eq!((options.timeouts(), options.iter().count()), (timeouts, 1));
             assert_eq!(Options::from_seed_bits(options.seed_bits()), Some(options));
             assert_eq!(options.of(OptionGroup::Environment), options);
-            assert_eq!(options.of(OptionGroup::States), Options::NONE);
+            assert_eq!(options.of(OptionGroup::Checks), Options::NONE);
         }
         let last = Options::NONE.with_timeouts(Timeouts::Last);
         assert_eq!(last.seed_bits(), 64);

@@ -121,12 +121,12 @@ fn wait(word: usize, expected: u32, mask: u32, timeout: Option<Timeout>) -> Resu
     let entered = perform_call(
         &Operation::always(OperationKind::FutexWait, object, &accesses),
         |_, touch| {
-            touch.read(looked_at);
+            touch.relaxed().read(looked_at);
             let found = load(word);
             if found == expected {
                 waiter.enter(word, touch);
             } else {
-                touch.update(queue_location(word));
+                touch.relaxed().update(queue_location(word));
                 note(|| format!("{found} is not {expected}"));
             }
             found == expected
@@ -185,7 +185,7 @@ fn choose<R>(
                         return Some(apply(&choices, way as usize, touch));
                     }
                     for each in accesses {
-                        touch.read(each.location);
+                        touch.relaxed().read(each.location);
                     }
                     None
                 })
@@ -220,12 +220,12 @@ fn requeue(word: usize, numbers: [c_int; 2], other: usize, expected: Option<u32>
         accesses,
         || Choices::new(word, EVERYBODY, woken, moved),
         |choices, way, touch| {
-            touch.update(queue_location(other));
+            touch.relaxed().update(queue_location(other));
             if let Some(expected) = expected {
-                touch.read(looked_at);
+                touch.relaxed().read(looked_at);
                 let found = load(word);
                 if found != expected {
-                    touch.read(queue_location(word));
+                    touch.relaxed().read(queue_location(word));
                     note(|| format!("{found} is not {expected}"));
                     return Err(libc::EAGAIN);
                 }
@@ -276,7 +276,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
             let operation = Operation::guarded(OperationKind::FutexWake, object, &accesses, guards);
             perform_call(&operation, |way, touch| {
                 if !choices.iter().all(Choices::enough) {
-                    accesses.iter().for_each(|each| touch.read(each.location));
+                    accesses.iter().for_each(|each| touch.relaxed().read(each.location));
                     return None;
                 }
                 let way = way as usize;
@@ -289,7 +289,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
                 };
                 let old = load(other);
                 atomic(other).store(update(old), SeqCst);
-                touch.write(second);
+                touch.relaxed().write(second);
                 let [first_woken, _] = choices[0].apply(way / ways, word, touch);
                 let holds = match comparison {
                     0 => old as i32 == compared,
@@ -302,7 +302,7 @@ fn wake_op(word: usize, number: u64, other: usize, second_number: u64, encoded: 
                 let [second_woken, _] = match holds {
                     true => choices[1].apply(way % ways, other, touch),
                     false => {
-                        touch.read(queue_location(other));
+                        touch.relaxed().read(queue_location(other));
                         [0, 0]
                     }
                 };

@@ -12,7 +12,7 @@ use super::{clock, futex, interposed, is_programs, unsupported};
 use crate::api::queue::{End, Waiter, queue_location, wake_all};
 use crate::api::touch::{Touch, read_final};
 use crate::api::word::{HalfWord, Word};
-use crate::api::{note, observe, perform_call, release_call, thread, time};
+use crate::api::{note, observe, order, perform_call, release_call, thread, time};
 use crate::image::arena::in_program;
 use crate::operation::{Operation, OperationKind as K, access_of, location};
 use dpor_explorer::{AccessKind, Condition, Guard, Location, Variable};
@@ -75,7 +75,7 @@ impl Blocking {
             match alternative {
                 0 => take(touch),
                 _ => {
-                    touch.read(self.object);
+                    touch.relaxed().read(self.object);
                     note(|| "timed out".to_string());
                 }
             }
@@ -99,7 +99,7 @@ impl Blocking {
                 take(touch);
                 return 0;
             }
-            touch.read(self.object);
+            touch.relaxed().read(self.object);
             note(|| "would block".to_string());
             libc::EBUSY
         })
@@ -293,10 +293,12 @@ impl RwLock {
         if write {
             self.writer.set(myself());
             self.holders.set(-1);
-            touch.write(self.location());
+            touch.relaxed().write(self.location());
+            order::write_locked(self.location());
         } else {
             self.holders.set(self.holders.get() + 1);
-            touch.update(self.location());
+            touch.relaxed().update(self.location());
+            order::read_locked(self.location());
         }
     }
 
@@ -342,12 +344,14 @@ impl RwLock {
             release_call(K::WriteUnlock, self.location(), |touch| {
                 self.writer.set(0);
                 self.holders.set(0);
-                touch.write(self.location());
+                order::write_unlocked(self.location());
+                touch.relaxed().write(self.location());
             });
         } else {
             release_call(K::ReadUnlock, self.location(), |touch| {
                 self.holders.set(self.holders.get() - 1);
-                touch.update(self.location());
+                order::read_unlocked(self.location());
+                touch.relaxed().update(self.location());
             });
         }
         0
@@ -501,7 +505,7 @@ impl Semaphore<'_> {
         perform_call(
             &Operation::always(K::SemaphoreQuery, self.location(), &accesses),
             |_, touch| {
-                touch.read(self.location());
+                touch.relaxed().read(self.location());
                 self.0.get()
             },
         )

@@ -17,7 +17,9 @@
 //! reads: an `upgrade` that fails still counts as an update of the number of shares.
 
 use dpor_scheduler::ownership::{self, perform_observing};
-use dpor_scheduler::{Access, AccessKind, Location, OperationKind, Touch, access_of, location, note, sub_location};
+use dpor_scheduler::{
+    Access, AccessKind, Location, OperationKind, Touch, access_of, location, note, order, sub_location,
+};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicUsize, fence};
 
@@ -94,8 +96,10 @@ impl Counts {
                 access_of(self.part(SHARES), AccessKind::Update),
             ],
         );
+        order::release(self.life());
         if self.strong.fetch_sub(1, Release) == 1 {
             fence(Acquire);
+            order::acquire(self.life());
             return true;
         }
         if needs_drop {
@@ -115,6 +119,7 @@ impl Counts {
             ],
         );
         self.strong.store(1, Release);
+        order::release(self.life());
     }
 
     /// Adds a share if there are any.
@@ -131,9 +136,11 @@ impl Counts {
                 assert!(strong <= MOST, "Arc counter overflow");
                 (strong != 0).then(|| strong + 1)
             });
+            let touch = touch.relaxed();
             touch.update(shares);
             if old.is_ok() {
                 touch.update(life);
+                order::acquire(life);
             } else {
                 touch.read(life);
                 note(|| "no share is left".to_string());
@@ -153,14 +160,15 @@ impl Counts {
     /// Records that the only share is dropped, whose value the caller owns from now on.
     fn taken(&self, touch: Touch<'_>) {
         fence(Acquire);
-        touch.write(self.life());
-        touch.update(self.part(SHARES));
+        order::acquire(self.life());
+        touch.relaxed().write(self.life());
+        touch.relaxed().update(self.part(SHARES));
     }
 
     /// Records that there are other shares.
     fn refused(&self, touch: Touch<'_>) {
-        touch.read(self.life());
-        touch.update(self.part(SHARES));
+        touch.relaxed().read(self.life());
+        touch.relaxed().update(self.part(SHARES));
         note(|| "there are other shares".to_string());
     }
 
@@ -184,6 +192,7 @@ impl Counts {
     pub(super) fn take_or_drop(&self) -> bool {
         let accesses = self.take_accesses();
         perform_observing(OperationKind::ArcUnwrap, &[self.life()], &accesses, |touch| {
+            order::release(self.life());
             let last = self.strong.fetch_sub(1, Release) == 1;
             self.taken(touch);
             last
@@ -196,10 +205,14 @@ impl Counts {
         let (life, claims) = (self.life(), self.part(CLAIMS));
         let accesses = [life, claims].map(|location| access_of(location, AccessKind::Read));
         perform_observing(OperationKind::ArcUnique, &[life, claims], &accesses, |touch| {
-            touch.all();
+            touch.relaxed().all();
             // The count is held, so that no weak pointer is made of a share that is gone when the shares are counted.
             let locked = self.weak.compare_exchange(1, LOCKED, Acquire, Relaxed).is_ok();
             let unique = locked && self.strong.load(Acquire) == 1;
+            if unique {
+                order::acquire(life);
+                order::acquire(claims);
+            }
             if locked {
                 self.weak.store(1, Release);
             }
@@ -218,7 +231,7 @@ impl Counts {
             access_of(self.part(SHARES), AccessKind::Update),
         ];
         perform_observing(OperationKind::ArcUnique, &[life, claims], &accesses, |touch| {
-            touch.read(claims);
+            touch.relaxed().read(claims);
             if self.strong.compare_exchange(1, 0, Acquire, Relaxed).is_err() {
                 self.refused(touch);
                 return Uniqueness::Shared;
@@ -238,7 +251,7 @@ impl Counts {
         let shares = self.part(SHARES);
         let accesses = [access_of(shares, AccessKind::Read)];
         perform_observing(OperationKind::ArcCount, &[shares], &accesses, |touch| {
-            touch.all();
+            touch.relaxed().all();
             let number = self.strong.load(Relaxed);
             note(|| number.to_string());
             number
@@ -251,7 +264,7 @@ impl Counts {
         let weaks = self.part(WEAKS);
         let accesses = [access_of(weaks, AccessKind::Read)];
         perform_observing(OperationKind::WeakCount, &[weaks], &accesses, |touch| {
-            touch.all();
+            touch.relaxed().all();
             let number = match self.weak.load(Relaxed) {
                 LOCKED => 0,
                 number => number - 1,
@@ -267,7 +280,7 @@ impl Counts {
         let looked_at = [self.life(), self.part(WEAKS)];
         let accesses = looked_at.map(|location| access_of(location, AccessKind::Read));
         perform_observing(OperationKind::WeakCount, &looked_at, &accesses, |touch| {
-            touch.all();
+            touch.relaxed().all();
             let number = self.weak.load(Acquire);
             let number = if self.strong.load(Relaxed) == 0 { 0 } else { number - 1 };
             note(|| number.to_string());
@@ -329,9 +342,11 @@ impl Counts {
     /// Drops the weak pointer of the shares, which nobody can count.
     #[inline]
     pub(super) fn drop_weak_of_shares(&self) -> bool {
+        order::release(self.part(CLAIMS));
         let last = self.weak.fetch_sub(1, Release) == 1;
         if last {
             fence(Acquire);
+            order::acquire(self.part(CLAIMS));
         }
         last
     }

@@ -15,8 +15,8 @@ pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
 use dpor_scheduler::{
-    AccessKind, Guard, Location, ModelOption, Operation, OperationKind, Orderings, Touch, access_of, atomic_location,
-    location, note, on_model_thread, options, perform, perform_atomic, value,
+    AccessKind, AtomicAccess, Guard, Location, ModelOption, Operation, OperationKind, Orderings, Touch, access_of,
+    atomic_location, location, note, on_model_thread, options, perform, perform_atomic, value,
 };
 use std::fmt::Debug;
 
@@ -43,6 +43,7 @@ pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
 #[track_caller]
 pub fn fence(order: Ordering) {
     std::sync::atomic::fence(order);
+    dpor_scheduler::order::fence(order);
 }
 
 /// `std::sync::atomic::compiler_fence`.
@@ -86,13 +87,23 @@ fn operate_weakly<A, R>(atomic: &A, apply: impl FnOnce(bool, Touch<'_>) -> R) ->
 }
 
 fn did_read<V: Debug>(touch: Touch<'_>, at: Location, order: Ordering, found: V) {
-    touch.atomic(AccessKind::Read, order.into());
+    touch.atomic(
+        AccessKind::Read,
+        order.into(),
+        AtomicAccess::Load(order),
+        size_of::<V>(),
+    );
     value(at, || format!("{found:?}"));
     note(|| format!("{found:?}"));
 }
 
 fn did_write<V: Debug>(touch: Touch<'_>, at: Location, order: Ordering, old: V, new: V) {
-    touch.atomic(AccessKind::Write, order.into());
+    touch.atomic(
+        AccessKind::Write,
+        order.into(),
+        AtomicAccess::Store(order),
+        size_of::<V>(),
+    );
     changed(at, old, new);
 }
 
@@ -109,7 +120,7 @@ fn did_modify<V: Debug + PartialEq>(touch: Touch<'_>, at: Location, orderings: O
     } else {
         AccessKind::Write
     };
-    touch.atomic(kind, orderings);
+    touch.atomic(kind, orderings, AtomicAccess::Modify(orderings.success), size_of::<V>());
     changed(at, old, new);
 }
 
@@ -127,7 +138,8 @@ fn did_exchange<V: Debug + PartialEq>(
     match result {
         Ok(old) => did_modify(touch, at, orderings, old, new),
         Err(current) => {
-            touch.atomic(AccessKind::Read, orderings);
+            let access = AtomicAccess::Load(failure);
+            touch.atomic(AccessKind::Read, orderings, access, size_of::<V>());
             value(at, || format!("{current:?}"));
             note(|| format!("{current:?}, not exchanged"));
         }

@@ -13,7 +13,7 @@ use super::waiting::{Wait, Waiter, Waiters};
 use crate::show::show;
 use dpor_scheduler::{
     Access, AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, awaiting,
-    location, note, observe, perform, release, sub_location, time,
+    location, note, observe, order, perform, release, sub_location, time,
 };
 use std::cell::UnsafeCell;
 use std::ptr;
@@ -279,15 +279,15 @@ impl<T> Channel<T> {
 
     /// Sends in the current step if the receiver lives. There is room; a `blocking` operation waits for it.
     fn put(&self, node: *mut Node<T>, blocking: bool, touch: Touch<'_>) -> bool {
-        touch.read(self.receiver_alive());
+        touch.relaxed().read(self.receiver_alive());
         if self.receiver.get() == 0 {
             note(|| "no receiver".to_string());
             // A full buffer would have blocked it while there was one: it depends on what else was sent.
             if matches!(self.capacity, Capacity::Bounded(_)) {
-                touch.read(self.tail());
+                touch.relaxed().read(self.tail());
             }
             if let Some(room) = self.room(self.sent.load(Ordering::Relaxed)) {
-                touch.found(self.head(), access_of(room, AccessKind::Read));
+                touch.relaxed().found(self.head(), access_of(room, AccessKind::Read));
             }
             return false;
         }
@@ -297,7 +297,7 @@ impl<T> Channel<T> {
         // SAFETY: called inside `perform` only.
         unsafe { self.queue() }.push(node);
         self.length.set(self.length.get() + 1);
-        touch.write(self.tail());
+        touch.relaxed().write(self.tail());
         // Another slot than was declared, if other sends came first.
         touch.found(self.tail(), access_of(self.slot(index), AccessKind::Write));
         if let Some(room) = self.room(index) {
@@ -408,10 +408,10 @@ impl<T> Channel<T> {
                 _ => false,
             };
             if full && self.receiver.get() != 0 {
-                touch.read(self.receiver_alive());
-                touch.read(self.tail());
+                touch.relaxed().read(self.receiver_alive());
+                touch.relaxed().read(self.tail());
                 if let Some(room) = self.room(index) {
-                    touch.found(self.head(), access_of(room, AccessKind::Read));
+                    touch.relaxed().found(self.head(), access_of(room, AccessKind::Read));
                 }
                 note(|| "full".to_string());
                 return (false, true);
@@ -452,7 +452,7 @@ impl<T> Channel<T> {
         if let Some(node) = unsafe { self.queue() }.pop() {
             self.received.store(index + 1, Ordering::Relaxed);
             self.length.set(self.length.get() - 1);
-            touch.write(self.head());
+            touch.relaxed().write(self.head());
             match blocking {
                 true => touch.awaiting(self.slot(index), AccessKind::Write, Awaits::FirstWrite),
                 false => touch.write(self.slot(index)),
@@ -461,9 +461,10 @@ impl<T> Channel<T> {
             tell_message(index, unsafe { &(*node).message });
             return Received::Message(node);
         }
-        touch.read(self.slot(index));
-        touch.read(self.sender_count());
+        touch.relaxed().read(self.slot(index));
+        touch.relaxed().read(self.sender_count());
         if self.senders.get() == 0 {
+            order::acquire(self.sender_count());
             note(|| "no sender".to_string());
             Received::Disconnected
         } else {
@@ -543,7 +544,7 @@ impl<T> Channel<T> {
     pub(super) fn add_sender(&self) {
         release(OperationKind::CloneSender, self.sender_count(), |touch| {
             self.senders.set(self.senders.get() + 1);
-            touch.update(self.sender_count());
+            touch.relaxed().update(self.sender_count());
         });
     }
 
@@ -566,13 +567,17 @@ impl<T> Channel<T> {
             &Operation::always(OperationKind::DropReceiver, self.location(), &accesses),
             |_, touch| {
                 self.receiver.set(0);
-                touch.write(self.receiver_alive());
+                touch.relaxed().write(self.receiver_alive());
                 if self.capacity == Capacity::Rendezvous {
                     // Senders that wait take back their own.
                     return ptr::null_mut();
                 }
                 // SAFETY: inside `perform`.
                 let queue = unsafe { self.queue() };
+                // Their messages are dropped by this thread.
+                for index in self.received.load(Ordering::Relaxed)..self.sent.load(Ordering::Relaxed) {
+                    order::acquire(self.slot(index));
+                }
                 queue.tail = ptr::null_mut();
                 std::mem::replace(&mut queue.head, ptr::null_mut())
             },

@@ -108,7 +108,7 @@ impl Waiters {
         loop {
             let enter = Operation::guarded(OperationKind::EnterWait, wait.object, &accesses, &guards);
             let registered = perform(&enter, |_, touch| {
-                touch.all();
+                touch.relaxed().all();
                 let ready = ready();
                 if !ready {
                     self.register(waiter, touch);
@@ -136,7 +136,7 @@ impl Waiters {
             link = unsafe { &(*link.get()).next };
         }
         link.set(waiter);
-        touch.write(self.location());
+        touch.relaxed().write(self.location());
         note(|| "waits".to_string());
     }
 
@@ -156,7 +156,7 @@ impl Waiters {
         self.remove(waiter);
         waiter.selected.set(Some(by));
         self.waking.set(1);
-        touch.write(self.location());
+        touch.relaxed().write(self.location());
         waiter.thread.clone()
     }
 
@@ -174,7 +174,7 @@ impl Waiters {
         thread.wake(self.location(), |touch| {
             let more = by == Selected::Disconnected && !self.first.get().is_null();
             self.waking.set(i64::from(more));
-            touch.write(self.location());
+            touch.relaxed().write(self.location());
             more
         })
     }
@@ -184,8 +184,8 @@ impl Waiters {
     pub(super) fn linger(&self, waiter: &Waiter, wait: &Wait<'_>) -> Selected {
         let besides = wait.give_up.map_or_else(|| self.location(), |(location, _)| location);
         let give_up = |touch: Touch<'_>| {
-            touch.write(besides);
-            touch.write(self.location());
+            touch.relaxed().write(besides);
+            touch.relaxed().write(self.location());
             if waiter.selected.get().is_none() {
                 self.remove(waiter);
                 waiter.selected.set(Some(Selected::Aborted));
@@ -214,7 +214,7 @@ impl Waiters {
             let selected = perform(&look, |alternative, touch| {
                 match late || alternative == 1 {
                     true => give_up(touch),
-                    false => touch.read(self.location()),
+                    false => touch.relaxed().read(self.location()),
                 }
                 waiter.selected.get()
             });
@@ -231,7 +231,7 @@ impl Waiters {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let guards = [Guard::when(self.nobody_wakes())];
         let settle = Operation::guarded(OperationKind::LookInWait, object, &accesses, &guards);
-        perform(&settle, |_, touch| touch.read(self.location()));
+        perform(&settle, |_, touch| touch.relaxed().read(self.location()));
     }
 
     /// Wakes the thread that has waited longest, if there is one.
@@ -257,7 +257,7 @@ impl Waiters {
         loop {
             let notify = Operation::guarded(OperationKind::NotifyChannel, object, &accesses, guards);
             let selected = perform(&notify, |_, touch| {
-                touch.read(self.location());
+                touch.relaxed().read(self.location());
                 self.select_first(by, touch)
             });
             match selected {

@@ -348,6 +348,7 @@ fn the_panic_that_others_only_pass_on_is_the_verdict() {
 fn a_block_that_is_freed_twice_has_a_history() {
     let block = |freed, step, thread, line| BlockReport {
         freed,
+        access: None,
         step,
         thread,
         thread_name: None,

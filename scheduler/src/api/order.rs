@@ -1,0 +1,65 @@
+//! What happens before what, where an operation's accesses do not say it: see
+//! [`Touch::relaxed`](super::Touch::relaxed). Nothing here is a scheduling point, and nothing does anything off model
+//! threads or if nobody looks for data races.
+
+use super::{of_model, on_model, on_model_thread};
+use crate::machine::Machine;
+use crate::operation::sub_location;
+use dpor_explorer::{Location, ThreadId};
+use std::sync::atomic::Ordering;
+
+/// All that others have [released](release) at the location happens before what the current thread does from now on.
+#[inline]
+pub fn acquire(location: Location) {
+    tell(|machine, thread| machine.execution.races.acquire(thread, location));
+}
+
+/// All that the current thread has done so far happens before what follows where others [acquire] the location.
+#[inline]
+pub fn release(location: Location) {
+    tell(|machine, thread| machine.execution.races.release(thread, location));
+}
+
+/// The current thread makes an atomic fence.
+#[inline]
+pub fn fence(order: Ordering) {
+    tell(|machine, thread| machine.execution.races.fence(thread, order));
+}
+
+/// Part of a lock's location where readers publish what they know: writers come after readers, and readers do not.
+const READERS: u64 = 0xFE00;
+
+/// The current thread has taken the lock at the location beside other readers.
+#[inline]
+pub fn read_locked(lock: Location) {
+    acquire(lock);
+}
+
+/// The current thread gives back the lock at the location, which it has as a reader.
+#[inline]
+pub fn read_unlocked(lock: Location) {
+    release(sub_location(lock, READERS));
+}
+
+/// The current thread has taken the lock at the location alone.
+#[inline]
+pub fn write_locked(lock: Location) {
+    acquire(lock);
+    acquire(sub_location(lock, READERS));
+}
+
+/// The current thread gives back the lock at the location, which it has alone, or becomes one of its readers.
+#[inline]
+pub fn write_unlocked(lock: Location) {
+    release(lock);
+}
+
+#[inline]
+fn tell(what: impl FnOnce(&mut Machine, ThreadId)) {
+    if on_model_thread() && of_model(|machine| machine.execution.races.is_on()) {
+        on_model(|machine| {
+            let thread = machine.step.thread;
+            what(machine, thread);
+        });
+    }
+}

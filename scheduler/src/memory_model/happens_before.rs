@@ -1,0 +1,320 @@
+//! Happens-before: which accesses to plain memory come before which, by what Rust documents of each operation.
+//!
+//! It is weaker than the explorer's order of dependency: two steps may have to come one after the other, as those of
+//! two relaxed stores, although neither happens before the other. Release and acquire are those of C++20 (intro.races,
+//! atomics.order, atomics.fences) over sequentially consistent executions: a load reads the latest store; a release
+//! sequence goes on through read-modify-writes only.
+//!
+//! An access belongs to an *epoch*: its thread, and a number that grows whenever the thread has published what it knows.
+//! So an epoch is known to another thread as a whole or not at all (Flanagan and Freund, *FastTrack*, PLDI 2009).
+//!
+//! Invariant: a thread's own entry is at least 1 and greater than what anybody else knows of the thread.
+
+use super::clocks::{Clock, entry, join};
+use dpor_explorer::{AccessKind, Location};
+use std::sync::atomic::Ordering;
+
+/// An access to an atomic, with the ordering that counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicAccess {
+    /// A load, or a read-modify-write that has failed.
+    Load(Ordering),
+    /// A store.
+    Store(Ordering),
+    /// A read-modify-write.
+    Modify(Ordering),
+}
+
+/// What a thread knows.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct View {
+    /// What happens before its next access.
+    pub current: Clock,
+    /// What an acquire fence would add: what was published by the stores that its relaxed loads have read.
+    pub acquired: Clock,
+    /// What a relaxed store publishes: what happened before the last release fence.
+    pub released: Clock,
+}
+
+/// What each thread knows, and what was published at each location.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct HappensBefore {
+    /// By index of the thread.
+    pub views: Vec<View>,
+    /// Ascending. A location at which nothing was published may be missing.
+    pub published: Vec<(Location, Clock)>,
+}
+
+fn acquires(order: Ordering) -> bool {
+    matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+fn releases(order: Ordering) -> bool {
+    matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+impl HappensBefore {
+    /// Forgets everything but the first thread.
+    pub fn reset(&mut self) {
+        self.views.clear();
+        self.published.clear();
+    }
+
+    /// What the thread knows.
+    #[inline]
+    pub fn view(&mut self, thread: usize) -> &mut View {
+        if self.views.len() <= thread {
+            self.views.resize_with(thread + 1, View::default);
+        }
+        let view = &mut self.views[thread];
+        if view.current.len() <= thread {
+            view.current.resize(thread + 1, 0);
+        }
+        view.current[thread] = view.current[thread].max(1);
+        view
+    }
+
+    /// The present epoch of the thread.
+    #[inline]
+    pub fn epoch(&mut self, thread: usize) -> u32 {
+        self.view(thread).current[thread]
+    }
+
+    /// Says whether the epoch of a thread happens before what this other thread does next.
+    #[inline]
+    pub fn knows(&self, thread: usize, of: usize, epoch: u32) -> bool {
+        self.views
+            .get(thread)
+            .is_some_and(|view| entry(&view.current, of) >= epoch)
+    }
+
+    fn at(&self, location: Location) -> Result<usize, usize> {
+        self.published.binary_search_by_key(&location, |&(known, _)| known)
+    }
+
+    fn published_at(&mut self, location: Location) -> &mut Clock {
+        let at = match self.at(location) {
+            Ok(at) => at,
+            Err(at) => {
+                self.published.insert(at, (location, Clock::new()));
+                at
+            }
+        };
+        &mut self.published[at].1
+    }
+
+    /// Says whether something was published at the location.
+    pub fn is_published(&self, location: Location) -> bool {
+        self.at(location).is_ok()
+    }
+
+    /// Forgets what was published at the locations, and at parts of objects, in these addresses: they hold something
+    /// else from now on.
+    pub fn forget(&mut self, addresses: std::ops::Range<u64>) {
+        const ADDRESS: u64 = (1 << 48) - 1;
+        self.published
+            .retain(|(location, _)| !addresses.contains(&(location.0 & ADDRESS)));
+    }
+
+    /// A thread has created another one.
+    pub fn spawned(&mut self, parent: usize, child: usize) {
+        let known = self.view(parent).current.clone();
+        self.view(parent).current[parent] += 1;
+        join(&mut self.view(child).current, &known);
+    }
+
+    /// The thread comes after all that was published at the location.
+    pub fn acquire(&mut self, thread: usize, location: Location) {
+        if let Ok(at) = self.at(location) {
+            let known = std::mem::take(&mut self.published[at].1);
+            join(&mut self.view(thread).current, &known);
+            self.published[at].1 = known;
+        }
+    }
+
+    /// The thread publishes all that it knows at the location, beside what was published there before.
+    pub fn release(&mut self, thread: usize, location: Location) {
+        let known = self.view(thread).current.clone();
+        join(self.published_at(location), &known);
+        self.view(thread).current[thread] += 1;
+    }
+
+    /// An operation orders its thread as its access says: what changes a location publishes there, and what looks at
+    /// one comes after what was published.
+    pub fn order(&mut self, thread: usize, location: Location, kind: AccessKind) {
+        if kind != AccessKind::Update {
+            self.acquire(thread, location);
+        }
+        if kind != AccessKind::Read {
+            self.release(thread, location);
+        }
+    }
+
+    /// What an access to an atomic makes known to its thread. Comes before the access itself.
+    pub fn loaded(&mut self, thread: usize, location: Location, access: AtomicAccess) {
+        let (AtomicAccess::Load(order) | AtomicAccess::Modify(order)) = access else {
+            return;
+        };
+        if let Ok(at) = self.at(location) {
+            let known = std::mem::take(&mut self.published[at].1);
+            let view = self.view(thread);
+            let into = if acquires(order) {
+                &mut view.current
+            } else {
+                &mut view.acquired
+            };
+            join(into, &known);
+            self.published[at].1 = known;
+        }
+    }
+
+    /// What an access to an atomic publishes. Comes after the access itself.
+    pub fn stored(&mut self, thread: usize, location: Location, access: AtomicAccess) {
+        let (AtomicAccess::Store(order) | AtomicAccess::Modify(order)) = access else {
+            return;
+        };
+        let view = self.view(thread);
+        let known = if releases(order) {
+            let known = view.current.clone();
+            view.current[thread] += 1;
+            known
+        } else {
+            view.released.clone()
+        };
+        if known.is_empty() && !self.is_published(location) {
+            return;
+        }
+        let published = self.published_at(location);
+        if let AtomicAccess::Store(_) = access {
+            published.clear();
+        }
+        join(published, &known);
+    }
+
+    /// A fence.
+    pub fn fence(&mut self, thread: usize, order: Ordering) {
+        let view = self.view(thread);
+        if acquires(order) {
+            let acquired = std::mem::take(&mut view.acquired);
+            join(&mut view.current, &acquired);
+        }
+        if releases(order) {
+            view.released.clone_from(&view.current);
+            view.current[thread] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+    const X: Location = Location(8);
+    const Y: Location = Location(16);
+
+    /// Whether the first thread's access before these operations happens before the last thread's after them.
+    fn orders(operations: &[(usize, fn(&mut HappensBefore, usize))]) -> bool {
+        let mut order = HappensBefore::default();
+        for thread in 0..3 {
+            order.view(thread);
+        }
+        let epoch = order.epoch(0);
+        for &(thread, operation) in operations {
+            operation(&mut order, thread);
+        }
+        order.knows(operations[operations.len() - 1].0, 0, epoch)
+    }
+
+    impl HappensBefore {
+        fn atomic(&mut self, thread: usize, location: Location, access: AtomicAccess) {
+            self.loaded(thread, location, access);
+            self.stored(thread, location, access);
+        }
+    }
+
+    #[test]
+    fn release_and_acquire_order_and_relaxed_does_not() {
+        let message = |stored: Ordering, loaded: Ordering| {
+            let mut order = HappensBefore::default();
+            let epoch = order.epoch(0);
+            order.atomic(0, X, AtomicAccess::Store(stored));
+            order.atomic(1, X, AtomicAccess::Load(loaded));
+            order.knows(1, 0, epoch)
+        };
+        for (stored, loaded, ordered) in [
+            (Release, Acquire, true),
+            (SeqCst, SeqCst, true),
+            (Relaxed, Acquire, false),
+            (Release, Relaxed, false),
+        ] {
+            assert_eq!(message(stored, loaded), ordered, "{stored:?} {loaded:?}");
+        }
+    }
+
+    #[test]
+    fn a_release_sequence_goes_on_through_modifications_only() {
+        assert!(orders(&[
+            (0, |order, t| order.atomic(t, X, AtomicAccess::Store(Release))),
+            (1, |order, t| order.atomic(t, X, AtomicAccess::Modify(Relaxed))),
+            (2, |order, t| order.atomic(t, X, AtomicAccess::Load(Acquire))),
+        ]));
+        assert!(!orders(&[
+            (0, |order, t| order.atomic(t, X, AtomicAccess::Store(Release))),
+            (1, |order, t| order.atomic(t, X, AtomicAccess::Store(Relaxed))),
+            (2, |order, t| order.atomic(t, X, AtomicAccess::Load(Acquire))),
+        ]));
+    }
+
+    #[test]
+    fn fences_order_through_relaxed_accesses() {
+        assert!(orders(&[
+            (0, |order, t| order.fence(t, Release)),
+            (0, |order, t| order.atomic(t, X, AtomicAccess::Store(Relaxed))),
+            (1, |order, t| order.atomic(t, X, AtomicAccess::Load(Relaxed))),
+            (1, |order, t| order.fence(t, Acquire)),
+        ]));
+        assert!(!orders(&[
+            (0, |order, t| order.fence(t, Release)),
+            (0, |order, t| order.atomic(t, X, AtomicAccess::Store(Relaxed))),
+            (1, |order, t| order.atomic(t, X, AtomicAccess::Load(Relaxed))),
+        ]));
+        assert!(!orders(&[
+            (0, |order, t| order.atomic(t, X, AtomicAccess::Store(Relaxed))),
+            (0, |order, t| order.fence(t, Release)),
+            (1, |order, t| order.atomic(t, X, AtomicAccess::Load(Relaxed))),
+            (1, |order, t| order.fence(t, AcqRel)),
+        ]));
+    }
+
+    #[test]
+    fn another_location_does_not_order() {
+        assert!(!orders(&[
+            (0, |order, t| order.release(t, X)),
+            (1, |order, t| order.acquire(t, Y)),
+        ]));
+        assert!(orders(&[
+            (0, |order, t| order.release(t, X)),
+            (1, |order, t| order.order(t, X, AccessKind::Write)),
+            (2, |order, t| order.order(t, X, AccessKind::Read)),
+        ]));
+    }
+
+    #[test]
+    fn what_comes_after_a_release_is_not_published() {
+        let mut order = HappensBefore::default();
+        order.release(0, X);
+        let after = order.epoch(0);
+        order.acquire(1, X);
+        assert!(!order.knows(1, 0, after));
+    }
+
+    #[test]
+    fn a_child_comes_after_what_its_creator_has_done() {
+        let mut order = HappensBefore::default();
+        let before = order.epoch(0);
+        order.spawned(0, 1);
+        let after = order.epoch(0);
+        assert!(order.knows(1, 0, before) && !order.knows(1, 0, after));
+    }
+}

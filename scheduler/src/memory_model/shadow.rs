@@ -1,0 +1,499 @@
+//! Shadow memory: what is known of the accesses to each eight bytes of the program's memory, a *granule*.
+//!
+//! A granule has a cell, at a place that its address tells: a table with an entry for each MiB of the address space leads
+//! to the cells of that MiB, which are made when the first of them is used. Most cells say it in two words, an epoch of
+//! the last write and one of the last read, each with the bytes of the granule that it is about. What does not fit
+//! there (bytes with different histories, reads by several threads, atomics, freed memory) is a list of histories,
+//! whose number the cell has instead.
+//!
+//! A search goes back to earlier states, so each change is on record, and can be undone. Lists of histories are not
+//! changed but replaced; going back drops those that were made since.
+//!
+//! What a cell also has, and no going back undoes, is whether several threads have used the granule, in any executions.
+//!
+//! Invariant: a byte is in the mask of at most one history of its granule.
+
+use super::clocks::entry;
+use super::happens_before::{AtomicAccess, HappensBefore};
+use smallvec::SmallVec;
+use std::io;
+use std::ptr;
+
+/// Number of bytes of a granule.
+pub(crate) const GRANULE: usize = 8;
+/// Binary logarithm of the number of bytes whose cells are made together.
+const CHUNK_BITS: u32 = 20;
+const CELLS: usize = (1 << CHUNK_BITS) / GRANULE;
+/// Binary logarithm of the size of the address space.
+const ADDRESS_BITS: u32 = 47;
+
+/// A thread, by its index, and its epoch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Epoch {
+    pub thread: u16,
+    pub number: u32,
+}
+
+impl Epoch {
+    /// Says whether it happens before what the thread does next.
+    #[inline]
+    fn is_known(self, order: &HappensBefore, thread: u16) -> bool {
+        self.thread == thread || order.knows(thread.into(), self.thread.into(), self.number)
+    }
+}
+
+/// An epoch and the bytes that it is about, as a word; 0 for none.
+#[inline]
+fn pack(epoch: Epoch, mask: u8) -> u64 {
+    u64::from(epoch.number) | u64::from(epoch.thread) << 32 | u64::from(mask) << 48
+}
+
+fn unpack(word: u64) -> Option<(Epoch, u8)> {
+    let epoch = Epoch {
+        thread: (word >> 32) as u16,
+        number: word as u32,
+    };
+    (word != 0).then_some((epoch, (word >> 48) as u8))
+}
+
+/// In the first word of a cell: the second one is the number of a list of histories.
+const LISTED: u64 = 1 << 63;
+
+/// The use of a granule in all executions: one more than the first thread's index, and flags.
+mod usage {
+    pub const FIRST: u64 = (1 << 17) - 1;
+    pub const SEVERAL: u64 = 1 << 17;
+    pub const WRITTEN: u64 = 1 << 18;
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Cell {
+    written: u64,
+    read: u64,
+    usage: u64,
+}
+
+type Epochs = SmallVec<[Epoch; 2]>;
+
+/// What has happened to some bytes of a granule.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct History {
+    /// The bytes.
+    pub mask: u8,
+    /// The last plain write.
+    pub write: Option<Epoch>,
+    /// The plain reads since, but for those that happen before another one.
+    pub reads: Epochs,
+    /// The last atomic accesses that wrote, of threads that do not know of later ones.
+    pub stores: Epochs,
+    /// The atomic accesses that did not.
+    pub loads: Epochs,
+    /// The write was the end of the memory's block.
+    pub freed: bool,
+}
+
+/// The lists of a granule's histories.
+pub(crate) type Histories = SmallVec<[History; 1]>;
+
+/// The kind of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    /// An atomic access that does not write.
+    Load,
+    /// An atomic access that writes.
+    Store,
+    Free,
+}
+
+impl From<AtomicAccess> for Kind {
+    fn from(access: AtomicAccess) -> Kind {
+        match access {
+            AtomicAccess::Load(_) => Kind::Load,
+            AtomicAccess::Store(_) | AtomicAccess::Modify(_) => Kind::Store,
+        }
+    }
+}
+
+impl Kind {
+    /// What a thread does, and what the memory was then: words for reports.
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Read => ("reads", "read"),
+            Kind::Write => ("writes", "written"),
+            Kind::Load => ("atomically reads", "read atomically"),
+            Kind::Store => ("atomically writes", "written atomically"),
+            Kind::Free => ("frees", "freed"),
+        }
+    }
+
+    pub const fn writes(self) -> bool {
+        matches!(self, Kind::Write | Kind::Store | Kind::Free)
+    }
+}
+
+/// An earlier access that conflicts with the present one, and is not ordered before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Conflict {
+    /// The address of the first byte of both accesses.
+    pub address: usize,
+    pub epoch: Epoch,
+    pub kind: Kind,
+}
+
+impl History {
+    /// An earlier access with which one of this kind by the thread is in a race.
+    fn conflict(&self, kind: Kind, thread: u16, order: &HappensBefore) -> Option<(Epoch, Kind)> {
+        let unknown = |epochs: &[Epoch]| epochs.iter().copied().find(|epoch| !epoch.is_known(order, thread));
+        let plain = kind != Kind::Load && kind != Kind::Store;
+        let last = if self.freed { Kind::Free } else { Kind::Write };
+        let write = unknown(self.write.as_slice()).map(|epoch| (epoch, last));
+        // Who uses freed memory fails, whether or not it is known to be freed.
+        let freed = self.write.filter(|_| self.freed).map(|epoch| (epoch, last));
+        let reads = || unknown(&self.reads).filter(|_| kind.writes());
+        let stores = || unknown(&self.stores).filter(|_| plain);
+        let loads = || unknown(&self.loads).filter(|_| plain && kind.writes());
+        freed
+            .or(write)
+            .or_else(|| reads().map(|epoch| (epoch, Kind::Read)))
+            .or_else(|| stores().map(|epoch| (epoch, Kind::Store)))
+            .or_else(|| loads().map(|epoch| (epoch, Kind::Load)))
+    }
+
+    /// Notes an access that is in no race.
+    fn note(&mut self, kind: Kind, own: Epoch, order: &HappensBefore) {
+        let keep_unknown = |epochs: &mut Epochs| epochs.retain(|epoch| !epoch.is_known(order, own.thread));
+        match kind {
+            Kind::Write | Kind::Free => {
+                *self = History {
+                    mask: self.mask,
+                    write: Some(own),
+                    freed: kind == Kind::Free,
+                    ..History::default()
+                };
+            }
+            Kind::Read => {
+                keep_unknown(&mut self.reads);
+                self.reads.push(own);
+            }
+            Kind::Load => {
+                keep_unknown(&mut self.loads);
+                self.loads.push(own);
+            }
+            Kind::Store => {
+                keep_unknown(&mut self.loads);
+                keep_unknown(&mut self.stores);
+                self.stores.push(own);
+            }
+        }
+    }
+
+    fn is_like(&self, other: &History) -> bool {
+        History {
+            mask: other.mask,
+            ..self.clone()
+        } == *other
+    }
+}
+
+/// What an access has shown.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Noted {
+    /// The granule is found to be used by several threads, one of which writes.
+    pub is_shared: bool,
+    /// The bytes that are written were used by atomic accesses.
+    pub was_atomic: bool,
+}
+
+/// The cells of all memory, and the changes that can be undone.
+pub(crate) struct Shadow {
+    /// For each MiB of the address space its cells, or null.
+    table: *mut *mut Cell,
+    /// All cells.
+    chunks: Vec<*mut Cell>,
+    lists: Vec<Histories>,
+    /// The cells that were changed, with what they held before.
+    changes: Vec<(*mut Cell, u64, u64)>,
+}
+
+/// A point in the record of changes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Point {
+    lists: usize,
+    changes: usize,
+}
+
+fn map(size: usize) -> io::Result<*mut u8> {
+    let (protection, flags) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+    );
+    // SAFETY: a new mapping, wherever there is room.
+    let got = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
+    if got == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the mapping was made just now. Where the kernel does not know the advice, nothing but time is lost.
+    unsafe { libc::madvise(got, size, libc::MADV_DONTDUMP) };
+    Ok(got.cast())
+}
+
+const TABLE_SIZE: usize = size_of::<*mut Cell>() << (ADDRESS_BITS - CHUNK_BITS);
+const CHUNK_SIZE: usize = CELLS * size_of::<Cell>();
+
+impl Shadow {
+    /// Shadow memory of which nothing is known.
+    ///
+    /// # Errors
+    /// The kernel does not give the addresses.
+    pub fn new() -> io::Result<Shadow> {
+        Ok(Shadow {
+            table: map(TABLE_SIZE)?.cast(),
+            chunks: Vec::new(),
+            lists: Vec::new(),
+            changes: Vec::new(),
+        })
+    }
+
+    /// The cell of the granule that holds an address of the process.
+    ///
+    /// # Panics
+    /// If the kernel has no memory left for cells.
+    fn cell(&mut self, address: usize) -> *mut Cell {
+        debug_assert!(address >> ADDRESS_BITS == 0);
+        // SAFETY: the table has an entry for each MiB below 2^47; its memory is zero, which is null, until written.
+        let chunk = unsafe { &mut *self.table.add(address >> CHUNK_BITS) };
+        if chunk.is_null() {
+            *chunk = map(CHUNK_SIZE)
+                .expect("there is memory for what data races need")
+                .cast();
+            self.chunks.push(*chunk);
+        }
+        // SAFETY: the chunk has a cell for each granule of the MiB, and zeros are a cell.
+        unsafe { chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE) }
+    }
+
+    /// What is known of the granule that starts at the address.
+    pub fn histories(&self, granule: usize) -> Histories {
+        // SAFETY: as in `cell`; cells are only used here, one at a time.
+        unsafe {
+            let chunk = *self.table.add(granule >> CHUNK_BITS);
+            match chunk.is_null() {
+                true => Histories::new(),
+                false => self.decode(*chunk.add((granule & ((1 << CHUNK_BITS) - 1)) / GRANULE)),
+            }
+        }
+    }
+
+    fn decode(&self, cell: Cell) -> Histories {
+        if cell.written & LISTED != 0 {
+            return self.lists[cell.read as usize].clone();
+        }
+        let (write, read) = (unpack(cell.written), unpack(cell.read));
+        let written = write.map_or(0, |(_, mask)| mask);
+        let was_read = read.map_or(0, |(_, mask)| mask);
+        let parts = [written & was_read, written & !was_read, was_read & !written];
+        let parts = parts.into_iter().filter(|&mask| mask != 0);
+        let history = |mask| History {
+            mask,
+            write: write.filter(|_| mask & written != 0).map(|(epoch, _)| epoch),
+            reads: read
+                .filter(|_| mask & was_read != 0)
+                .map(|(epoch, _)| epoch)
+                .into_iter()
+                .collect(),
+            ..History::default()
+        };
+        parts.map(history).collect()
+    }
+
+    /// The two words for histories, if they can be said so.
+    fn compact(histories: &[History]) -> Option<(u64, u64)> {
+        let mut words: [Option<(Epoch, u8)>; 2] = [None; 2];
+        for history in histories {
+            if history.freed || !history.stores.is_empty() || !history.loads.is_empty() || history.reads.len() > 1 {
+                return None;
+            }
+            let both = [history.write, history.reads.first().copied()];
+            for (word, epoch) in words.iter_mut().zip(both) {
+                match (epoch, &word) {
+                    (None, _) => {}
+                    (Some(epoch), None) => *word = Some((epoch, history.mask)),
+                    (Some(epoch), Some((other, mask))) if epoch == *other => *word = Some((epoch, mask | history.mask)),
+                    _ => return None,
+                }
+            }
+        }
+        let [written, read] = words.map(|word| word.map_or(0, |(epoch, mask)| pack(epoch, mask)));
+        Some((written, read))
+    }
+
+    fn set(&mut self, cell: *mut Cell, histories: Histories) {
+        let (written, read) = Self::compact(&histories).unwrap_or_else(|| {
+            self.lists.push(histories);
+            (LISTED, self.lists.len() as u64 - 1)
+        });
+        // SAFETY: as in `histories`.
+        let cell_now = unsafe { &mut *cell };
+        self.changes.push((cell, cell_now.written, cell_now.read));
+        (cell_now.written, cell_now.read) = (written, read);
+    }
+
+    /// Notes an access by a thread to bytes of one granule.
+    ///
+    /// # Errors
+    /// The earlier access with which it is in a race.
+    #[inline]
+    pub fn access(
+        &mut self,
+        address: usize,
+        mask: u8,
+        kind: Kind,
+        own: Epoch,
+        order: &HappensBefore,
+    ) -> Result<Noted, Conflict> {
+        let cell = self.cell(address);
+        // SAFETY: as in `histories`.
+        let Cell { written, read, usage } = unsafe { *cell };
+        // What the thread has done last, in the same epoch, needs no second note; nor does a read after its own write.
+        let is_own = |word: u64| unpack(word).is_some_and(|(epoch, known)| epoch == own && known & mask == mask);
+        let noted = match kind {
+            _ if written & LISTED != 0 => false,
+            Kind::Write => is_own(written) && (read == 0 || is_own(read)),
+            Kind::Read => is_own(read) || is_own(written),
+            _ => false,
+        };
+        if noted {
+            return Ok(Noted::default());
+        }
+        let (histories, was_atomic) = self.after(cell, address & !(GRANULE - 1), mask, kind, own, order)?;
+        if let Some(histories) = histories {
+            self.set(cell, histories);
+        }
+        let first = u64::from(own.thread) + 1;
+        let mut now = usage | if kind.writes() { usage::WRITTEN } else { 0 };
+        match usage & usage::FIRST {
+            0 => now |= first,
+            known if known != first => now |= usage::SEVERAL,
+            _ => {}
+        }
+        // SAFETY: as in `histories`.
+        unsafe { (*cell).usage = now };
+        let is_shared = |usage: u64| usage & usage::SEVERAL != 0 && usage & usage::WRITTEN != 0;
+        Ok(Noted {
+            is_shared: is_shared(now) && !is_shared(usage),
+            was_atomic: was_atomic && matches!(kind, Kind::Write | Kind::Free),
+        })
+    }
+
+    /// The histories of a granule after an access, or `None` if they are what they were; and whether its bytes were used
+    /// by atomic accesses.
+    fn after(
+        &self,
+        cell: *mut Cell,
+        granule: usize,
+        mask: u8,
+        kind: Kind,
+        own: Epoch,
+        order: &HappensBefore,
+    ) -> Result<(Option<Histories>, bool), Conflict> {
+        // SAFETY: as in `histories`.
+        let mut before = self.decode(unsafe { *cell });
+        let mut after = Histories::new();
+        let mut was_atomic = false;
+        let mut add = |history: History| match after.iter_mut().find(|other| other.is_like(&history)) {
+            Some(other) => other.mask |= history.mask,
+            None => after.push(history),
+        };
+        let mut fresh = mask;
+        for history in &before {
+            let touched = history.mask & mask;
+            fresh &= !touched;
+            if touched != history.mask {
+                add(History {
+                    mask: history.mask & !mask,
+                    ..history.clone()
+                });
+            }
+            if touched == 0 {
+                continue;
+            }
+            was_atomic |= !history.stores.is_empty() || !history.loads.is_empty();
+            if let Some((epoch, kind)) = history.conflict(kind, own.thread, order) {
+                return Err(Conflict {
+                    address: granule + touched.trailing_zeros() as usize,
+                    epoch,
+                    kind,
+                });
+            }
+            let mut history = History {
+                mask: touched,
+                ..history.clone()
+            };
+            history.note(kind, own, order);
+            add(history);
+        }
+        if fresh != 0 {
+            let mut history = History {
+                mask: fresh,
+                ..History::default()
+            };
+            history.note(kind, own, order);
+            add(history);
+        }
+        after.sort_unstable_by_key(|history| history.mask);
+        before.sort_unstable_by_key(|history| history.mask);
+        Ok(((after != before).then_some(after), was_atomic))
+    }
+
+    /// The present point in the record of changes.
+    pub fn point(&self) -> Point {
+        Point {
+            lists: self.lists.len(),
+            changes: self.changes.len(),
+        }
+    }
+
+    /// Goes back to a point that was passed and not undone since.
+    pub fn undo(&mut self, to: Point) {
+        debug_assert!(to.changes <= self.changes.len() && to.lists <= self.lists.len());
+        for (cell, written, read) in self.changes.drain(to.changes..).rev() {
+            // SAFETY: as in `histories`; cells stay where they are.
+            let cell = unsafe { &mut *cell };
+            (cell.written, cell.read) = (written, read);
+        }
+        self.lists.truncate(to.lists);
+    }
+}
+
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        let chunks = self.chunks.iter().map(|&chunk| (chunk.cast(), CHUNK_SIZE));
+        for (start, size) in chunks.chain([(self.table.cast(), TABLE_SIZE)]) {
+            // SAFETY: the mapping is ours, and nobody uses it any more.
+            unsafe { libc::munmap(start, size) };
+        }
+    }
+}
+
+/// Who knows of an epoch: a number for each thread of `live` that does, and for each location at which it is published.
+pub(crate) fn knowers(epoch: Epoch, order: &HappensBefore, live: &[u16], out: &mut Vec<u64>) {
+    let (thread, number) = (usize::from(epoch.thread), epoch.number);
+    for &other in live {
+        let view = order.views.get(usize::from(other));
+        let knows = |clock: &[u32]| u64::from(entry(clock, thread) >= number);
+        let bits = view.map_or(0, |view| {
+            let current = u64::from(other == epoch.thread) | knows(&view.current);
+            current | knows(&view.acquired) << 1 | knows(&view.released) << 2
+        });
+        out.push(bits);
+    }
+    let published = order.published.iter();
+    out.extend(
+        published
+            .filter(|(_, clock)| entry(clock, thread) >= number)
+            .map(|(location, _)| location.0),
+    );
+}
