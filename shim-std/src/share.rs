@@ -1,9 +1,11 @@
-//! Shared ownership of the items that this crate offers beyond std; the scheduler sees the value's destructor.
+//! Shared ownership of what the items of this crate are made of: `Arc`s whose counts are no operations.
 //!
-//! As with `Arc` under the facades, drops are no scheduling points, unless the value's destructor does something by
-//! which it can be told which thread has dropped the last share (see [`dpor_scheduler::ownership`]).
+//! What the owner of a [`Shared`] does before dropping it happens before the value is destroyed, as with `Arc`. For a
+//! [`Share`] the scheduler sees the value's destructor, too: as with `Arc` under the facades, drops are no scheduling
+//! points, unless the destructor does something by which it can be told which thread has dropped the last share (see
+//! [`dpor_scheduler::ownership`]).
 
-use dpor_scheduler::{AccessKind, Location, OperationKind, access_of, location, ownership, sub_location};
+use dpor_scheduler::{AccessKind, Location, OperationKind, access_of, location, order, ownership, sub_location};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,9 +16,6 @@ pub(crate) trait Shareable {
     const NEEDS_DROP: bool;
 }
 
-/// A share of a value.
-pub(crate) struct Share<T: Shareable>(ManuallyDrop<Arc<T>>);
-
 /// The part of the value's location that stands for whether it is alive.
 const LIFE: u64 = 0xFF00;
 
@@ -24,14 +23,79 @@ fn life<T>(value: &T) -> Location {
     sub_location(location(value), LIFE)
 }
 
-impl<T: Shareable> Share<T> {
+/// A share of a value.
+pub(crate) struct Shared<T>(ManuallyDrop<Arc<T>>);
+
+impl<T> Shared<T> {
     pub(crate) fn new(value: T) -> Self {
-        Share(ManuallyDrop::new(Arc::new(value)))
+        Shared(ManuallyDrop::new(Arc::new(value)))
     }
 
     /// Whether both are shares of one value.
     pub(crate) fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The value, if there is no other share.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        Arc::get_mut(&mut self.0)
+    }
+
+    /// Drops the share. The value, if that was the last one.
+    pub(crate) fn into_inner(self) -> Option<T> {
+        ManuallyDrop::new(self).take()
+    }
+
+    /// Must not be called twice.
+    fn take(&mut self) -> Option<T> {
+        let life = life(&**self);
+        order::release(life);
+        // On a model thread, nobody else runs until the share is gone.
+        if Arc::strong_count(&self.0) == 1 {
+            order::acquire(life);
+        }
+        // SAFETY: the callers do not use `self` again.
+        Arc::into_inner(unsafe { ManuallyDrop::take(&mut self.0) })
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Shared(self.0.clone())
+    }
+}
+
+impl<T: Default> Default for Shared<T> {
+    fn default() -> Self {
+        Shared::new(T::default())
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+/// A share of a value whose destructor the scheduler sees.
+pub(crate) struct Share<T: Shareable>(ManuallyDrop<Shared<T>>);
+
+impl<T: Shareable> Share<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Share(ManuallyDrop::new(Shared::new(value)))
+    }
+
+    /// Whether both are shares of one value.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.0.same(&other.0)
     }
 }
 
@@ -56,7 +120,7 @@ impl<T: Shareable> Drop for Share<T> {
             ownership::point_if_observed(OperationKind::ArcDrop, [access_of(life, AccessKind::Write)]);
         }
         // SAFETY: `self` is not used again.
-        let last = Arc::into_inner(unsafe { ManuallyDrop::take(&mut self.0) });
+        let last = unsafe { ManuallyDrop::take(&mut self.0) }.into_inner();
         if !T::NEEDS_DROP {
             return;
         }

@@ -20,6 +20,12 @@ pub fn release(location: Location) {
     tell(|machine, thread| machine.execution.races.release(thread, location));
 }
 
+/// Nobody will [acquire] the location any more.
+#[inline]
+pub fn settle(location: Location) {
+    tell(|machine, _| machine.execution.races.settle(location));
+}
+
 /// The current thread makes an atomic fence.
 #[inline]
 pub fn fence(order: Ordering) {

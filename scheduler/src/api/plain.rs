@@ -6,11 +6,12 @@
 //! look different.
 
 use super::{fail, mark, on_model};
+use crate::image::arena::HeapUse;
 use crate::image::region::{self, CHECKER_STACK};
 use crate::machine::Machine;
 use crate::machine::cell;
-use crate::memory_model::races::Race;
-use crate::memory_model::shadow::Kind;
+use crate::memory_model::races::{BadAccess, Fault};
+use crate::memory_model::shadow::{Conflict, Kind};
 use dpor_explorer::ThreadId;
 use dpor_protocol::FailureKind;
 use std::arch::naked_asm;
@@ -39,6 +40,7 @@ pub(crate) fn quietly<R>(effect: impl FnOnce() -> R) -> R {
 const READ: usize = 0;
 const WRITE: usize = 1;
 const FREE: usize = 2;
+const ALLOCATE: usize = 3;
 
 /// The program is about to read `size` bytes.
 #[inline(always)]
@@ -52,20 +54,28 @@ pub(crate) fn write(address: usize, size: usize) {
     access(address, size, WRITE);
 }
 
-/// The program is about to free a block of this size.
-pub(crate) fn free(block: usize, size: usize) {
-    access(block, size, FREE);
+/// The program changes its heap.
+pub(crate) fn heap(change: HeapUse, address: usize, size: usize) {
+    match change {
+        // Also for the checker's work: the program may use the block later.
+        HeapUse::Allocate => {
+            // SAFETY: only model threads allocate on the program's heap, so that the region is reserved.
+            unsafe { judge_from_thread(address, size, ALLOCATE) }
+        }
+        HeapUse::Shrink => access(address, size, WRITE),
+        HeapUse::Free => access(address, size, FREE),
+    }
 }
 
 #[inline(always)]
 fn access(address: usize, size: usize, kind: usize) {
-    if WATCHING.load(Relaxed) {
+    if WATCHING.load(Relaxed) && size != 0 {
         // SAFETY: it is only watched while a model thread runs, so that the region is reserved.
         unsafe { judge_from_thread(address, size, kind) };
     }
 }
 
-/// Calls [`judge`] on the checker's stack, if the caller is on a model thread's; then [`fail_by_race`] on the caller's
+/// Calls [`judge`] on the checker's stack, if the caller is on a model thread's; then [`fail_by_access`] on the caller's
 /// own, if it returns true. Leaves nothing in the registers.
 ///
 /// # Safety
@@ -90,7 +100,7 @@ unsafe extern "C" fn judge_from_thread(address: usize, size: usize, kind: usize)
         "pop rbp",
         ".cfi_def_cfa rsp, 8",
         "test al, al",
-        "jne {race}",
+        "jne {fail}",
         "2:",
         "xor eax, eax",
         "xor ecx, ecx",
@@ -107,91 +117,100 @@ unsafe extern "C" fn judge_from_thread(address: usize, size: usize, kind: usize)
         stacks = const region::STACKS >> region::AREA_BITS,
         top = const CHECKER_STACK.1,
         judge = sym judge,
-        race = sym fail_by_race,
+        fail = sym fail_by_access,
     )
 }
 
-/// Notes the access. Returns true if it is in a race, which the machine then knows.
+/// Notes the access. Returns true if the execution ends by it; the machine then knows why.
 extern "C" fn judge(address: usize, size: usize, kind: usize) -> bool {
     let Some(machine) = cell::installed() else {
         return false;
     };
     // SAFETY: only on the way from a model thread's own code, where the scheduler is suspended in `resume` and nobody
     // else has the machine: what the checker does for the thread is not watched.
+    let machine = unsafe { &mut *machine };
     let Machine {
         session,
         execution,
         step,
         ..
-    } = unsafe { &mut *machine };
+    } = &mut *machine;
     if !region::in_stacks(address) && !region::in_arena(address) && !session.statics.contains(address) {
         return false;
     }
-    let kind = [Kind::Read, Kind::Write, Kind::Free][kind];
-    let judged = match kind {
-        Kind::Free => execution.races.free(step.thread, address, size),
-        _ => execution.races.access(step.thread, address, size, kind),
+    let (races, thread) = (&mut execution.races, step.thread);
+    let (kind, judged) = match kind {
+        ALLOCATE => {
+            races.allocate(thread, address);
+            return false;
+        }
+        FREE => (Kind::Free, races.free(thread, address, size)),
+        WRITE => (Kind::Write, races.access(thread, address, size, Kind::Write)),
+        _ => (Kind::Read, races.access(thread, address, size, Kind::Read)),
     };
-    step.race = judged.err();
-    let is_race = step.race.is_some();
-    // SAFETY: as above; the borrow above has ended.
-    trace(unsafe { &mut *machine }, address, size, kind);
-    is_race
+    step.bad_access = judged.err();
+    let ends = step.bad_access.is_some();
+    trace(machine, address, size, kind);
+    ends
 }
 
-/// Records in a traced execution where an access was made, and the race in which it is.
+/// Records in a traced execution where an access was made, and why the execution ends by it.
 pub(super) fn trace(machine: &mut Machine, address: usize, size: usize, kind: Kind) {
     if machine.traced.is_none() {
         return;
     }
-    let (mark, race) = (mark(machine), machine.step.race);
+    let (mark, bad) = (mark(machine), machine.step.bad_access);
     let Some(traced) = &mut machine.traced else { return };
-    match race {
-        Some(race) => traced.race = Some((race, mark)),
+    match bad {
+        Some(bad) => traced.bad_access = Some((bad, mark)),
         None => traced.accessed(address, size, kind, &mark),
     }
 }
 
-/// Ends the execution by the race that the machine knows, on a model thread.
-pub(super) extern "C" fn fail_by_race() {
+/// Ends the execution by the access that the machine knows of, on a model thread.
+pub(super) extern "C" fn fail_by_access() {
     watch(false);
     let mut message = String::new();
-    let mut freed = false;
+    let mut kind = FailureKind::DataRace;
     on_model(|machine| {
-        if let Some(race) = machine.step.race {
-            message = describe(&race, machine);
-            freed = race.earlier.kind == Kind::Free;
+        if let Some(bad) = machine.step.bad_access {
+            (kind, message) = describe(&bad, machine);
         }
     });
-    let kind = if freed {
-        FailureKind::UseAfterFree
-    } else {
-        FailureKind::DataRace
-    };
     fail(kind, message)
 }
 
-/// The race in a sentence.
-fn describe(race: &Race, machine: &Machine) -> String {
-    let Race {
+/// What is wrong with an access, in a sentence.
+fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
+    let BadAccess {
         thread,
         address,
         size,
         kind,
-        earlier,
-    } = *race;
-    let plural = if size == 1 { "" } else { "s" };
-    let object = machine
-        .session
-        .symbols()
-        .item(address)
-        .map_or_else(String::new, |(name, _)| format!(" in {name}"));
+        fault,
+    } = *bad;
+    let bytes = |number: usize| format!("{number} byte{}", if number == 1 { "" } else { "s" });
     let verb = kind.words().0;
-    let other = ThreadId(earlier.epoch.thread.into());
-    let did = earlier.kind.words().1;
-    let what = format!("{thread} {verb} {size} byte{plural} at {address:#x}{object}");
-    match earlier.kind {
-        Kind::Free => format!("{what}, in a block that {other} has freed"),
-        _ => format!("{what}, which {other} has {did}, and nothing orders the two accesses"),
+    let object = machine.session.symbols().item(address);
+    let object = object.map_or_else(String::new, |(name, _)| format!(" in {name}"));
+    let what = format!("{thread} {verb} {} at {address:#x}{object}", bytes(size));
+    match fault {
+        Fault::Race(Conflict { epoch, kind, .. }) => {
+            let other = ThreadId(epoch.thread.into());
+            let did = kind.words().1;
+            let message = format!("{what}, which {other} has {did}, and nothing orders the two accesses");
+            (FailureKind::DataRace, message)
+        }
+        Fault::Unpublished { by, .. } => {
+            let message = format!("{what}, which {by} has allocated, and nothing orders the access after that");
+            (FailureKind::DataRace, message)
+        }
+        Fault::Freed { .. } => (FailureKind::UseAfterFree, format!("{what}, in a block that was freed")),
+        Fault::Beyond { block, size: holds } => {
+            let past = address + size - (block + holds);
+            let message = format!("{what}, {} beyond the end of a block of {}", bytes(past), bytes(holds));
+            (FailureKind::OutOfBounds, message)
+        }
+        Fault::NoBlock => (FailureKind::OutOfBounds, format!("{what}, where no block of memory is")),
     }
 }

@@ -126,17 +126,23 @@ impl Touch<'_> {
         if !on_model_thread() {
             return;
         }
-        note_atomic(self, kind);
-        if of_model(|machine| machine.execution.races.is_on()) {
+        let watched = of_model(|machine| machine.execution.races.is_on());
+        // A modification that leaves the value as it was orders what follows it elsewhere all the same.
+        let publishes = watched
+            && kind == AccessKind::Read
+            && matches!(access, AtomicAccess::Modify(_))
+            && on_model(|machine| machine.execution.races.publishes(machine.step.thread, access));
+        note_atomic(self, if publishes { AccessKind::Write } else { kind });
+        if watched {
             let object = self.operation.object;
-            let is_race = on_model(|machine| {
+            let ends = on_model(|machine| {
                 let Machine { execution, step, .. } = machine;
-                step.race = execution.races.atomic(step.thread, object, size, access).err();
+                step.bad_access = execution.races.atomic(step.thread, object, size, access).err();
                 plain::trace(machine, object.0 as usize, size, access.into());
-                machine.step.race.is_some()
+                machine.step.bad_access.is_some()
             });
-            if is_race {
-                plain::fail_by_race();
+            if ends {
+                plain::fail_by_access();
             }
         }
         if orderings.are_weak() {

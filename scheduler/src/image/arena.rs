@@ -78,14 +78,46 @@ pub(crate) fn set_trace_hook(hook: Option<fn(usize, bool)>) {
     TRACE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
 }
 
-/// The function to call with the address and the size of each block that is about to be freed, or 0.
-#[unsafe(link_section = ".dpor.data")]
-static FREE_HOOK: AtomicUsize = AtomicUsize::new(0);
+/// What the program does to a block of its heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HeapUse {
+    /// It allocates the block.
+    Allocate,
+    /// It is about to give back the end of the block.
+    Shrink,
+    /// It is about to free the block.
+    Free,
+}
 
-/// Sets the function to call with the address and the size of each block that the explored program is about to free. It
-/// runs on the stack of the thread that does so, and must not allocate as the program does.
-pub(crate) fn set_free_hook(hook: Option<fn(usize, usize)>) {
-    FREE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
+/// The function to call with each change of the heap, or 0.
+#[unsafe(link_section = ".dpor.data")]
+static USE_HOOK: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the function to call with each change that the explored program makes to its heap, and the address and size of
+/// the memory in question. It runs on the stack of the thread that makes the change, and must not allocate as the
+/// program does.
+pub(crate) fn set_use_hook(hook: Option<fn(HeapUse, usize, usize)>) {
+    USE_HOOK.store(hook.map_or(0, |hook| hook as usize), Relaxed);
+}
+
+#[inline(always)]
+fn tell(change: HeapUse, address: usize, size: usize) {
+    let hook = USE_HOOK.load(Relaxed);
+    if hook != 0 {
+        // SAFETY: only `set_use_hook` writes the static, and only functions of this type.
+        unsafe { std::mem::transmute::<usize, fn(HeapUse, usize, usize)>(hook)(change, address, size) };
+    }
+}
+
+/// The present size of the block that starts at the address, and whether it is live.
+///
+/// # Safety
+///
+/// A block was allocated there by the explored program in this execution, which does not run.
+pub(crate) unsafe fn block(start: usize) -> (usize, bool) {
+    // SAFETY: the caller's promise; headers of blocks stay where they are until the next execution.
+    let header = unsafe { &*header(start) };
+    (header.size, header.magic == LIVE)
 }
 
 #[cold]
@@ -196,6 +228,7 @@ fn hand_out(record: &mut Record, block: usize, end: usize, layout: Layout) -> *m
     if traced != 0 {
         trace(traced, block, false);
     }
+    tell(HeapUse::Allocate, block, layout.size());
     // SAFETY: `cursor <= block - HEADER` and `block <= end`, all in the free part of the thread's arena.
     unsafe {
         header(block).write(Header {
@@ -245,11 +278,7 @@ fn free(block: usize) {
     if header.magic != LIVE {
         return free_wrongly(block, header.magic);
     }
-    let freeing = FREE_HOOK.load(Relaxed);
-    if freeing != 0 {
-        // SAFETY: only `set_free_hook` writes the static, and only functions of this type.
-        unsafe { std::mem::transmute::<usize, fn(usize, usize)>(freeing)(block, header.size) };
-    }
+    tell(HeapUse::Free, block, header.size);
     header.magic = FREED;
     let traced = TRACE_HOOK.load(Relaxed);
     if traced != 0 {
@@ -286,6 +315,7 @@ fn resize(thread: usize, block: usize, size: usize) -> bool {
         }
         record.cursor = record.cursor.max(end);
     } else {
+        tell(HeapUse::Shrink, block + size, header.size - size);
         // SAFETY: the block's owner gives up its upper part.
         unsafe { wipe(block + size, header.size - size, FREED_FILL) };
     }

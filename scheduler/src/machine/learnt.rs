@@ -18,8 +18,10 @@ pub struct Learnt {
     pub(crate) out_of_sight: Option<String>,
     pub(crate) timeouts_matter: bool,
     pub(crate) libraries: Libraries,
+    pub(crate) shared_memory: Vec<u64>,
 }
 
 dpor_explorer::codec!(struct Learnt {
     threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter, libraries,
+    shared_memory,
 });

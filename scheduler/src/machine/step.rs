@@ -1,7 +1,7 @@
 //! The step being run.
 
 use super::watch::Before;
-use crate::memory_model::races::Race;
+use crate::memory_model::races::BadAccess;
 use dpor_explorer::{Step, Stop, ThreadId};
 
 /// Why a coroutine suspends.
@@ -33,14 +33,14 @@ pub(crate) struct CurrentStep {
     pub before: Option<Before>,
     /// Whether the step's thread is watched, and has more than one alternative.
     pub choosing: bool,
-    /// The race that the running thread has come to, which ends the execution.
-    pub race: Option<Race>,
+    /// The access of the running thread that ends the execution.
+    pub bad_access: Option<BadAccess>,
 }
 
 impl CurrentStep {
     /// Forgets a step that did not come to its end.
     pub fn clear(&mut self) {
         self.record.clear();
-        (self.request, self.before, self.race) = (None, None, None);
+        (self.request, self.before, self.bad_access) = (None, None, None);
     }
 }

@@ -1,6 +1,6 @@
 //! What reports need of a traced execution.
 
-use crate::memory_model::races::Race;
+use crate::memory_model::races::{BadAccess, Fault};
 use crate::memory_model::shadow::{GRANULE, Kind};
 use crate::report::BlockUse;
 use crate::report::symbols::Symbols;
@@ -33,8 +33,8 @@ pub(crate) struct Traced {
     pub freed_wrongly: Option<(usize, Mark)>,
     /// The last accesses of each thread to each granule of memory, of each kind.
     pub accesses: KeyMap<(usize, u32, u8), Mark>,
-    /// The race in which the execution ended, and where.
-    pub race: Option<(Race, Mark)>,
+    /// The access by which the execution ended, and where it was made.
+    pub bad_access: Option<(BadAccess, Mark)>,
     /// If a thread has ended the execution as a failure, the position of that thread: return addresses, innermost
     /// first.
     pub failed_at: Box<[usize]>,
@@ -52,19 +52,30 @@ impl Traced {
         all.map(|(freed, mark)| used(symbols, freed, None, mark)).collect()
     }
 
-    /// The two accesses of the race in which the execution ended, in the order in which they were made.
-    pub fn race(&self, symbols: &Symbols) -> Vec<BlockUse> {
-        let Some((race, mark)) = &self.race else {
+    /// The access by which the execution ended, after what it conflicts with or what happened to its block.
+    pub fn bad_access(&self, symbols: &Symbols) -> Vec<BlockUse> {
+        let Some((bad, mark)) = &self.bad_access else {
             return Vec::new();
         };
-        let told = |kind: Kind, mark| used(symbols, kind == Kind::Free, Some(kind.words().1), mark);
-        let earlier = self.accesses.get(&place(
-            race.earlier.address,
-            race.earlier.epoch.thread.into(),
-            race.earlier.kind,
-        ));
-        let earlier = earlier.map(|mark| told(race.earlier.kind, mark));
-        earlier.into_iter().chain([told(race.kind, mark)]).collect()
+        let access = |kind: Kind, mark| used(symbols, false, Some(kind.words().1), mark);
+        let allocated = |block| {
+            self.allocations
+                .get(&block)
+                .map(|mark| used(symbols, false, None, mark))
+        };
+        let freed = |block| self.frees.get(&block).map(|mark| used(symbols, true, None, mark));
+        let before = match bad.fault {
+            Fault::Race(conflict) => {
+                let place = place(conflict.address, conflict.epoch.thread.into(), conflict.kind);
+                let earlier = self.accesses.get(&place).map(|mark| access(conflict.kind, mark));
+                [earlier, None]
+            }
+            Fault::Freed { block } => [allocated(block), freed(block)],
+            Fault::Unpublished { block, .. } | Fault::Beyond { block, .. } => [allocated(block), None],
+            Fault::NoBlock => [None, None],
+        };
+        let before = before.into_iter().flatten();
+        before.chain([access(bad.kind, mark)]).collect()
     }
 
     /// Records where memory is accessed.

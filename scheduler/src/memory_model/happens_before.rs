@@ -34,6 +34,8 @@ pub(crate) struct View {
     pub acquired: Clock,
     /// What a relaxed store publishes: what happened before the last release fence.
     pub released: Clock,
+    /// The epoch of the thread's last access to memory; 0 if there was none.
+    pub accessed: u32,
 }
 
 /// What each thread knows, and what was published at each location.
@@ -74,10 +76,30 @@ impl HappensBefore {
         view
     }
 
-    /// The present epoch of the thread.
+    /// The present epoch of the thread, in which it accesses memory.
     #[inline]
-    pub fn epoch(&mut self, thread: usize) -> u32 {
-        self.view(thread).current[thread]
+    pub fn accesses(&mut self, thread: usize) -> u32 {
+        let view = self.view(thread);
+        view.accessed = view.current[thread];
+        view.accessed
+    }
+
+    /// Says whether all accesses of other threads so far happen before what the thread does next.
+    pub fn knows_all(&self, thread: usize) -> bool {
+        let others = self.views.iter().enumerate().filter(|&(other, _)| other != thread);
+        others
+            .filter(|(_, view)| view.accessed != 0)
+            .all(|(other, view)| self.knows(thread, other, view.accessed))
+    }
+
+    /// Says whether the thread's access publishes something.
+    pub fn publishes(&mut self, thread: usize, access: AtomicAccess) -> bool {
+        match access {
+            AtomicAccess::Load(_) => false,
+            AtomicAccess::Store(order) | AtomicAccess::Modify(order) => {
+                releases(order) || !self.view(thread).released.is_empty()
+            }
+        }
     }
 
     /// Says whether the epoch of a thread happens before what this other thread does next.
@@ -106,6 +128,13 @@ impl HappensBefore {
     /// Says whether something was published at the location.
     pub fn is_published(&self, location: Location) -> bool {
         self.at(location).is_ok()
+    }
+
+    /// Forgets what was published at a location at which nobody looks any more.
+    pub fn settle(&mut self, location: Location) {
+        if let Ok(at) = self.at(location) {
+            self.published.remove(at);
+        }
     }
 
     /// Forgets what was published at the locations, and at parts of objects, in these addresses: they hold something
@@ -219,7 +248,7 @@ mod tests {
         for thread in 0..3 {
             order.view(thread);
         }
-        let epoch = order.epoch(0);
+        let epoch = order.accesses(0);
         for &(thread, operation) in operations {
             operation(&mut order, thread);
         }
@@ -237,7 +266,7 @@ mod tests {
     fn release_and_acquire_order_and_relaxed_does_not() {
         let message = |stored: Ordering, loaded: Ordering| {
             let mut order = HappensBefore::default();
-            let epoch = order.epoch(0);
+            let epoch = order.accesses(0);
             order.atomic(0, X, AtomicAccess::Store(stored));
             order.atomic(1, X, AtomicAccess::Load(loaded));
             order.knows(1, 0, epoch)
@@ -304,7 +333,7 @@ mod tests {
     fn what_comes_after_a_release_is_not_published() {
         let mut order = HappensBefore::default();
         order.release(0, X);
-        let after = order.epoch(0);
+        let after = order.accesses(0);
         order.acquire(1, X);
         assert!(!order.knows(1, 0, after));
     }
@@ -312,9 +341,9 @@ mod tests {
     #[test]
     fn a_child_comes_after_what_its_creator_has_done() {
         let mut order = HappensBefore::default();
-        let before = order.epoch(0);
+        let before = order.accesses(0);
         order.spawned(0, 1);
-        let after = order.epoch(0);
+        let after = order.accesses(0);
         assert!(order.knows(1, 0, before) && !order.knows(1, 0, after));
     }
 }

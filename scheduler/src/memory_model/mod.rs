@@ -10,11 +10,13 @@
 //! | `clocks` | vector clocks |
 //! | `happens_before` | the order that the program may rely on |
 //! | `shadow` | what is known of the accesses to each piece of memory |
-//! | `races` | data races, and accesses to freed memory |
+//! | `blocks` | the blocks of the heap |
+//! | `races` | data races, and accesses outside of live blocks |
 //!
 //! Deliberately absent: a choice of memory models.
 
 pub(crate) mod atomics;
+pub(crate) mod blocks;
 pub(crate) mod clocks;
 pub mod happens_before;
 pub mod orderings;

@@ -12,8 +12,9 @@
 //! What a cell also has, and no going back undoes, is whether several threads have used the granule, in any executions.
 //!
 //! Invariant: a byte is in the mask of at most one history of its granule.
+//!
+//! Invariant: a point in the record of changes is returned to only if all changes up to it are still on record.
 
-use super::clocks::entry;
 use super::happens_before::{AtomicAccess, HappensBefore};
 use smallvec::SmallVec;
 use std::io;
@@ -37,7 +38,7 @@ pub(crate) struct Epoch {
 impl Epoch {
     /// Says whether it happens before what the thread does next.
     #[inline]
-    fn is_known(self, order: &HappensBefore, thread: u16) -> bool {
+    pub fn is_known(self, order: &HappensBefore, thread: u16) -> bool {
         self.thread == thread || order.knows(thread.into(), self.thread.into(), self.number)
     }
 }
@@ -53,11 +54,20 @@ fn unpack(word: u64) -> Option<(Epoch, u8)> {
         thread: (word >> 32) as u16,
         number: word as u32,
     };
-    (word != 0).then_some((epoch, (word >> 48) as u8))
+    (word != 0).then_some((epoch, bytes_of(word)))
+}
+
+/// The bytes that a word is about.
+#[inline]
+const fn bytes_of(word: u64) -> u8 {
+    (word >> 48) as u8
 }
 
 /// In the first word of a cell: the second one is the number of a list of histories.
 const LISTED: u64 = 1 << 63;
+
+/// In the first word of a cell: the write was the end of the memory's block.
+const FREED: u64 = 1 << 62;
 
 /// The use of a granule in all executions: one more than the first thread's index, and flags.
 mod usage {
@@ -198,6 +208,15 @@ impl History {
     }
 }
 
+/// Who makes an access.
+#[derive(Clone, Copy)]
+pub(crate) struct Accessor<'a> {
+    pub epoch: Epoch,
+    pub order: &'a HappensBefore,
+    /// Whether another thread may make an access that is not ordered after this one.
+    pub beside_others: bool,
+}
+
 /// What an access has shown.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Noted {
@@ -205,6 +224,18 @@ pub(crate) struct Noted {
     pub is_shared: bool,
     /// The bytes that are written were used by atomic accesses.
     pub was_atomic: bool,
+    /// The bytes that were not accessed before.
+    pub fresh: u8,
+}
+
+/// A granule after an access.
+struct After {
+    /// `None` if they are what they were.
+    histories: Option<Histories>,
+    /// Whether the bytes were used by atomic accesses.
+    was_atomic: bool,
+    /// The bytes that were not accessed before.
+    fresh: u8,
 }
 
 /// The cells of all memory, and the changes that can be undone.
@@ -216,6 +247,11 @@ pub(crate) struct Shadow {
     lists: Vec<Histories>,
     /// The cells that were changed, with what they held before.
     changes: Vec<(*mut Cell, u64, u64)>,
+    /// Number of times that changes were undone.
+    undone: u64,
+    /// The numbers of those times after which fewer changes were left than after any later one, and how many were left.
+    /// Both ascend.
+    left: Vec<(u64, usize)>,
 }
 
 /// A point in the record of changes.
@@ -223,6 +259,8 @@ pub(crate) struct Shadow {
 pub(crate) struct Point {
     lists: usize,
     changes: usize,
+    /// Number of times that changes were undone before.
+    undone: u64,
 }
 
 fn map(size: usize) -> io::Result<*mut u8> {
@@ -254,6 +292,8 @@ impl Shadow {
             chunks: Vec::new(),
             lists: Vec::new(),
             changes: Vec::new(),
+            undone: 0,
+            left: Vec::new(),
         })
     }
 
@@ -299,6 +339,7 @@ impl Shadow {
         let history = |mask| History {
             mask,
             write: write.filter(|_| mask & written != 0).map(|(epoch, _)| epoch),
+            freed: cell.written & FREED != 0,
             reads: read
                 .filter(|_| mask & was_read != 0)
                 .map(|(epoch, _)| epoch)
@@ -335,32 +376,31 @@ impl Shadow {
             self.lists.push(histories);
             (LISTED, self.lists.len() as u64 - 1)
         });
+        self.write_cell(cell, written, read);
+    }
+
+    #[inline]
+    fn write_cell(&mut self, cell: *mut Cell, written: u64, read: u64) {
         // SAFETY: as in `histories`.
         let cell_now = unsafe { &mut *cell };
         self.changes.push((cell, cell_now.written, cell_now.read));
         (cell_now.written, cell_now.read) = (written, read);
     }
 
-    /// Notes an access by a thread to bytes of one granule.
+    /// Notes an access to bytes of one granule.
     ///
     /// # Errors
     /// The earlier access with which it is in a race.
     #[inline]
-    pub fn access(
-        &mut self,
-        address: usize,
-        mask: u8,
-        kind: Kind,
-        own: Epoch,
-        order: &HappensBefore,
-    ) -> Result<Noted, Conflict> {
+    pub fn access(&mut self, address: usize, mask: u8, kind: Kind, accessor: Accessor<'_>) -> Result<Noted, Conflict> {
         let cell = self.cell(address);
+        let own = accessor.epoch;
         // SAFETY: as in `histories`.
-        let Cell { written, read, usage } = unsafe { *cell };
+        let Cell { written, read, .. } = unsafe { *cell };
         // What the thread has done last, in the same epoch, needs no second note; nor does a read after its own write.
         let is_own = |word: u64| unpack(word).is_some_and(|(epoch, known)| epoch == own && known & mask == mask);
         let noted = match kind {
-            _ if written & LISTED != 0 => false,
+            _ if written & (LISTED | FREED) != 0 => false,
             Kind::Write => is_own(written) && (read == 0 || is_own(read)),
             Kind::Read => is_own(read) || is_own(written),
             _ => false,
@@ -368,13 +408,69 @@ impl Shadow {
         if noted {
             return Ok(Noted::default());
         }
-        let (histories, was_atomic) = self.after(cell, address & !(GRANULE - 1), mask, kind, own, order)?;
-        if let Some(histories) = histories {
-            self.set(cell, histories);
+        let (was_atomic, fresh) = match Self::briefly_after(written, read, mask, kind, accessor) {
+            Some((written_after, read_after)) => {
+                self.write_cell(cell, written_after, read_after);
+                (false, mask & !(bytes_of(written) | bytes_of(read)))
+            }
+            None => {
+                let after = self.after(cell, address & !(GRANULE - 1), mask, kind, accessor)?;
+                if let Some(histories) = after.histories {
+                    self.set(cell, histories);
+                }
+                (after.was_atomic, after.fresh)
+            }
+        };
+        Ok(Noted {
+            is_shared: accessor.beside_others && self.uses(address, own.thread, kind.writes()),
+            was_atomic: was_atomic && matches!(kind, Kind::Write | Kind::Free),
+            fresh,
+        })
+    }
+
+    /// The two words of a cell after a plain access that is in no race, where two words say what was known, and what
+    /// is known then.
+    #[inline]
+    fn briefly_after(
+        written: u64,
+        read: u64,
+        mask: u8,
+        kind: Kind,
+        Accessor { epoch: own, order, .. }: Accessor<'_>,
+    ) -> Option<(u64, u64)> {
+        if written & (LISTED | FREED) != 0 {
+            return None;
         }
-        let first = u64::from(own.thread) + 1;
-        let mut now = usage | if kind.writes() { usage::WRITTEN } else { 0 };
-        match usage & usage::FIRST {
+        // Whether what the word says of the accessed bytes comes before the access, and whether it can say of all
+        // others what it does, and of these that the access was made.
+        let precedes =
+            |word: u64| unpack(word).is_none_or(|(epoch, of)| of & mask == 0 || epoch.is_known(order, own.thread));
+        let has_room = |word: u64| unpack(word).is_none_or(|(epoch, of)| of & !mask == 0 || epoch == own);
+        let with = |word: u64| pack(own, bytes_of(word) & !mask | mask);
+        match kind {
+            Kind::Write if precedes(written) && precedes(read) && has_room(written) => {
+                let others = bytes_of(read) & !mask;
+                let read_before = unpack(read).filter(|_| others != 0);
+                let read = read_before.map_or(0, |(epoch, _)| pack(epoch, others));
+                Some((with(written), read))
+            }
+            Kind::Read if precedes(written) && precedes(read) && has_room(read) => Some((written, with(read))),
+            Kind::Free if precedes(written) && precedes(read) && (bytes_of(written) | bytes_of(read)) & !mask == 0 => {
+                Some((FREED | pack(own, mask), 0))
+            }
+            _ => None,
+        }
+    }
+
+    /// Records that the thread uses the granule at the address. Says whether the granule is thereby found to be used by
+    /// several threads, one of which writes.
+    pub fn uses(&mut self, address: usize, thread: u16, writes: bool) -> bool {
+        let cell = self.cell(address);
+        // SAFETY: as in `histories`.
+        let before = unsafe { (*cell).usage };
+        let first = u64::from(thread) + 1;
+        let mut now = before | if writes { usage::WRITTEN } else { 0 };
+        match before & usage::FIRST {
             0 => now |= first,
             known if known != first => now |= usage::SEVERAL,
             _ => {}
@@ -382,23 +478,31 @@ impl Shadow {
         // SAFETY: as in `histories`.
         unsafe { (*cell).usage = now };
         let is_shared = |usage: u64| usage & usage::SEVERAL != 0 && usage & usage::WRITTEN != 0;
-        Ok(Noted {
-            is_shared: is_shared(now) && !is_shared(usage),
-            was_atomic: was_atomic && matches!(kind, Kind::Write | Kind::Free),
-        })
+        is_shared(now) && !is_shared(before)
     }
 
-    /// The histories of a granule after an access, or `None` if they are what they were; and whether its bytes were used
-    /// by atomic accesses.
+    /// Says whether something is known of accesses to the granule at the address.
+    pub fn was_accessed(&self, address: usize) -> bool {
+        // SAFETY: as in `cell` and `histories`.
+        unsafe {
+            let chunk = *self.table.add(address >> CHUNK_BITS);
+            if chunk.is_null() {
+                return false;
+            }
+            let cell = *chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE);
+            cell.written | cell.read != 0
+        }
+    }
+
+    /// What is known of a granule after an access.
     fn after(
         &self,
         cell: *mut Cell,
         granule: usize,
         mask: u8,
         kind: Kind,
-        own: Epoch,
-        order: &HappensBefore,
-    ) -> Result<(Option<Histories>, bool), Conflict> {
+        Accessor { epoch: own, order, .. }: Accessor<'_>,
+    ) -> Result<After, Conflict> {
         // SAFETY: as in `histories`.
         let mut before = self.decode(unsafe { *cell });
         let mut after = Histories::new();
@@ -445,7 +549,11 @@ impl Shadow {
         }
         after.sort_unstable_by_key(|history| history.mask);
         before.sort_unstable_by_key(|history| history.mask);
-        Ok(((after != before).then_some(after), was_atomic))
+        Ok(After {
+            histories: (after != before).then_some(after),
+            was_atomic,
+            fresh,
+        })
     }
 
     /// The present point in the record of changes.
@@ -453,18 +561,30 @@ impl Shadow {
         Point {
             lists: self.lists.len(),
             changes: self.changes.len(),
+            undone: self.undone,
         }
     }
 
-    /// Goes back to a point that was passed and not undone since.
+    /// Says whether all changes up to the point are still on record.
+    pub fn can_go_back_to(&self, to: Point) -> bool {
+        let later = self.left.partition_point(|&(time, _)| time <= to.undone);
+        // What is left ascends, so the first later time has the least.
+        self.left.get(later).is_none_or(|&(_, left)| left >= to.changes) && to.changes <= self.changes.len()
+    }
+
+    /// Goes back to a point that [can be gone back to](Self::can_go_back_to).
     pub fn undo(&mut self, to: Point) {
-        debug_assert!(to.changes <= self.changes.len() && to.lists <= self.lists.len());
+        debug_assert!(self.can_go_back_to(to) && to.lists <= self.lists.len());
         for (cell, written, read) in self.changes.drain(to.changes..).rev() {
             // SAFETY: as in `histories`; cells stay where they are.
             let cell = unsafe { &mut *cell };
             (cell.written, cell.read) = (written, read);
         }
         self.lists.truncate(to.lists);
+        self.undone += 1;
+        let kept = self.left.partition_point(|&(_, left)| left < to.changes);
+        self.left.truncate(kept);
+        self.left.push((self.undone, to.changes));
     }
 }
 
@@ -476,24 +596,4 @@ impl Drop for Shadow {
             unsafe { libc::munmap(start, size) };
         }
     }
-}
-
-/// Who knows of an epoch: a number for each thread of `live` that does, and for each location at which it is published.
-pub(crate) fn knowers(epoch: Epoch, order: &HappensBefore, live: &[u16], out: &mut Vec<u64>) {
-    let (thread, number) = (usize::from(epoch.thread), epoch.number);
-    for &other in live {
-        let view = order.views.get(usize::from(other));
-        let knows = |clock: &[u32]| u64::from(entry(clock, thread) >= number);
-        let bits = view.map_or(0, |view| {
-            let current = u64::from(other == epoch.thread) | knows(&view.current);
-            current | knows(&view.acquired) << 1 | knows(&view.released) << 2
-        });
-        out.push(bits);
-    }
-    let published = order.published.iter();
-    out.extend(
-        published
-            .filter(|(_, clock)| entry(clock, thread) >= number)
-            .map(|(location, _)| location.0),
-    );
 }

@@ -92,7 +92,7 @@ impl Program {
         machine.execution.threads.intern(ThreadId::MAIN, 0);
         if options.has(ModelOption::DataRaces) {
             machine.execution.races.switch_on().map_err(|error| setup(&error))?;
-            arena::set_free_hook(Some(api::plain::free));
+            arena::set_use_hook(Some(api::plain::heap));
         }
         Ok(Program {
             body: Box::new(body),
@@ -238,7 +238,7 @@ impl Program {
     /// What exploration has learnt about the program.
     pub fn learnt(&mut self) -> Learnt {
         let labels = self.labels();
-        let session = &Self::machine().session;
+        let Machine { session, execution, .. } = Self::machine();
         Learnt {
             threads: self.thread_table(),
             refinements: session.refinements.clone(),
@@ -247,6 +247,7 @@ impl Program {
             out_of_sight: session.out_of_sight.clone(),
             timeouts_matter: session.timeouts_matter,
             libraries: session.libraries,
+            shared_memory: execution.races.shared(),
         }
     }
 
@@ -254,7 +255,8 @@ impl Program {
     /// execution.
     pub fn go_on_from(&mut self, learnt: Learnt) {
         self.intern_threads(&learnt.threads);
-        let session = &mut Self::machine().session;
+        let Machine { session, execution, .. } = Self::machine();
+        execution.races.go_on_from(&learnt.shared_memory);
         session.refinements = learnt.refinements;
         session.labels.go_on_from(learnt.labels);
         session.weak_orderings = learnt.weak_orderings;
@@ -310,7 +312,7 @@ impl Drop for Program {
         unsafe {
             Self::machine().restart();
             arena::set_trace_hook(None);
-            arena::set_free_hook(None);
+            arena::set_use_hook(None);
             cell::install(None);
         }
     }

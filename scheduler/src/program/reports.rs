@@ -49,13 +49,13 @@ impl Program {
         Some(address.wrapping_sub(Executable::running().bias) as u64)
     }
 
-    /// In a traced execution that ended because a block was freed wrongly: the history of the block. If it ended in a
-    /// data race: the two accesses.
+    /// In a traced execution that ended because a block was freed wrongly: the history of the block. If it ended by an
+    /// access to memory: what that is about, and the access.
     pub fn misuse(&self) -> Vec<BlockUse> {
         let Machine { session, traced, .. } = Self::machine();
         let Some(traced) = traced else { return Vec::new() };
         let mut history = traced.wrong_free(session.symbols());
-        history.extend(traced.race(session.symbols()));
+        history.extend(traced.bad_access(session.symbols()));
         history
     }
 

@@ -1,14 +1,14 @@
 //! Systems of actors, and their messages in progress.
 
 use super::{Address, object::Object};
-use crate::share::Share;
+use crate::share::{Share, Shared};
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, perform,
     release,
 };
 use std::cell::Cell;
 use std::fmt;
-use std::sync::Arc;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 std::thread_local! {
@@ -18,7 +18,7 @@ std::thread_local! {
 }
 
 #[derive(Default)]
-struct Shared {
+struct Messages {
     /// Number of messages that were sent and are not yet finished.
     under_way: Word,
     /// Off model threads: whether a turn has panicked.
@@ -28,7 +28,7 @@ struct Shared {
 /// Actors for which one can wait together. A handle: clones are of the same system.
 #[derive(Clone, Default)]
 pub struct System {
-    shared: Arc<Shared>,
+    shared: Shared<Messages>,
 }
 
 impl System {
@@ -88,7 +88,7 @@ impl System {
             self.shared.under_way.set(self.shared.under_way.get() + 1);
             touch.update(self.location());
         };
-        if OWN.get() == Arc::as_ptr(&self.shared).addr() {
+        if OWN.get() == ptr::from_ref(&*self.shared).addr() {
             release(OperationKind::SendMessage, self.location(), count);
         } else {
             let accesses = [access_of(self.location(), AccessKind::Update)];
@@ -99,7 +99,7 @@ impl System {
 
     /// Marks the thread as a message of this system.
     pub(super) fn enter(&self) {
-        OWN.set(Arc::as_ptr(&self.shared).addr());
+        OWN.set(ptr::from_ref(&*self.shared).addr());
     }
 
     /// Ends the thread's message.

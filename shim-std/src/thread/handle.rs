@@ -1,5 +1,6 @@
 //! Thread handles: `Thread` and `ThreadId`.
 
+use crate::share::Shared;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, ModelOption, Operation, OperationKind, Touch, Word, access_of, is_observed,
     location, note, observe_each, on_model_thread, options, order, perform, stands_for, sub_location, time,
@@ -7,7 +8,6 @@ use dpor_scheduler::{
 use std::ffi::CString;
 use std::fmt;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ struct Inner {
 /// `std::thread::Thread`.
 #[derive(Clone)]
 pub struct Thread {
-    inner: Arc<Inner>,
+    inner: Shared<Inner>,
 }
 
 impl Thread {
@@ -88,7 +88,7 @@ impl Thread {
         let id = AtomicU64::new(id.map_or(0, ThreadId::number));
         let (token, finished, exited) = (Word::new(0), Word::new(0), Word::new(0));
         Thread {
-            inner: Arc::new(Inner {
+            inner: Shared::new(Inner {
                 id,
                 name,
                 token,

@@ -4,6 +4,7 @@
 use super::current::{finish_thread, set_current};
 use super::handle::{Thread, ThreadId};
 use super::scoped::ScopeData;
+use crate::share::Shared;
 use dpor_scheduler::{
     AccessKind, Awaits, Condition, Guard, Operation, OperationKind, Word, access_of, awaiting, location, observe,
     on_model_thread, ownership, perform, release,
@@ -14,12 +15,11 @@ use std::io;
 use std::marker::PhantomData;
 use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::thread as real;
 
 /// The place of a thread's result.
 struct Packet<'scope, T> {
-    scope: Option<Arc<ScopeData>>,
+    scope: Option<Shared<ScopeData>>,
     /// For a thread of a scope: who has not let go of the packet, where that is a step.
     shares: Word,
     result: UnsafeCell<Option<real::Result<T>>>,
@@ -101,7 +101,7 @@ fn spawn_native(
 pub(super) unsafe fn spawn_unchecked<'scope, F, T>(
     name: Option<String>,
     stack_size: Option<usize>,
-    scope: Option<Arc<ScopeData>>,
+    scope: Option<Shared<ScopeData>>,
     f: F,
 ) -> io::Result<JoinInner<'scope, T>>
 where
@@ -111,7 +111,7 @@ where
 {
     let model = on_model_thread();
     let thread = Thread::new((!model).then(ThreadId::of_real), name.clone());
-    let packet = Arc::new(Packet {
+    let packet = Shared::new(Packet {
         scope: scope.clone(),
         shares: Word::new(2),
         result: UnsafeCell::new(None),
@@ -183,7 +183,7 @@ pub(super) struct JoinInner<'scope, T> {
     native: Option<real::JoinHandle<()>>,
     thread: Thread,
     /// `None` once joined.
-    packet: Option<Arc<Packet<'scope, T>>>,
+    packet: Option<Shared<Packet<'scope, T>>>,
 }
 
 impl<T> JoinInner<'_, T> {
@@ -236,7 +236,7 @@ impl<T> JoinInner<'_, T> {
             ownership::waited_for(here);
         }
         // The thread has dropped its share of the packet.
-        let result = self.let_go(|packet| Arc::into_inner(packet)?.result.get_mut().take());
+        let result = self.let_go(|packet| packet.into_inner()?.result.get_mut().take());
         result
             .flatten()
             .unwrap_or_else(|| Err(Box::new("threads should not terminate unexpectedly") as Box<dyn Any + Send>))
@@ -246,7 +246,7 @@ impl<T> JoinInner<'_, T> {
 impl<'scope, T> JoinInner<'scope, T> {
     /// Drops the share of the packet with `end`.
     #[track_caller]
-    fn let_go<R>(&mut self, end: impl FnOnce(Arc<Packet<'scope, T>>) -> R) -> Option<R> {
+    fn let_go<R>(&mut self, end: impl FnOnce(Shared<Packet<'scope, T>>) -> R) -> Option<R> {
         let packet = self.packet.take()?;
         let scope = packet.scope.clone();
         let over = packet.leave();
@@ -267,9 +267,7 @@ impl<T> Drop for JoinInner<'_, T> {
             let accesses = [access_of(here, AccessKind::Read)];
             perform(
                 &Operation::always(OperationKind::Detach, here, &accesses),
-                |_, touch| {
-                    touch.read(here);
-                },
+                |_, touch| touch.relaxed().read(here),
             );
         }
         self.let_go(drop);

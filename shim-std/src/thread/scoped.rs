@@ -9,6 +9,7 @@ use super::builder::Builder;
 use super::current::current;
 use super::handle::Thread;
 use super::lifecycle::JoinInner;
+use crate::share::Shared;
 use dpor_scheduler::{
     AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, awaiting,
     location, ownership, perform, release,
@@ -16,13 +17,12 @@ use dpor_scheduler::{
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Result;
 
 /// `std::thread::Scope`.
 pub struct Scope<'scope, 'env: 'scope> {
-    data: Arc<ScopeData>,
+    data: Shared<ScopeData>,
     /// Invariance over both lifetimes, as in std: without it the scope could shrink to one that ends before the
     /// threads do.
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -185,7 +185,7 @@ where
         main_thread: current(),
     };
     let scope = Scope {
-        data: Arc::new(data),
+        data: Shared::new(data),
         scope: PhantomData,
         env: PhantomData,
     };
@@ -199,7 +199,7 @@ where
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    pub(super) fn data(&self) -> Arc<ScopeData> {
+    pub(super) fn data(&self) -> Shared<ScopeData> {
         self.data.clone()
     }
 

@@ -10,6 +10,7 @@
 //! thread takes does not depend on how sends and receives interleave.
 
 use super::waiting::{Wait, Waiter, Waiters};
+use crate::share::Shared;
 use crate::show::show;
 use dpor_scheduler::{
     Access, AccessKind, Awaits, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, awaiting,
@@ -17,7 +18,6 @@ use dpor_scheduler::{
 };
 use std::cell::UnsafeCell;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -171,8 +171,8 @@ const HEAD: u64 = 1;
 const SLOTS: u64 = 2;
 
 impl<T> Channel<T> {
-    pub(super) fn alloc(capacity: Capacity) -> Arc<Channel<T>> {
-        let mut channel = Arc::new(Channel {
+    pub(super) fn alloc(capacity: Capacity) -> Shared<Channel<T>> {
+        let mut channel = Shared::new(Channel {
             capacity,
             length: Word::new(0),
             senders: Word::new(1),
@@ -194,7 +194,7 @@ impl<T> Channel<T> {
             waiting_receivers: Waiters::new(),
         });
         // Guards name words by address, and those are known only now.
-        if let Some(channel) = Arc::get_mut(&mut channel) {
+        if let Some(channel) = channel.get_mut() {
             let supply = if capacity == Capacity::Rendezvous {
                 &channel.served
             } else {
@@ -303,6 +303,7 @@ impl<T> Channel<T> {
         if let Some(room) = self.room(index) {
             let awaits = if blocking { Awaits::FirstWrite } else { Awaits::Nothing };
             touch.found(self.head(), awaiting(room, AccessKind::Read, awaits));
+            order::settle(room);
         }
         true
     }
@@ -456,6 +457,9 @@ impl<T> Channel<T> {
             match blocking {
                 true => touch.awaiting(self.slot(index), AccessKind::Write, Awaits::FirstWrite),
                 false => touch.write(self.slot(index)),
+            }
+            if !matches!(self.capacity, Capacity::Bounded(_)) {
+                order::settle(self.slot(index));
             }
             // SAFETY: who pops a node of a buffer has it for itself.
             tell_message(index, unsafe { &(*node).message });

@@ -6,11 +6,11 @@ mod waiting;
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
+use crate::share::Shared;
 use channel::{Capacity, Channel, Received, Refused};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// `std::sync::mpsc::channel`: a channel whose sends never block.
@@ -51,7 +51,7 @@ pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
 
 /// `std::sync::mpsc::Sender`.
 pub struct Sender<T> {
-    channel: Arc<Channel<T>>,
+    channel: Shared<Channel<T>>,
 }
 
 // SAFETY: the channel is touched under the scheduler's exclusion only, and hands messages from thread to thread.
@@ -96,7 +96,7 @@ impl<T> fmt::Debug for Sender<T> {
 
 /// `std::sync::mpsc::SyncSender`.
 pub struct SyncSender<T> {
-    channel: Arc<Channel<T>>,
+    channel: Shared<Channel<T>>,
 }
 
 // SAFETY: as for `Sender`.
@@ -167,7 +167,7 @@ impl<T> fmt::Debug for SyncSender<T> {
 
 /// `std::sync::mpsc::Receiver`.
 pub struct Receiver<T> {
-    channel: Arc<Channel<T>>,
+    channel: Shared<Channel<T>>,
     /// As in std, a receiver is not `Sync`.
     not_sync: PhantomData<*const ()>,
 }

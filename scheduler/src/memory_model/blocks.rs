@@ -1,0 +1,66 @@
+//! The blocks of the heap, by address: who uses memory that nobody has used before is in a block that is live, and comes
+//! after its allocation.
+//!
+//! A heap gives out no address twice in an execution, and those of each thread in ascending order, so that a block is
+//! found by a binary search. Size and state of a block are in its header (`image::arena`).
+
+use super::shadow::Epoch;
+use crate::image::{arena, region};
+
+/// A block, and its allocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub start: usize,
+    /// The allocating thread, and its epoch then.
+    pub allocated: Epoch,
+    /// Whether another thread may do something that is not ordered after the allocation.
+    pub beside_others: bool,
+}
+
+/// All blocks of the current execution.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    /// By the index of the allocating thread, ascending.
+    of_threads: Vec<Vec<Block>>,
+}
+
+/// The number of blocks of each thread, in a saved state.
+pub(crate) type SavedBlocks = Vec<usize>;
+
+impl Blocks {
+    pub fn reset(&mut self) {
+        self.of_threads.iter_mut().for_each(Vec::clear);
+    }
+
+    pub fn save(&self, saved: &mut SavedBlocks) {
+        saved.clear();
+        saved.extend(self.of_threads.iter().map(Vec::len));
+    }
+
+    /// Forgets the blocks that were allocated since.
+    pub fn load(&mut self, saved: &SavedBlocks) {
+        for (thread, blocks) in self.of_threads.iter_mut().enumerate() {
+            blocks.truncate(saved.get(thread).copied().unwrap_or(0));
+        }
+    }
+
+    pub fn add(&mut self, block: Block) {
+        let thread = usize::from(block.allocated.thread);
+        if self.of_threads.len() <= thread {
+            self.of_threads.resize_with(thread + 1, Vec::new);
+        }
+        let blocks = &mut self.of_threads[thread];
+        debug_assert!(blocks.last().is_none_or(|last| last.start < block.start));
+        blocks.push(block);
+    }
+
+    /// The last block that starts at or below an address of the heap, with its size and whether it is live.
+    pub fn before(&self, address: usize) -> Option<(Block, usize, bool)> {
+        let blocks = self.of_threads.get(region::arena_thread(address))?;
+        let after = blocks.partition_point(|block| block.start <= address);
+        let block = blocks[after.checked_sub(1)?];
+        // SAFETY: the program has allocated the block in this execution, and the checker runs.
+        let (size, live) = unsafe { arena::block(block.start) };
+        Some((block, size, live))
+    }
+}
