@@ -203,15 +203,16 @@ const ALL_FLAGS: [&str; 7] = [
     "test f --exact --include-ignored --ignored --run-ignored all --skip s --list --no-run --no-capture --no-tests \
      warn --max-fail 3 --open --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 \
      --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last --spurious-wakeups --spurious-cas --leaks \
-     --exact-states --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
+     --exact-states --data-races=false --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
      --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
     "replay dpor1-A --stall 5s --report r --open --message-format json --config-file c.toml --config-profile ci",
     "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last \
      --spurious-wakeups --spurious-cas --message-format json --config-file c.toml --config-profile ci",
-    "list f --exact --include-ignored --ignored --run-ignored all --skip s --message-format json",
+    "list f --exact --include-ignored --ignored --run-ignored all --skip s --message-format json --config-file c.toml \
+     --config-profile ci",
     "show-config t --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
-     --max-depth 4 --stall 5s --timeouts last --spurious-wakeups --spurious-cas --leaks --exact-states --simplify \
-     300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail --weak-orderings fail \
+     --max-depth 4 --stall 5s --timeouts last --spurious-wakeups --spurious-cas --leaks --exact-states \
+     --data-races=false --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail --weak-orderings fail \
      --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
     "init --force --ci github",
     "completions bash",
@@ -261,7 +262,9 @@ fn every_flag_is_tried() {
         let line = line.unwrap_or_else(|| panic!("no flags of {} are tried", command.get_name()));
         let tried: Vec<_> = line.split_whitespace().chain(CARGO_FLAGS.split_whitespace()).collect();
         for argument in command.get_arguments().filter_map(|argument| argument.get_long()) {
-            let known = ["help", "version"].contains(&argument) || tried.contains(&format!("--{argument}").as_str());
+            let flag = format!("--{argument}");
+            let is_flag = |tried: &&str| tried.split('=').next() == Some(&flag);
+            let known = ["help", "version"].contains(&argument) || tried.iter().any(is_flag);
             assert!(known, "--{argument} of {}", command.get_name());
         }
     }
@@ -310,6 +313,7 @@ fn flags_of_test_reach_the_settings() {
         "spurious-cas=true",
         "leaks=true",
         "exact-states=true",
+        "data-races=false",
         "simplify=300ms",
         "incomplete=ok",
         "vacuous=fail",

@@ -1,6 +1,6 @@
 //! `cargo dpor diff-states`.
 
-use crate::build::{list, named};
+use crate::build::{Variant, list, named};
 use crate::child::{self, Order};
 use crate::cli::DiffStatesArgs;
 use crate::config::Limit;
@@ -15,7 +15,11 @@ use dpor_protocol::{Mode, OptionGroup, Verdict};
 
 pub fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
-    let variant = project.variant(&config, &args.cargo, None);
+    let variant = Variant {
+        // It is about the bytes that differ.
+        instrumented: false,
+        ..project.variant(&config, &args.cargo, None)
+    };
     let build = project.build(&args.cargo, variant, listeners)?;
     let test = named(list(&build.binaries)?.tests, &args.name)?;
     let mut settings = config.of_test(test.package(), &test.name);

@@ -30,7 +30,7 @@ use super::System;
 use crate::share::Shareable;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note,
-    on_model_thread, perform_from, release, steps_begun, unsupported,
+    on_model_thread, order, perform_from, release, steps_begun, unsupported,
 };
 use std::cell::{Cell, UnsafeCell};
 use std::mem;
@@ -167,6 +167,8 @@ impl<A: 'static> Object<A> {
             next: Cell::new(ptr::null()),
         };
         self.park(&node);
+        // A message that is refused has no turn whose end would say that.
+        order::release(self.location());
         make_way();
         let accesses = [access_of(self.location(), AccessKind::Write)];
         let ready = Condition::Equals(node.ready.variable(), 1);

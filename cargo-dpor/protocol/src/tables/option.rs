@@ -45,6 +45,10 @@ impl Row {
     }
 
     /// It has no effect on what the program does, so that its value is no part of a seed.
+    const fn on_by_default(self) -> Row {
+        Row { default: true, ..self }
+    }
+
     const fn not_in_seeds(self) -> Row {
         Row {
             in_seeds: false,
@@ -108,9 +112,11 @@ model_options! {
     /// Accesses to plain memory are looked at: the program is built with hooks before each of them.
     DataRaces = row(
         "data-races",
-        "Build the program with hooks before its accesses to plain memory, and fail a test in which two of them race",
+        "Fail a test in which accesses to plain memory race, or go beyond a live block of the heap [default: true]",
         OptionGroup::Checks,
-    );
+    )
+    .in_files("Fail a test in which accesses to plain memory race, or go beyond a live block of the heap.")
+    .on_by_default();
 }
 
 impl ModelOption {
