@@ -37,6 +37,8 @@ pub use image::glimpse::{Glimpse, glimpse};
 pub use machine::learnt::Learnt;
 pub use machine::libraries::Library;
 pub use memory_model::happens_before::AtomicAccess;
+#[cfg(feature = "faults")]
+pub use memory_model::happens_before::RaceFault;
 pub use memory_model::orderings as ordering;
 pub use memory_model::orderings::{Orderings, WeakOrderings};
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};

@@ -19,6 +19,11 @@ pub fn sub_location(object: Location, part: u64) -> Location {
     Location(object.0 ^ (part.wrapping_add(1) << 48))
 }
 
+/// The address of the object that the location is, or is a part of.
+pub(crate) fn address_of(location: Location) -> usize {
+    (location.0 & ((1 << 48) - 1)) as usize
+}
+
 /// The number of the part that the location belongs to, plus 1; 0 for a whole object.
 pub(crate) fn part_of(location: Location) -> u64 {
     location.0 >> 48

@@ -5,6 +5,7 @@
 //! points, unless the destructor does something by which it can be told which thread has dropped the last share (see
 //! [`dpor_scheduler::ownership`]).
 
+use dpor_scheduler::order::Lent;
 use dpor_scheduler::{AccessKind, Location, OperationKind, access_of, location, order, ownership, sub_location};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -41,21 +42,26 @@ impl<T> Shared<T> {
         Arc::get_mut(&mut self.0)
     }
 
-    /// Drops the share. The value, if that was the last one.
-    pub(crate) fn into_inner(self) -> Option<T> {
+    /// Drops the share. The value, if that was the last one, and what to keep until it is destroyed.
+    pub(crate) fn into_inner(self) -> Option<(T, Lent)> {
         ManuallyDrop::new(self).take()
     }
 
     /// Must not be called twice.
-    fn take(&mut self) -> Option<T> {
+    fn take(&mut self) -> Option<(T, Lent)> {
         let life = life(&**self);
         order::release(life);
         // On a model thread, nobody else runs until the share is gone.
-        if Arc::strong_count(&self.0) == 1 {
-            order::acquire(life);
-        }
+        let lent = (Arc::strong_count(&self.0) == 1).then(|| order::last_share(life));
         // SAFETY: the callers do not use `self` again.
-        Arc::into_inner(unsafe { ManuallyDrop::take(&mut self.0) })
+        let value = Arc::into_inner(unsafe { ManuallyDrop::take(&mut self.0) })?;
+        Some((value, lent.unwrap_or_else(|| order::last_share(life))))
+    }
+
+    /// What others have done before they dropped their shares happens before what follows: which of them have is known
+    /// by an operation.
+    pub(crate) fn order_after_drops(&self) {
+        order::acquire(life(&**self));
     }
 }
 
@@ -126,7 +132,7 @@ impl<T: Shareable> Drop for Share<T> {
         }
         match last {
             None => ownership::dropped(life),
-            Some(value) => run_destructor(life, || drop(value)),
+            Some((value, _lent)) => run_destructor(life, || drop(value)),
         }
     }
 }

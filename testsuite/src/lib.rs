@@ -16,6 +16,7 @@ pub mod peer_suites;
 pub mod preemptions;
 pub mod programs;
 pub mod project;
+pub mod races;
 pub mod registry;
 pub mod report;
 pub mod rust_programs;

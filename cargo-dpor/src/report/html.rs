@@ -9,10 +9,10 @@ use crate::judgement::{vacuous, weak_orderings};
 use crate::outcome::Outcome;
 use crate::report::event::{Event, Reporter};
 use crate::report::result::{Summary, TestResult};
-use crate::report::story::Story;
 use crate::report::story::source::SourceTree;
 use crate::report::story::weak::sequential;
 use crate::report::story::words::Words;
+use crate::report::story::{MemoryEvent, Story};
 use dpor_protocol::{
     BlockedThread, Counts, Simplified, SourceLocation, StepReport, ThreadReport, ValueReport, Verdict,
 };
@@ -131,7 +131,19 @@ struct Failure<'a> {
     message: String,
     location: Option<&'a SourceLocation>,
     blocked: &'a [BlockedThread],
+    /// What happened to the memory that was used wrongly.
+    memory: Vec<Memory<'a>>,
     output: &'a str,
+}
+
+#[derive(Serialize)]
+struct Memory<'a> {
+    thread: u32,
+    /// The number of the step, counted from 0.
+    step: u64,
+    verb: &'a str,
+    remark: &'a str,
+    location: Option<&'a SourceLocation>,
 }
 
 #[derive(Serialize)]
@@ -274,6 +286,16 @@ fn file_name(test: &str) -> String {
         .collect()
 }
 
+fn memory<'a>(told: &MemoryEvent<'a>) -> Memory<'a> {
+    Memory {
+        thread: told.event.thread,
+        step: told.event.step,
+        verb: told.verb,
+        remark: told.remark,
+        location: told.event.location.as_ref(),
+    }
+}
+
 fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'a> {
     let outcome = &result.outcome;
     let story = Story::of(outcome, result.replay.as_ref());
@@ -283,6 +305,7 @@ fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'
         message: story.message(),
         location: failure.location.as_ref(),
         blocked: &failure.blocked,
+        memory: story.memory().iter().map(memory).collect(),
         output: &failure.output,
     });
     let (decisive, instead) = story

@@ -46,6 +46,16 @@ pub struct Decisive {
     pub instead: String,
 }
 
+/// An event in the history of memory that was used wrongly.
+pub struct MemoryEvent<'a> {
+    /// What was done.
+    pub verb: &'a str,
+    /// What is to be said of that; empty if nothing is.
+    pub remark: &'a str,
+    /// The event.
+    pub event: &'a BlockReport,
+}
+
 impl<'a> Story<'a> {
     /// The story of a run, and of the repeated run of its schedule.
     pub fn of(outcome: &'a Outcome, replay: Option<&'a Outcome>) -> Story<'a> {
@@ -115,21 +125,21 @@ impl<'a> Story<'a> {
         self.waits().map(|waits| waits.threads()).unwrap_or_default()
     }
 
-    /// The history of the block that was freed wrongly, or the accesses in a data race, each event with its verb.
-    pub fn block(&self) -> Vec<(&'a str, &'a BlockReport)> {
+    /// The history of memory that was used wrongly, such as the accesses in a data race: each event with its verb, and
+    /// what is to be said of it.
+    pub fn memory(&self) -> Vec<MemoryEvent<'a>> {
         let events = self.failure().map_or(&[][..], |failure| &failure.block);
         let last = events.len().saturating_sub(1);
-        let verb = |number: usize, event: &'a BlockReport| match (&event.access, event.freed) {
-            (Some(access), _) => access.as_str(),
-            (None, false) => "allocated",
-            (None, true) if number == last && number > 0 && events[number - 1].freed => "freed again",
-            (None, true) => "freed",
+        let told = |(number, event): (usize, &'a BlockReport)| {
+            let (verb, remark) = match (&event.access, event.freed) {
+                (Some(access), _) => access.split_once(", ").unwrap_or((access, "")),
+                (None, false) => ("allocated", ""),
+                (None, true) if number == last && number > 0 && events[number - 1].freed => ("freed again", ""),
+                (None, true) => ("freed", ""),
+            };
+            MemoryEvent { verb, remark, event }
         };
-        events
-            .iter()
-            .enumerate()
-            .map(|(n, event)| (verb(n, event), event))
-            .collect()
+        events.iter().enumerate().map(told).collect()
     }
 
     /// The choice at which the schedule parts from one that passes.

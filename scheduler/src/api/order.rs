@@ -26,6 +26,33 @@ pub fn settle(location: Location) {
     tell(|machine, _| machine.execution.races.settle(location));
 }
 
+/// What others have done before they dropped their shares of an object happens before what the current thread does,
+/// until this is dropped.
+#[must_use]
+#[derive(Debug)]
+pub struct Lent(());
+
+impl Drop for Lent {
+    #[inline]
+    fn drop(&mut self) {
+        tell(|machine, thread| machine.execution.races.give_back(thread));
+    }
+}
+
+/// The current thread has dropped the last share of the object with this location: what others have
+/// [released](release) there happens before the destructor. Also before what follows that, if drops are operations of
+/// their own; otherwise another thread could have been the last, and nobody may rely on it.
+#[inline]
+pub fn last_share(location: Location) -> Lent {
+    tell(|machine, thread| {
+        if machine.session.refinements.is_observed(location) {
+            machine.execution.races.acquire(thread, location);
+        }
+        machine.execution.races.lend(thread, location);
+    });
+    Lent(())
+}
+
 /// The current thread makes an atomic fence.
 #[inline]
 pub fn fence(order: Ordering) {

@@ -1,8 +1,9 @@
 //! Announcements of shared ownership, for `detect::shares`.
 
 use super::{Touch, arrive, observe_each, of_model, on_model, on_model_thread, plain, stop};
+use crate::image::region;
 use crate::image::registers::Registers;
-use crate::operation::{Operation, OperationKind};
+use crate::operation::{Operation, OperationKind, address_of};
 use dpor_explorer::{Access, Location, Stop};
 use std::panic::Location as Caller;
 
@@ -67,6 +68,7 @@ pub fn dropped(object: Location) {
 #[inline]
 #[must_use]
 pub fn destroys(object: Location) -> bool {
+    let stack = region::stack_pointer();
     on_model_thread()
         && of_model(|machine| machine.execution.shares.keeps_clocks())
         && on_model(|machine| {
@@ -75,6 +77,11 @@ pub fn destroys(object: Location) -> bool {
             let in_doubt = shares.drop_last(machine.step.thread, object) && !refinements.is_observed(object);
             if in_doubt {
                 shares.begin_in_doubt(object);
+                let address = address_of(object);
+                machine
+                    .execution
+                    .races
+                    .destructor_begins(machine.step.thread, address, stack);
             }
             in_doubt
         })
@@ -82,6 +89,11 @@ pub fn destroys(object: Location) -> bool {
 
 /// Announces the end of the destructor that was last announced by [`destroys`].
 pub fn destroyed() {
+    if of_model(|machine| machine.execution.races.is_on())
+        && on_model(|machine| machine.execution.races.destructor_ends())
+    {
+        visible();
+    }
     on_model(|machine| machine.execution.shares.end_in_doubt());
 }
 

@@ -6,10 +6,12 @@
 //! look different.
 
 use super::{fail, mark, on_model};
-use crate::image::arena::HeapUse;
+use crate::image::arena::{self, HeapUse};
 use crate::image::region::{self, CHECKER_STACK};
 use crate::machine::Machine;
 use crate::machine::cell;
+use crate::machine::session::Session;
+use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::races::{BadAccess, Fault};
 use crate::memory_model::shadow::{Conflict, Kind};
 use dpor_explorer::ThreadId;
@@ -41,6 +43,7 @@ const READ: usize = 0;
 const WRITE: usize = 1;
 const FREE: usize = 2;
 const ALLOCATE: usize = 3;
+const SHRINK: usize = 4;
 
 /// The program is about to read `size` bytes.
 #[inline(always)]
@@ -62,7 +65,7 @@ pub(crate) fn heap(change: HeapUse, address: usize, size: usize) {
             // SAFETY: only model threads allocate on the program's heap, so that the region is reserved.
             unsafe { judge_from_thread(address, size, ALLOCATE) }
         }
-        HeapUse::Shrink => access(address, size, WRITE),
+        HeapUse::Shrink => access(address, size, SHRINK),
         HeapUse::Free => access(address, size, FREE),
     }
 }
@@ -121,6 +124,12 @@ unsafe extern "C" fn judge_from_thread(address: usize, size: usize, kind: usize)
     )
 }
 
+/// Says whether threads can share the memory at the address: each thread has its own thread-locals at the same
+/// addresses, and of other memory nothing is known.
+pub(super) fn is_shareable(session: &Session, address: usize) -> bool {
+    region::in_stacks(address) || region::in_arena(address) || session.statics.contains(address)
+}
+
 /// Notes the access. Returns true if the execution ends by it; the machine then knows why.
 extern "C" fn judge(address: usize, size: usize, kind: usize) -> bool {
     let Some(machine) = cell::installed() else {
@@ -135,7 +144,7 @@ extern "C" fn judge(address: usize, size: usize, kind: usize) -> bool {
         step,
         ..
     } = &mut *machine;
-    if !region::in_stacks(address) && !region::in_arena(address) && !session.statics.contains(address) {
+    if !is_shareable(session, address) {
         return false;
     }
     let (races, thread) = (&mut execution.races, step.thread);
@@ -145,17 +154,18 @@ extern "C" fn judge(address: usize, size: usize, kind: usize) -> bool {
             return false;
         }
         FREE => (Kind::Free, races.free(thread, address, size)),
+        SHRINK => (Kind::Write, races.shrink(thread, address, size)),
         WRITE => (Kind::Write, races.access(thread, address, size, Kind::Write)),
         _ => (Kind::Read, races.access(thread, address, size, Kind::Read)),
     };
     step.bad_access = judged.err();
     let ends = step.bad_access.is_some();
-    trace(machine, address, size, kind);
+    trace(machine, (address, size), kind, None);
     ends
 }
 
 /// Records in a traced execution where an access was made, and why the execution ends by it.
-pub(super) fn trace(machine: &mut Machine, address: usize, size: usize, kind: Kind) {
+pub(super) fn trace(machine: &mut Machine, (address, size): (usize, usize), kind: Kind, atomic: Option<AtomicAccess>) {
     if machine.traced.is_none() {
         return;
     }
@@ -163,7 +173,7 @@ pub(super) fn trace(machine: &mut Machine, address: usize, size: usize, kind: Ki
     let Some(traced) = &mut machine.traced else { return };
     match bad {
         Some(bad) => traced.bad_access = Some((bad, mark)),
-        None => traced.accessed(address, size, kind, &mark),
+        None => traced.accessed(address, size, kind, atomic, mark),
     }
 }
 
@@ -180,6 +190,32 @@ pub(super) extern "C" fn fail_by_access() {
     fail(kind, message)
 }
 
+/// Where the bytes of an access are, in words that go on with "8 bytes".
+fn place(bad: &BadAccess, machine: &Machine) -> String {
+    let address = bad.address;
+    if let Some((name, offset)) = machine.session.symbols().item(address) {
+        return match offset {
+            0 => format!(" of {name}"),
+            _ => format!(" of {name}, from byte {offset}"),
+        };
+    }
+    if region::in_stacks(address) {
+        let owner = ThreadId(region::stack_thread(address) as u32);
+        return format!(" on the stack of {owner}");
+    }
+    match (bad.block, bad.fault) {
+        (Some(block), Fault::Race(_)) => {
+            // SAFETY: the access was found to be in a block of the running execution.
+            let (size, _) = unsafe { arena::block(block) };
+            match address - block {
+                0 => format!(" of a block of {size}"),
+                offset => format!(" of a block of {size}, from byte {offset}"),
+            }
+        }
+        _ => String::new(),
+    }
+}
+
 /// What is wrong with an access, in a sentence.
 fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
     let BadAccess {
@@ -188,12 +224,12 @@ fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
         size,
         kind,
         fault,
+        ..
     } = *bad;
     let bytes = |number: usize| format!("{number} byte{}", if number == 1 { "" } else { "s" });
     let verb = kind.words().0;
-    let object = machine.session.symbols().item(address);
-    let object = object.map_or_else(String::new, |(name, _)| format!(" in {name}"));
-    let what = format!("{thread} {verb} {} at {address:#x}{object}", bytes(size));
+    let place = place(bad, machine);
+    let what = format!("{thread} {verb} {}{place}", bytes(size));
     match fault {
         Fault::Race(Conflict { epoch, kind, .. }) => {
             let other = ThreadId(epoch.thread.into());
@@ -205,12 +241,19 @@ fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
             let message = format!("{what}, which {by} has allocated, and nothing orders the access after that");
             (FailureKind::DataRace, message)
         }
-        Fault::Freed { .. } => (FailureKind::UseAfterFree, format!("{what}, in a block that was freed")),
+        Fault::Freed { .. } => (FailureKind::UseAfterFree, format!("{what} of a block that was freed")),
         Fault::Beyond { block, size: holds } => {
             let past = address + size - (block + holds);
-            let message = format!("{what}, {} beyond the end of a block of {}", bytes(past), bytes(holds));
+            let message = format!(
+                "{what}, which end {} beyond the end of a block of {}",
+                bytes(past),
+                bytes(holds)
+            );
             (FailureKind::OutOfBounds, message)
         }
-        Fault::NoBlock => (FailureKind::OutOfBounds, format!("{what}, where no block of memory is")),
+        Fault::NoBlock => (
+            FailureKind::OutOfBounds,
+            format!("{what} at {address:#x}, where no block of memory is"),
+        ),
     }
 }

@@ -136,9 +136,17 @@ impl Touch<'_> {
         if watched {
             let object = self.operation.object;
             let ends = on_model(|machine| {
-                let Machine { execution, step, .. } = machine;
+                let Machine {
+                    session,
+                    execution,
+                    step,
+                    ..
+                } = &mut *machine;
+                if !plain::is_shareable(session, object.0 as usize) {
+                    return false;
+                }
                 step.bad_access = execution.races.atomic(step.thread, object, size, access).err();
-                plain::trace(machine, object.0 as usize, size, access.into());
+                plain::trace(machine, (object.0 as usize, size), access.into(), Some(access));
                 machine.step.bad_access.is_some()
             });
             if ends {

@@ -5,6 +5,7 @@ use super::labels::Label;
 use super::libraries::Libraries;
 use super::refinements::Refinements;
 use crate::memory_model::orderings::WeakOrderings;
+use crate::memory_model::races::LearntRaces;
 use dpor_explorer::ThreadId;
 
 /// What exploration has learnt about a program, except for what the explorer knows itself.
@@ -18,10 +19,10 @@ pub struct Learnt {
     pub(crate) out_of_sight: Option<String>,
     pub(crate) timeouts_matter: bool,
     pub(crate) libraries: Libraries,
-    pub(crate) shared_memory: Vec<u64>,
+    pub(crate) races: LearntRaces,
 }
 
 dpor_explorer::codec!(struct Learnt {
     threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter, libraries,
-    shared_memory,
+    races,
 });

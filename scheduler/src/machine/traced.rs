@@ -1,17 +1,32 @@
 //! What reports need of a traced execution.
 
+use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::races::{BadAccess, Fault};
-use crate::memory_model::shadow::{GRANULE, Kind};
+use crate::memory_model::shadow::{Conflict, Kind};
 use crate::report::BlockUse;
 use crate::report::symbols::Symbols;
 use crate::report::trace::{Mark, StepTrace};
 use dpor_explorer::keys::KeyMap;
+use dpor_explorer::{Location, ThreadId};
+use std::collections::HashMap;
 
-fn place(address: usize, thread: u32, kind: Kind) -> (usize, u32, u8) {
-    (address & !(GRANULE - 1), thread, kind as u8)
+/// The last access of a thread to some memory.
+struct Accessed {
+    /// The number of accesses before.
+    number: u32,
+    mark: Mark,
 }
 
-fn used(symbols: &Symbols, freed: bool, access: Option<&'static str>, mark: &Mark) -> BlockUse {
+/// An access to an atomic.
+struct AtomicUse {
+    location: Location,
+    access: AtomicAccess,
+    /// The number of accesses before.
+    number: u32,
+    mark: Mark,
+}
+
+fn used(symbols: &Symbols, freed: bool, access: Option<String>, mark: &Mark) -> BlockUse {
     BlockUse {
         freed,
         access,
@@ -31,8 +46,12 @@ pub(crate) struct Traced {
     pub frees: KeyMap<usize, Mark>,
     /// The block that was freed wrongly, and where.
     pub freed_wrongly: Option<(usize, Mark)>,
-    /// The last accesses of each thread to each granule of memory, of each kind.
-    pub accesses: KeyMap<(usize, u32, u8), Mark>,
+    /// The last accesses of each thread to each piece of memory, of each kind: by first address and size.
+    accesses: HashMap<(usize, usize, ThreadId, Kind), Accessed>,
+    /// The accesses to atomics, in their order.
+    atomics: Vec<AtomicUse>,
+    /// Number of accesses.
+    number: u32,
     /// The access by which the execution ended, and where it was made.
     pub bad_access: Option<(BadAccess, Mark)>,
     /// If a thread has ended the execution as a failure, the position of that thread: return addresses, innermost
@@ -57,33 +76,83 @@ impl Traced {
         let Some((bad, mark)) = &self.bad_access else {
             return Vec::new();
         };
-        let access = |kind: Kind, mark| used(symbols, false, Some(kind.words().1), mark);
+        let access = |kind: Kind, mark| used(symbols, false, Some(kind.words().1.to_owned()), mark);
         let allocated = |block| {
-            self.allocations
-                .get(&block)
-                .map(|mark| used(symbols, false, None, mark))
+            let mark = self.allocations.get(&block);
+            mark.map(|mark| used(symbols, false, None, mark))
         };
         let freed = |block| self.frees.get(&block).map(|mark| used(symbols, true, None, mark));
-        let before = match bad.fault {
+        let mut told = Vec::new();
+        match bad.fault {
             Fault::Race(conflict) => {
-                let place = place(conflict.address, conflict.epoch.thread.into(), conflict.kind);
-                let earlier = self.accesses.get(&place).map(|mark| access(conflict.kind, mark));
-                [earlier, None]
+                told.extend(bad.block.and_then(allocated));
+                if let Some(earlier) = self.last_access(&conflict) {
+                    told.push(access(conflict.kind, &earlier.mark));
+                    told.extend(self.too_weak(symbols, earlier, bad.thread));
+                }
             }
-            Fault::Freed { block } => [allocated(block), freed(block)],
-            Fault::Unpublished { block, .. } | Fault::Beyond { block, .. } => [allocated(block), None],
-            Fault::NoBlock => [None, None],
-        };
-        let before = before.into_iter().flatten();
-        before.chain([access(bad.kind, mark)]).collect()
+            Fault::Freed { block } => told.extend([allocated(block), freed(block)].into_iter().flatten()),
+            Fault::Unpublished { block, .. } | Fault::Beyond { block, .. } => told.extend(allocated(block)),
+            Fault::NoBlock => {}
+        }
+        told.push(access(bad.kind, mark));
+        told
     }
 
-    /// Records where memory is accessed.
-    pub fn accessed(&mut self, address: usize, size: usize, kind: Kind, mark: &Mark) {
-        let mut at = address & !(GRANULE - 1);
-        while at < address + size {
-            self.accesses.insert(place(at, mark.thread.0, kind), mark.clone());
-            at += GRANULE;
+    /// The earlier access of a race.
+    fn last_access(&self, conflict: &Conflict) -> Option<&Accessed> {
+        let by = ThreadId(conflict.epoch.thread.into());
+        let is_it = |&(start, size, thread, kind): &(usize, usize, ThreadId, Kind)| {
+            (start..start + size).contains(&conflict.address) && thread == by && kind == conflict.kind
+        };
+        let all = self.accesses.iter().filter(|(access, _)| is_it(access));
+        all.map(|(_, accessed)| accessed).max_by_key(|accessed| accessed.number)
+    }
+
+    /// The store after the earlier access of a race, and the load before the later one, that would have ordered them:
+    /// the load has read the store, or a release sequence from there, but the orderings are too weak.
+    fn too_weak(&self, symbols: &Symbols, earlier: &Accessed, later: ThreadId) -> Vec<BlockUse> {
+        let atomics = &self.atomics[self.atomics.partition_point(|atomic| atomic.number < earlier.number)..];
+        let store_of = |load: usize| {
+            let before = atomics[..load].iter().rev();
+            let stores = before.filter(|store| store.location == atomics[load].location && store.access.writes());
+            for store in stores {
+                if store.mark.thread == earlier.mark.thread {
+                    return Some(store);
+                }
+                if !matches!(store.access, AtomicAccess::Modify(_)) {
+                    break;
+                }
+            }
+            None
+        };
+        for (at, load) in atomics.iter().enumerate().rev() {
+            if load.mark.thread == later
+                && load.access.reads()
+                && let Some(store) = store_of(at)
+            {
+                return [(store, store.access.as_release()), (load, load.access.as_acquire())]
+                    .map(|(atomic, words)| used(symbols, false, Some(words), &atomic.mark))
+                    .into();
+            }
         }
+        Vec::new()
+    }
+
+    /// Records where memory is accessed, and how if it is an atomic.
+    pub fn accessed(&mut self, address: usize, size: usize, kind: Kind, atomic: Option<AtomicAccess>, mark: Mark) {
+        let number = self.number;
+        self.number += 1;
+        if let Some(access) = atomic {
+            self.atomics.push(AtomicUse {
+                location: Location(address as u64),
+                access,
+                number,
+                mark: mark.clone(),
+            });
+        }
+        let accessed = Accessed { number, mark };
+        self.accesses
+            .insert((address, size, accessed.mark.thread, kind), accessed);
     }
 }

@@ -11,7 +11,9 @@
 //! Invariant: a thread's own entry is at least 1 and greater than what anybody else knows of the thread.
 
 use super::clocks::{Clock, entry, join};
+use crate::operation::address_of;
 use dpor_explorer::{AccessKind, Location};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// An access to an atomic, with the ordering that counts.
@@ -25,6 +27,50 @@ pub enum AtomicAccess {
     Modify(Ordering),
 }
 
+impl AtomicAccess {
+    /// Whether it writes.
+    pub(crate) const fn writes(self) -> bool {
+        !matches!(self, AtomicAccess::Load(_))
+    }
+
+    /// Whether it reads.
+    pub(crate) const fn reads(self) -> bool {
+        !matches!(self, AtomicAccess::Store(_))
+    }
+
+    const fn words(self) -> (&'static str, Ordering) {
+        match self {
+            AtomicAccess::Load(order) => ("loaded", order),
+            AtomicAccess::Store(order) => ("stored", order),
+            AtomicAccess::Modify(order) => ("modified", order),
+        }
+    }
+
+    /// What it publishes, for reports.
+    pub(crate) fn as_release(self) -> String {
+        let (verb, order) = self.words();
+        match (releases(order), self) {
+            (true, _) => format!("{verb} with {order:?}"),
+            (false, AtomicAccess::Modify(Ordering::Acquire)) => {
+                format!("{verb} with Acquire, which publishes nothing; AcqRel would")
+            }
+            _ => format!("{verb} with {order:?}, which publishes nothing; Release would"),
+        }
+    }
+
+    /// What it makes known to its thread, for reports.
+    pub(crate) fn as_acquire(self) -> String {
+        let (verb, order) = self.words();
+        match (acquires(order), self) {
+            (true, _) => format!("{verb} with {order:?}"),
+            (false, AtomicAccess::Modify(Ordering::Release)) => {
+                format!("{verb} with Release, which orders nothing before what follows; AcqRel would")
+            }
+            _ => format!("{verb} with {order:?}, which orders nothing before what follows; Acquire would"),
+        }
+    }
+}
+
 /// What a thread knows.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct View {
@@ -34,8 +80,9 @@ pub(crate) struct View {
     pub acquired: Clock,
     /// What a relaxed store publishes: what happened before the last release fence.
     pub released: Clock,
-    /// The epoch of the thread's last access to memory; 0 if there was none.
-    pub accessed: u32,
+    /// What also happens before its accesses while it runs destructors, by destructor, each with those before: what
+    /// others have done before they dropped their shares.
+    pub lent: Vec<Clock>,
 }
 
 /// What each thread knows, and what was published at each location.
@@ -45,6 +92,25 @@ pub(crate) struct HappensBefore {
     pub views: Vec<View>,
     /// Ascending. A location at which nothing was published may be missing.
     pub published: Vec<(Location, Clock)>,
+    /// What is wrong on purpose.
+    #[cfg(feature = "faults")]
+    pub fault: Option<RaceFault>,
+}
+
+/// A fault that can be seeded into the search for data races.
+#[cfg(feature = "faults")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RaceFault {
+    /// Fences release nothing.
+    IgnoreReleaseFences,
+    /// A read-modify-write ends the release sequence.
+    EndReleaseSequences,
+    /// Plain reads are judged, but not noted.
+    ForgetReads,
+    /// What was accessed, and who knows of it, is no part of a state.
+    IgnoreInStates,
+    /// A read-modify-write that leaves the value as it was publishes nothing for the explorer.
+    ModifyLikeReads,
 }
 
 fn acquires(order: Ordering) -> bool {
@@ -76,24 +142,18 @@ impl HappensBefore {
         view
     }
 
-    /// The present epoch of the thread, in which it accesses memory.
+    /// The present epoch of the thread.
     #[inline]
-    pub fn accesses(&mut self, thread: usize) -> u32 {
-        let view = self.view(thread);
-        view.accessed = view.current[thread];
-        view.accessed
-    }
-
-    /// Says whether all accesses of other threads so far happen before what the thread does next.
-    pub fn knows_all(&self, thread: usize) -> bool {
-        let others = self.views.iter().enumerate().filter(|&(other, _)| other != thread);
-        others
-            .filter(|(_, view)| view.accessed != 0)
-            .all(|(other, view)| self.knows(thread, other, view.accessed))
+    pub fn epoch(&mut self, thread: usize) -> u32 {
+        self.view(thread).current[thread]
     }
 
     /// Says whether the thread's access publishes something.
     pub fn publishes(&mut self, thread: usize, access: AtomicAccess) -> bool {
+        #[cfg(feature = "faults")]
+        if self.fault == Some(RaceFault::ModifyLikeReads) {
+            return false;
+        }
         match access {
             AtomicAccess::Load(_) => false,
             AtomicAccess::Store(order) | AtomicAccess::Modify(order) => {
@@ -105,9 +165,10 @@ impl HappensBefore {
     /// Says whether the epoch of a thread happens before what this other thread does next.
     #[inline]
     pub fn knows(&self, thread: usize, of: usize, epoch: u32) -> bool {
-        self.views
-            .get(thread)
-            .is_some_and(|view| entry(&view.current, of) >= epoch)
+        self.views.get(thread).is_some_and(|view| {
+            let lent = || view.lent.last().is_some_and(|lent| entry(lent, of) >= epoch);
+            entry(&view.current, of) >= epoch || lent()
+        })
     }
 
     fn at(&self, location: Location) -> Result<usize, usize> {
@@ -139,10 +200,9 @@ impl HappensBefore {
 
     /// Forgets what was published at the locations, and at parts of objects, in these addresses: they hold something
     /// else from now on.
-    pub fn forget(&mut self, addresses: std::ops::Range<u64>) {
-        const ADDRESS: u64 = (1 << 48) - 1;
+    pub fn forget(&mut self, addresses: Range<usize>) {
         self.published
-            .retain(|(location, _)| !addresses.contains(&(location.0 & ADDRESS)));
+            .retain(|&(location, _)| !addresses.contains(&address_of(location)));
     }
 
     /// A thread has created another one.
@@ -159,6 +219,25 @@ impl HappensBefore {
             join(&mut self.view(thread).current, &known);
             self.published[at].1 = known;
         }
+    }
+
+    /// What was published at the location happens before what the thread does until it [gives it back](Self::give_back),
+    /// and not before what it publishes. The thread begins a new epoch.
+    pub fn lend(&mut self, thread: usize, location: Location) {
+        let mut lent = self.view(thread).lent.last().cloned().unwrap_or_default();
+        if let Ok(at) = self.at(location) {
+            join(&mut lent, &self.published[at].1);
+        }
+        let view = self.view(thread);
+        view.lent.push(lent);
+        view.current[thread] += 1;
+    }
+
+    /// Ends the last [`lend`](Self::lend). The thread begins a new epoch.
+    pub fn give_back(&mut self, thread: usize) {
+        let view = self.view(thread);
+        view.lent.pop();
+        view.current[thread] += 1;
     }
 
     /// The thread publishes all that it knows at the location, beside what was published there before.
@@ -213,8 +292,11 @@ impl HappensBefore {
         if known.is_empty() && !self.is_published(location) {
             return;
         }
+        let goes_on = matches!(access, AtomicAccess::Modify(_));
+        #[cfg(feature = "faults")]
+        let goes_on = goes_on && self.fault != Some(RaceFault::EndReleaseSequences);
         let published = self.published_at(location);
-        if let AtomicAccess::Store(_) = access {
+        if !goes_on {
             published.clear();
         }
         join(published, &known);
@@ -222,12 +304,15 @@ impl HappensBefore {
 
     /// A fence.
     pub fn fence(&mut self, thread: usize, order: Ordering) {
+        let releases = releases(order);
+        #[cfg(feature = "faults")]
+        let releases = releases && self.fault != Some(RaceFault::IgnoreReleaseFences);
         let view = self.view(thread);
         if acquires(order) {
             let acquired = std::mem::take(&mut view.acquired);
             join(&mut view.current, &acquired);
         }
-        if releases(order) {
+        if releases {
             view.released.clone_from(&view.current);
             view.current[thread] += 1;
         }
@@ -248,7 +333,7 @@ mod tests {
         for thread in 0..3 {
             order.view(thread);
         }
-        let epoch = order.accesses(0);
+        let epoch = order.epoch(0);
         for &(thread, operation) in operations {
             operation(&mut order, thread);
         }
@@ -266,7 +351,7 @@ mod tests {
     fn release_and_acquire_order_and_relaxed_does_not() {
         let message = |stored: Ordering, loaded: Ordering| {
             let mut order = HappensBefore::default();
-            let epoch = order.accesses(0);
+            let epoch = order.epoch(0);
             order.atomic(0, X, AtomicAccess::Store(stored));
             order.atomic(1, X, AtomicAccess::Load(loaded));
             order.knows(1, 0, epoch)
@@ -333,7 +418,7 @@ mod tests {
     fn what_comes_after_a_release_is_not_published() {
         let mut order = HappensBefore::default();
         order.release(0, X);
-        let after = order.accesses(0);
+        let after = order.epoch(0);
         order.acquire(1, X);
         assert!(!order.knows(1, 0, after));
     }
@@ -341,9 +426,9 @@ mod tests {
     #[test]
     fn a_child_comes_after_what_its_creator_has_done() {
         let mut order = HappensBefore::default();
-        let before = order.accesses(0);
+        let before = order.epoch(0);
         order.spawned(0, 1);
-        let after = order.accesses(0);
+        let after = order.epoch(0);
         assert!(order.knows(1, 0, before) && !order.knows(1, 0, after));
     }
 }

@@ -12,16 +12,22 @@
 //! What was accessed before a state, and by whom it is known, decides which later access is in a race. So it is part of
 //! the state, where states are compared: of each granule that several threads use, the accesses that some thread does
 //! not know of, and who does. It is not known from the start which granules are used by several threads. When one is
-//! found, exploration starts again after the execution that has shown it. What a thread does while it knows all that
-//! others have done and none of them lives is known to whomever it creates, and does not count.
+//! found, exploration starts again after the execution that has shown it. What the first thread does before it has
+//! created another one is known to all, and does not count.
+//!
+//! Who drops the last share of an object is not explored, as long as nobody can tell. So what others have done before
+//! they dropped theirs happens before the destructor only, and not before what its thread does afterwards. And a
+//! destructor that uses memory which is there after it can be told by it: then drops are explored (`detect::shares`).
 //!
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
 use super::blocks::{Block, Blocks, SavedBlocks};
 use super::clocks::entry;
+#[cfg(feature = "faults")]
+use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
-use super::shadow::{Accessor, Conflict, Epoch, GRANULE, Kind, Point, Shadow};
-use crate::image::part::{Extent, Owner, Part, Visitor};
+use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow};
+use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
 use dpor_explorer::{AccessKind, Location, ThreadId};
 use smallvec::SmallVec;
@@ -36,6 +42,8 @@ pub(crate) struct BadAccess {
     pub address: usize,
     pub size: usize,
     pub kind: Kind,
+    /// The block of the heap in which it is.
+    pub block: Option<usize>,
     pub fault: Fault,
 }
 
@@ -67,6 +75,48 @@ pub(crate) struct DataRaces {
     shared: BTreeSet<usize>,
     /// Whether the execution has shown more of these than exploration knew of.
     pub news: bool,
+    /// The destructors that the running thread is in, and another thread could have run.
+    destructors: Vec<Destructor>,
+}
+
+/// The memory that a destructor uses.
+struct Destructor {
+    thread: ThreadId,
+    /// The block of its object.
+    object: Option<usize>,
+    /// The epoch of its thread when it began.
+    began: u32,
+    /// The stack pointer then.
+    stack: usize,
+    /// The blocks that were there before, and which it may free.
+    blocks: BTreeSet<usize>,
+    /// Whether it has used other memory that was there before.
+    is_seen: bool,
+}
+
+/// What exploration has learnt about the use of memory.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct LearntRaces {
+    /// The granules that several threads use.
+    shared: Vec<u64>,
+    /// Who has used which granule (`Shadow::all_uses`).
+    uses: Vec<(u64, u64)>,
+    /// Whether what was explored last is void.
+    news: bool,
+}
+
+dpor_explorer::codec!(struct LearntRaces { shared, uses, news });
+
+/// The granules in a range of addresses, each by its first address in the range, and the bytes of it that are there.
+fn granules(start: usize, end: usize) -> impl Iterator<Item = (usize, u8)> {
+    let mut at = start;
+    std::iter::from_fn(move || {
+        (at < end).then(|| {
+            let (from, next) = (at, ((at / GRANULE + 1) * GRANULE).min(end));
+            at = next;
+            (from, (((1u16 << (next - from)) - 1) << (from % GRANULE)) as u8)
+        })
+    })
 }
 
 fn index(thread: ThreadId) -> u16 {
@@ -83,20 +133,34 @@ impl DataRaces {
         Ok(())
     }
 
+    /// Makes the search faulty.
+    #[cfg(feature = "faults")]
+    pub fn fault(&mut self, fault: RaceFault) {
+        self.order.fault = Some(fault);
+    }
+
     /// Whether races are looked for.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.shadow.is_some()
     }
 
-    /// The granules that several threads use, as far as that is known.
-    pub fn shared(&self) -> Vec<u64> {
-        self.shared.iter().map(|&granule| granule as u64).collect()
+    /// What all executions have shown.
+    pub fn learnt(&self) -> LearntRaces {
+        LearntRaces {
+            shared: self.shared.iter().map(|&granule| granule as u64).collect(),
+            uses: self.shadow.as_ref().map(Shadow::all_uses).unwrap_or_default(),
+            news: self.news,
+        }
     }
 
-    /// Goes on with what another process has found.
-    pub fn go_on_from(&mut self, shared: &[u64]) {
-        self.shared.extend(shared.iter().map(|&granule| granule as usize));
+    /// Goes on with what the executions of another process have shown.
+    pub fn go_on_from(&mut self, learnt: &LearntRaces) {
+        let Some(shadow) = &mut self.shadow else { return };
+        shadow.add_uses(&learnt.uses);
+        self.shared
+            .extend(learnt.shared.iter().map(|&granule| granule as usize));
+        self.news |= learnt.news;
     }
 
     /// The first thread begins.
@@ -147,6 +211,82 @@ impl DataRaces {
         }
     }
 
+    /// The thread has dropped the last share of the object with this location: what was published there happens before
+    /// its destructor.
+    pub fn lend(&mut self, thread: ThreadId, location: Location) {
+        if self.is_on() {
+            self.order.lend(thread.index(), location);
+        }
+    }
+
+    /// The destructor is over, and the object's memory is freed.
+    pub fn give_back(&mut self, thread: ThreadId) {
+        if self.is_on() {
+            self.order.give_back(thread.index());
+        }
+    }
+
+    /// The thread begins the destructor of an object at the address, which another thread could have run. Its stack
+    /// ends at `stack`.
+    pub fn destructor_begins(&mut self, thread: ThreadId, object: usize, stack: usize) {
+        if self.is_on() {
+            let block = self.blocks_at(object).map(|(block, ..)| block.start);
+            let began = self.order.epoch(thread.index());
+            self.destructors.push(Destructor {
+                thread,
+                object: block,
+                began,
+                stack,
+                blocks: BTreeSet::new(),
+                is_seen: false,
+            });
+        }
+    }
+
+    /// The destructor that was begun last ends. Says whether it has used memory that was there before and is there
+    /// after it.
+    pub fn destructor_ends(&mut self) -> bool {
+        let Some(destructor) = self.destructors.pop() else {
+            return false;
+        };
+        let is_left = |&block: &usize| self.blocks.before(block).is_some_and(|(_, _, live)| live);
+        let is_seen = destructor.is_seen || destructor.blocks.iter().any(is_left);
+        if let Some(outer) = self.destructors.last_mut() {
+            outer.is_seen |= destructor.is_seen;
+            outer.blocks.extend(destructor.blocks);
+        }
+        is_seen
+    }
+
+    fn blocks_at(&self, address: usize) -> Option<(Block, usize, bool)> {
+        region::in_arena(address).then(|| self.blocks.before(address)).flatten()
+    }
+
+    /// Notes what the destructor that runs uses.
+    fn destructor_uses(&mut self, address: usize) {
+        if self.destructors.is_empty() {
+            return;
+        }
+        let block = self.blocks_at(address);
+        let Some(destructor) = self.destructors.last_mut() else {
+            return;
+        };
+        let thread = index(destructor.thread);
+        match block {
+            Some((block, ..)) => {
+                let is_new = block.allocated.thread == thread && block.allocated.number >= destructor.began;
+                if !is_new && Some(block.start) != destructor.object {
+                    destructor.blocks.insert(block.start);
+                }
+            }
+            // Its own frames are below what was the end of the stack.
+            None => {
+                let own = region::in_stacks(address) && region::stack_thread(address) == usize::from(thread);
+                destructor.is_seen |= !own || address >= destructor.stack;
+            }
+        }
+    }
+
     /// The thread makes a fence.
     pub fn fence(&mut self, thread: ThreadId, order: Ordering) {
         if self.is_on() {
@@ -180,9 +320,9 @@ impl DataRaces {
         Ok(())
     }
 
-    /// Whether another thread may do something that is not ordered after what the thread does now.
-    fn beside_others(&self, thread: ThreadId) -> bool {
-        self.live.len() > 1 || !self.order.knows_all(thread.index())
+    /// Whether another thread may do something that is not ordered after what a thread does now.
+    fn beside_others(&self) -> bool {
+        self.order.views.len() > 1
     }
 
     /// The thread accesses memory of the program.
@@ -190,11 +330,12 @@ impl DataRaces {
     /// # Errors
     /// The access is in a race, or outside of live blocks.
     pub fn access(&mut self, thread: ThreadId, address: usize, size: usize, kind: Kind) -> Result<(), BadAccess> {
-        let bad = |fault| BadAccess {
+        let bad = |block: Option<usize>, fault| BadAccess {
             thread,
             address,
             size,
             kind,
+            block,
             fault,
         };
         if self.shadow.is_none() {
@@ -202,42 +343,55 @@ impl DataRaces {
         }
         let own = Epoch {
             thread: index(thread),
-            number: self.order.accesses(thread.index()),
+            number: self.order.epoch(thread.index()),
         };
-        let mut beside_others = None;
+        let beside_others = self.beside_others();
+        self.destructor_uses(address);
         let mut was_atomic = false;
         let mut block = None;
         let end = address + size;
-        let mut at = address;
-        while at < end {
-            let next = ((at / GRANULE + 1) * GRANULE).min(end);
-            let mask = (((1u16 << (next - at)) - 1) << (at % GRANULE)) as u8;
-            let beside_others = *beside_others.get_or_insert_with(|| self.beside_others(thread));
+        for (at, mask) in granules(address, end) {
             let Some(shadow) = &mut self.shadow else { break };
             let accessor = Accessor {
                 epoch: own,
                 order: &self.order,
+                extent: Extent {
+                    start: address as u32,
+                    size: size as u32,
+                },
                 beside_others,
             };
-            let noted = shadow
-                .access(at, mask, kind, accessor)
-                .map_err(|conflict| bad(self.judge(conflict)))?;
+            #[cfg(feature = "faults")]
+            let before = shadow.point();
+            let noted = shadow.access(at, mask, kind, accessor).map_err(|conflict| {
+                let block = self.blocks_at(conflict.address);
+                bad(block.map(|(block, ..)| block.start), self.judge(conflict))
+            })?;
+            #[cfg(feature = "faults")]
+            if self.order.fault == Some(RaceFault::ForgetReads)
+                && kind == Kind::Read
+                && let Some(shadow) = &mut self.shadow
+            {
+                shadow.undo(before);
+            }
             let mut is_shared = noted.is_shared;
             if noted.fresh != 0 && region::in_arena(at) {
                 let block = match block {
                     Some(block) => block,
-                    None => *block.insert(self.block_of(own, address, end).map_err(bad)?),
+                    None => *block.insert(self.block_of(own, address, end).map_err(|fault| bad(None, fault))?),
                 };
+                let Some(shadow) = &mut self.shadow else { break };
                 if block.beside_others {
-                    let Some(shadow) = &mut self.shadow else { break };
                     is_shared |= shadow.uses(at, block.allocated.thread, true);
+                }
+                if !matches!(kind, Kind::Write | Kind::Free) {
+                    shadow.were_written(at, noted.fresh, block.allocated);
                 }
             }
             if is_shared {
                 self.news |= self.shared.insert(at & !(GRANULE - 1));
             }
             was_atomic |= noted.was_atomic;
-            at = next;
         }
         if was_atomic {
             self.forget(address..end);
@@ -276,7 +430,7 @@ impl DataRaces {
 
     /// What was published in this memory is over, as it holds something else from now on.
     fn forget(&mut self, range: Range<usize>) {
-        self.order.forget(range.start as u64..range.end as u64);
+        self.order.forget(range);
     }
 
     /// The thread has allocated a block.
@@ -285,11 +439,27 @@ impl DataRaces {
             start,
             allocated: Epoch {
                 thread: index(thread),
-                number: self.order.accesses(thread.index()),
+                number: self.order.epoch(thread.index()),
             },
-            beside_others: self.beside_others(thread),
+            beside_others: self.beside_others(),
         };
         self.blocks.add(block);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.mark();
+        }
+    }
+
+    /// The thread gives back memory at the end of a block.
+    ///
+    /// # Errors
+    /// It is in use without an order.
+    pub fn shrink(&mut self, thread: ThreadId, start: usize, size: usize) -> Result<(), BadAccess> {
+        self.access(thread, start, size, Kind::Write)?;
+        let Some(shadow) = &mut self.shadow else { return Ok(()) };
+        for (at, mask) in granules(start, start + size) {
+            shadow.forget(at, mask);
+        }
+        Ok(())
     }
 
     /// The thread frees a block.
@@ -303,13 +473,11 @@ impl DataRaces {
             ..bad
         };
         // Whoever accesses what was not accessed before is told by the block that it is freed.
-        let mut at = block;
-        while at < block + size {
-            let next = ((at / GRANULE + 1) * GRANULE).min(block + size);
+        for (at, mask) in granules(block, block + size) {
             if at == block || self.shadow.as_ref().is_some_and(|shadow| shadow.was_accessed(at)) {
-                self.access(thread, at, next - at, Kind::Free).map_err(whole)?;
+                let size = mask.count_ones() as usize;
+                self.access(thread, at, size, Kind::Free).map_err(whole)?;
             }
-            at = next;
         }
         self.forget(block..block + size);
         Ok(())
@@ -325,12 +493,12 @@ impl DataRaces {
     /// Adds the accesses to a granule that some live thread does not know of. It is one of a `shadow`.
     fn facts(&self, shadow: &Shadow, granule: usize, known: &[u32], facts: &mut Vec<Fact>) {
         let from = facts.len();
-        let mut add = |mask: u8, kind: u8, epoch: Epoch| {
+        let mut add = |mask: u8, kind: u8, extent: u64, epoch: Epoch| {
             if known
                 .get(usize::from(epoch.thread))
                 .is_none_or(|&known| known < epoch.number)
             {
-                facts.push((granule, mask, kind, epoch));
+                facts.push((granule, mask, kind, extent, epoch));
             }
         };
         let mut accessed = 0;
@@ -340,14 +508,13 @@ impl DataRaces {
             if history.freed {
                 continue;
             }
-            let lists = [
-                history.write.as_slice(),
-                &history.reads[..],
-                &history.stores[..],
-                &history.loads[..],
-            ];
-            for (kind, epochs) in (1..).zip(lists) {
-                epochs.iter().for_each(|&epoch| add(history.mask, kind, epoch));
+            for (kind, epochs) in (1..).zip([history.write.as_slice(), &history.reads]) {
+                epochs.iter().for_each(|&epoch| add(history.mask, kind, 0, epoch));
+            }
+            for (kind, accesses) in (3..).zip([&history.stores, &history.loads]) {
+                for &(epoch, Extent { start, size }) in accesses {
+                    add(history.mask, kind, u64::from(start) << 32 | u64::from(size), epoch);
+                }
             }
         }
         // Who uses the other bytes has to know of the allocation.
@@ -356,7 +523,7 @@ impl DataRaces {
             && let Some((block, size, true)) = self.blocks.before(granule + GRANULE - 1)
             && block.start + size > granule
         {
-            add(!accessed, 0, block.allocated);
+            add(!accessed, 0, 0, block.allocated);
         }
         // The order in which independent accesses were made is no part of the state.
         facts[from..].sort_unstable();
@@ -381,7 +548,7 @@ impl DataRaces {
     /// Shows who knows of the epochs of facts, without their numbers: an epoch is its position among those of its
     /// thread that occur.
     fn visit_knowledge(&self, facts: &[Fact], mut add: impl FnMut(u64)) {
-        let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.3).collect();
+        let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.4).collect();
         epochs.sort_unstable();
         epochs.dedup();
         // The positions in a clock, and whether it knows of any.
@@ -393,11 +560,12 @@ impl DataRaces {
             };
             of_threads.map(position).collect::<SmallVec<[u64; 16]>>()
         };
-        for (granule, mask, kind, epoch) in facts {
+        for (granule, mask, kind, extent, epoch) in facts {
             let of_thread = epochs.partition_point(|other| other.thread < epoch.thread);
             let position = epochs[of_thread..].partition_point(|other| other < epoch);
             add(*granule as u64);
             add(u64::from(*mask) << 8 | u64::from(*kind));
+            add(*extent);
             add(u64::from(epoch.thread) << 32 | position as u64);
         }
         for &live in &self.live {
@@ -419,8 +587,8 @@ impl DataRaces {
     }
 }
 
-/// A granule, some of its bytes, the kind of the access to them, and its epoch.
-type Fact = (usize, u8, u8, Epoch);
+/// A granule, some of its bytes, the kind of the access to them, what else it was about if it was atomic, and its epoch.
+type Fact = (usize, u8, u8, u64, Epoch);
 
 /// What is kept in a saved state.
 #[derive(Default)]
@@ -443,6 +611,7 @@ impl Part for DataRaces {
             // They are of all executions.
             shared: _,
             news: _,
+            destructors,
         } = self;
         if let Some(shadow) = shadow {
             shadow.undo(Point::default());
@@ -450,10 +619,15 @@ impl Part for DataRaces {
         order.reset();
         blocks.reset();
         live.clear();
+        destructors.clear();
     }
 
-    fn visit(&self, _: Extent, visitor: &mut impl Visitor) {
+    fn visit(&self, _: part::Extent, visitor: &mut impl Visitor) {
         let Some(shadow) = &self.shadow else { return };
+        #[cfg(feature = "faults")]
+        if self.order.fault == Some(RaceFault::IgnoreInStates) {
+            return;
+        }
         let known = self.known_to_all();
         let mut facts = Vec::new();
         for &granule in &self.shared {

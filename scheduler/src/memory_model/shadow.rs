@@ -86,6 +86,16 @@ struct Cell {
 
 type Epochs = SmallVec<[Epoch; 2]>;
 
+/// The memory that an atomic access is about: the low half of its first address, and its size.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Extent {
+    pub start: u32,
+    pub size: u32,
+}
+
+/// An atomic access.
+type Atomic = (Epoch, Extent);
+
 /// What has happened to some bytes of a granule.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct History {
@@ -96,9 +106,9 @@ pub(crate) struct History {
     /// The plain reads since, but for those that happen before another one.
     pub reads: Epochs,
     /// The last atomic accesses that wrote, of threads that do not know of later ones.
-    pub stores: Epochs,
+    pub stores: SmallVec<[Atomic; 2]>,
     /// The atomic accesses that did not.
-    pub loads: Epochs,
+    pub loads: SmallVec<[Atomic; 2]>,
     /// The write was the end of the memory's block.
     pub freed: bool,
 }
@@ -107,7 +117,7 @@ pub(crate) struct History {
 pub(crate) type Histories = SmallVec<[History; 1]>;
 
 /// The kind of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
     Read,
     Write,
@@ -154,17 +164,24 @@ pub(crate) struct Conflict {
 }
 
 impl History {
-    /// An earlier access with which one of this kind by the thread is in a race.
-    fn conflict(&self, kind: Kind, thread: u16, order: &HappensBefore) -> Option<(Epoch, Kind)> {
+    /// An earlier access with which one of this kind is in a race. Atomic accesses to the same memory are in none, unless
+    /// they are of different sizes.
+    fn conflict(&self, kind: Kind, accessor: Accessor<'_>) -> Option<(Epoch, Kind)> {
+        let (order, thread) = (accessor.order, accessor.epoch.thread);
         let unknown = |epochs: &[Epoch]| epochs.iter().copied().find(|epoch| !epoch.is_known(order, thread));
         let plain = kind != Kind::Load && kind != Kind::Store;
+        let unknown_atomic = |accesses: &[Atomic]| {
+            let other =
+                |&&(epoch, extent): &&Atomic| (plain || extent != accessor.extent) && !epoch.is_known(order, thread);
+            accesses.iter().find(other).map(|&(epoch, _)| epoch)
+        };
         let last = if self.freed { Kind::Free } else { Kind::Write };
         let write = unknown(self.write.as_slice()).map(|epoch| (epoch, last));
         // Who uses freed memory fails, whether or not it is known to be freed.
         let freed = self.write.filter(|_| self.freed).map(|epoch| (epoch, last));
         let reads = || unknown(&self.reads).filter(|_| kind.writes());
-        let stores = || unknown(&self.stores).filter(|_| plain);
-        let loads = || unknown(&self.loads).filter(|_| plain && kind.writes());
+        let stores = || unknown_atomic(&self.stores);
+        let loads = || unknown_atomic(&self.loads).filter(|_| kind.writes());
         freed
             .or(write)
             .or_else(|| reads().map(|epoch| (epoch, Kind::Read)))
@@ -173,8 +190,11 @@ impl History {
     }
 
     /// Notes an access that is in no race.
-    fn note(&mut self, kind: Kind, own: Epoch, order: &HappensBefore) {
-        let keep_unknown = |epochs: &mut Epochs| epochs.retain(|epoch| !epoch.is_known(order, own.thread));
+    fn note(&mut self, kind: Kind, accessor: Accessor<'_>) {
+        let (own, order) = (accessor.epoch, accessor.order);
+        let keep_unknown = |accesses: &mut SmallVec<[Atomic; 2]>| {
+            accesses.retain(|(epoch, _)| !epoch.is_known(order, own.thread));
+        };
         match kind {
             Kind::Write | Kind::Free => {
                 *self = History {
@@ -185,17 +205,17 @@ impl History {
                 };
             }
             Kind::Read => {
-                keep_unknown(&mut self.reads);
+                self.reads.retain(|epoch| !epoch.is_known(order, own.thread));
                 self.reads.push(own);
             }
             Kind::Load => {
                 keep_unknown(&mut self.loads);
-                self.loads.push(own);
+                self.loads.push((own, accessor.extent));
             }
             Kind::Store => {
                 keep_unknown(&mut self.loads);
                 keep_unknown(&mut self.stores);
-                self.stores.push(own);
+                self.stores.push((own, accessor.extent));
             }
         }
     }
@@ -213,6 +233,8 @@ impl History {
 pub(crate) struct Accessor<'a> {
     pub epoch: Epoch,
     pub order: &'a HappensBefore,
+    /// All that it is about, if it is atomic.
+    pub extent: Extent,
     /// Whether another thread may make an access that is not ordered after this one.
     pub beside_others: bool,
 }
@@ -242,8 +264,8 @@ struct After {
 pub(crate) struct Shadow {
     /// For each MiB of the address space its cells, or null.
     table: *mut *mut Cell,
-    /// All cells.
-    chunks: Vec<*mut Cell>,
+    /// All cells, with the addresses that they are about.
+    chunks: Vec<(usize, *mut Cell)>,
     lists: Vec<Histories>,
     /// The cells that were changed, with what they held before.
     changes: Vec<(*mut Cell, u64, u64)>,
@@ -309,7 +331,7 @@ impl Shadow {
             *chunk = map(CHUNK_SIZE)
                 .expect("there is memory for what data races need")
                 .cast();
-            self.chunks.push(*chunk);
+            self.chunks.push((address >> CHUNK_BITS << CHUNK_BITS, *chunk));
         }
         // SAFETY: the chunk has a cell for each granule of the MiB, and zeros are a cell.
         unsafe { chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE) }
@@ -481,6 +503,63 @@ impl Shadow {
         is_shared(now) && !is_shared(before)
     }
 
+    /// Takes bytes of a granule, which were not accessed before the last access, as written before that by the epoch.
+    pub fn were_written(&mut self, address: usize, bytes: u8, by: Epoch) {
+        let cell = self.cell(address);
+        // SAFETY: as in `histories`.
+        let Cell { written, read, .. } = unsafe { *cell };
+        if written == 0 {
+            return self.write_cell(cell, pack(by, bytes), read);
+        }
+        // SAFETY: as in `histories`.
+        let mut histories = self.decode(unsafe { *cell });
+        for history in &mut histories {
+            if history.mask & bytes != 0 {
+                history.write.get_or_insert(by);
+            }
+        }
+        self.set(cell, histories);
+    }
+
+    /// Forgets the accesses to bytes of a granule.
+    pub fn forget(&mut self, address: usize, bytes: u8) {
+        let cell = self.cell(address);
+        // SAFETY: as in `histories`.
+        let mut histories = self.decode(unsafe { *cell });
+        histories.iter_mut().for_each(|history| history.mask &= !bytes);
+        histories.retain(|history| history.mask != 0);
+        self.set(cell, histories);
+    }
+
+    /// Puts something on record that is undone elsewhere, so that no earlier point is the present one.
+    pub fn mark(&mut self) {
+        self.changes.push((ptr::null_mut(), 0, 0));
+    }
+
+    /// The use of all granules, in all executions: a granule and a word for each.
+    pub fn all_uses(&self) -> Vec<(u64, u64)> {
+        let mut uses = Vec::new();
+        for &(start, chunk) in &self.chunks {
+            for at in 0..CELLS {
+                // SAFETY: as in `histories`; a chunk has so many cells.
+                let usage = unsafe { (*chunk.add(at)).usage };
+                if usage != 0 {
+                    uses.push(((start + at * GRANULE) as u64, usage));
+                }
+            }
+        }
+        uses
+    }
+
+    /// Adds uses of granules by earlier executions.
+    pub fn add_uses(&mut self, uses: &[(u64, u64)]) {
+        for &(granule, usage) in uses {
+            let cell = self.cell(granule as usize);
+            // SAFETY: as in `histories`.
+            unsafe { (*cell).usage = usage };
+        }
+    }
+
     /// Says whether something is known of accesses to the granule at the address.
     pub fn was_accessed(&self, address: usize) -> bool {
         // SAFETY: as in `cell` and `histories`.
@@ -501,7 +580,7 @@ impl Shadow {
         granule: usize,
         mask: u8,
         kind: Kind,
-        Accessor { epoch: own, order, .. }: Accessor<'_>,
+        accessor: Accessor<'_>,
     ) -> Result<After, Conflict> {
         // SAFETY: as in `histories`.
         let mut before = self.decode(unsafe { *cell });
@@ -525,7 +604,7 @@ impl Shadow {
                 continue;
             }
             was_atomic |= !history.stores.is_empty() || !history.loads.is_empty();
-            if let Some((epoch, kind)) = history.conflict(kind, own.thread, order) {
+            if let Some((epoch, kind)) = history.conflict(kind, accessor) {
                 return Err(Conflict {
                     address: granule + touched.trailing_zeros() as usize,
                     epoch,
@@ -536,7 +615,7 @@ impl Shadow {
                 mask: touched,
                 ..history.clone()
             };
-            history.note(kind, own, order);
+            history.note(kind, accessor);
             add(history);
         }
         if fresh != 0 {
@@ -544,7 +623,7 @@ impl Shadow {
                 mask: fresh,
                 ..History::default()
             };
-            history.note(kind, own, order);
+            history.note(kind, accessor);
             add(history);
         }
         after.sort_unstable_by_key(|history| history.mask);
@@ -576,9 +655,10 @@ impl Shadow {
     pub fn undo(&mut self, to: Point) {
         debug_assert!(self.can_go_back_to(to) && to.lists <= self.lists.len());
         for (cell, written, read) in self.changes.drain(to.changes..).rev() {
-            // SAFETY: as in `histories`; cells stay where they are.
-            let cell = unsafe { &mut *cell };
-            (cell.written, cell.read) = (written, read);
+            // SAFETY: as in `histories`; cells stay where they are, and a mark has none.
+            if let Some(cell) = unsafe { cell.as_mut() } {
+                (cell.written, cell.read) = (written, read);
+            }
         }
         self.lists.truncate(to.lists);
         self.undone += 1;
@@ -590,7 +670,7 @@ impl Shadow {
 
 impl Drop for Shadow {
     fn drop(&mut self) {
-        let chunks = self.chunks.iter().map(|&chunk| (chunk.cast(), CHUNK_SIZE));
+        let chunks = self.chunks.iter().map(|&(_, chunk)| (chunk.cast(), CHUNK_SIZE));
         for (start, size) in chunks.chain([(self.table.cast(), TABLE_SIZE)]) {
             // SAFETY: the mapping is ours, and nobody uses it any more.
             unsafe { libc::munmap(start, size) };

@@ -23,6 +23,8 @@ use crate::machine::execution::Execution;
 use crate::machine::learnt::Learnt;
 use crate::machine::timeouts;
 use crate::machine::traced::Traced;
+#[cfg(feature = "faults")]
+use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::orderings::WeakOrderings;
 use crate::operation::OperationKind;
 use crate::platform::interpose;
@@ -183,6 +185,12 @@ impl Program {
         Self::machine().session.coarse = true;
     }
 
+    /// Makes the search for data races faulty. For tests of tests.
+    #[cfg(feature = "faults")]
+    pub fn race_fault(&mut self, fault: RaceFault) {
+        Self::machine().execution.races.fault(fault);
+    }
+
     /// Copies the current state, between two steps. In a traced execution, the copy knows where blocks were allocated.
     pub fn capture(&mut self) -> StateImage {
         let machine = Self::machine();
@@ -247,7 +255,7 @@ impl Program {
             out_of_sight: session.out_of_sight.clone(),
             timeouts_matter: session.timeouts_matter,
             libraries: session.libraries,
-            shared_memory: execution.races.shared(),
+            races: execution.races.learnt(),
         }
     }
 
@@ -256,7 +264,7 @@ impl Program {
     pub fn go_on_from(&mut self, learnt: Learnt) {
         self.intern_threads(&learnt.threads);
         let Machine { session, execution, .. } = Self::machine();
-        execution.races.go_on_from(&learnt.shared_memory);
+        execution.races.go_on_from(&learnt.races);
         session.refinements = learnt.refinements;
         session.labels.go_on_from(learnt.labels);
         session.weak_orderings = learnt.weak_orderings;

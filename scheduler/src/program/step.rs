@@ -175,9 +175,9 @@ impl Program {
         record.registers = std::ptr::null();
         record.lowest.set(None);
         let coroutine = &raw mut *record.coroutine;
+        plain::watch(watched);
         // SAFETY: a model is set up, the scheduler runs on no model thread's stack, and a live thread has a
         // coroutine. It stays in its box while the list of threads grows.
-        plain::watch(watched);
         let result = unsafe { switch::resume(coroutine, clean) };
         plain::watch(false);
         let record = &Self::machine().execution.threads[thread];

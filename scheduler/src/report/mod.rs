@@ -125,8 +125,8 @@ pub struct BlockedReport {
 pub struct BlockUse {
     /// Whether the block was freed; otherwise it was allocated.
     pub freed: bool,
-    /// What was done, if it is an access in a data race: a participle.
-    pub access: Option<&'static str>,
+    /// What was done, if it is an access to memory: a participle, and what to say of it.
+    pub access: Option<String>,
     /// The step, counted from 0.
     pub step: u32,
     /// The thread.

@@ -12,6 +12,7 @@ use object::read::elf::ElfFile64;
 use object::{NativeEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 type Lines = addr2line::Context<EndianSlice<'static, LittleEndian>>;
 
@@ -22,6 +23,18 @@ pub(crate) struct Symbols {
     /// Functions and statics by their addresses in the file, ascending.
     known: Vec<(Range<usize>, &'static str)>,
     lines: Option<Lines>,
+}
+
+/// The running executable's file, mapped once and kept as long as the process.
+fn executable_bytes() -> Option<&'static [u8]> {
+    // SAFETY: the section holds what its statics put there, and is writable like `.data`.
+    #[unsafe(link_section = ".dpor.data")]
+    static BYTES: OnceLock<&'static [u8]> = OnceLock::new();
+    if let Some(bytes) = BYTES.get() {
+        return Some(bytes);
+    }
+    let mapped = Mapped::open("/proc/self/exe").ok()?;
+    Some(BYTES.get_or_init(|| Box::leak(Box::new(mapped)).bytes()))
 }
 
 impl Symbols {
@@ -41,11 +54,9 @@ impl Symbols {
             known: Vec::new(),
             lines: None,
         };
-        let Ok(mapped) = Mapped::open("/proc/self/exe") else {
+        let Some(bytes) = executable_bytes() else {
             return symbols;
         };
-        // Kept as long as the process: it is read once, for people.
-        let bytes: &'static [u8] = Box::leak(Box::new(mapped)).bytes();
         let Ok(file) = ElfFile64::<NativeEndian>::parse(bytes) else {
             return symbols;
         };

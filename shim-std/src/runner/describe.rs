@@ -223,7 +223,7 @@ fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedRepor
 fn block_report(program: &Program, what: BlockUse) -> BlockReport {
     BlockReport {
         freed: what.freed,
-        access: what.access.map(str::to_owned),
+        access: what.access,
         step: what.step.into(),
         thread: what.thread.0,
         thread_name: program.thread_name(what.thread),

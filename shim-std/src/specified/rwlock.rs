@@ -13,7 +13,7 @@
 
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Library, Location, Operation, OperationKind, Touch, Word, access_of, gives_back,
-    location, note, observe, order, perform, release, specified, time,
+    location, note, observe, order, perform, release, specified, sub_location, time,
 };
 use std::time::Duration;
 
@@ -231,6 +231,12 @@ impl RwLock {
         self.readers.set(self.readers.get() + change);
     }
 
+    /// Part of the lock's location for readers that may upgrade, which take turns.
+    fn upgradable_turns(&self) -> Location {
+        const UPGRADABLE_TURNS: u64 = 0xFD00;
+        sub_location(self.location(), UPGRADABLE_TURNS)
+    }
+
     fn refuse(&self, touch: Touch<'_>) {
         touch.relaxed().read(self.location());
         note(|| "would block".to_string());
@@ -299,7 +305,12 @@ impl RwLock {
     fn leave(&self, kind: OperationKind, claim: i64, readers: i64) {
         release(kind, self.location(), |touch| {
             match kind {
-                OperationKind::UpgradableUnlock => order::read_unlocked(self.location()),
+                OperationKind::UpgradableUnlock => {
+                    order::release(self.upgradable_turns());
+                    order::read_unlocked(self.location());
+                }
+                // It has been a reader, and is one.
+                OperationKind::Downgrade if readers == 0 => order::release(self.upgradable_turns()),
                 _ => order::write_unlocked(self.location()),
             }
             self.claim.set(claim);
@@ -453,7 +464,11 @@ impl Entry {
             Entry::Write => lock.claim.set(CLAIMED),
         }
         match self {
-            Entry::Read | Entry::RecursiveRead | Entry::Upgradable => order::read_locked(lock.location()),
+            Entry::Read | Entry::RecursiveRead => order::read_locked(lock.location()),
+            Entry::Upgradable => {
+                order::acquire(lock.upgradable_turns());
+                order::read_locked(lock.location());
+            }
             Entry::Write => order::write_locked(lock.location()),
         }
         match self {

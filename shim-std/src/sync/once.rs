@@ -5,8 +5,8 @@
 //! recorded. A thread that would have seen it incomplete comes to a point.
 
 use dpor_scheduler::{
-    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access_of, location, observe, perform,
-    read_final, release,
+    AccessKind, Condition, Guard, Location, Operation, OperationKind, Word, access_of, location, observe, order,
+    perform, read_final, release,
 };
 use std::cell::Cell;
 use std::fmt;
@@ -161,10 +161,12 @@ impl Once {
                 };
                 if let Entry::Run(_) = entry {
                     self.state.set(RUNNING);
-                    touch.write(here);
+                    touch.relaxed().write(here);
                 } else {
-                    touch.read(here);
+                    touch.relaxed().read(here);
                 }
+                // Whoever runs it after a run that has failed comes after that.
+                order::acquire(here);
                 entry
             },
         );
@@ -215,8 +217,8 @@ impl Once {
         perform(
             &Operation::always(OperationKind::OnceQuery, here, &accesses),
             |_, touch| {
-                touch.read(here);
-                // With the fence, if it is complete.
+                touch.relaxed().read(here);
+                // With the fence, and after what the run has done, if it is complete.
                 self.completed();
                 self.state.get()
             },
@@ -251,7 +253,8 @@ impl Once {
         perform(
             &Operation::guarded(OperationKind::OnceWait, here, &accesses, &reached),
             |_, touch| {
-                touch.read(here);
+                touch.relaxed().read(here);
+                order::acquire(here);
                 self.state.get() == COMPLETE
             },
         )

@@ -52,7 +52,7 @@ impl Flag {
         if !entered.0 && panicking() {
             release(OperationKind::Unlock, self.location(), |touch| {
                 self.failed.store(true, Ordering::Relaxed);
-                touch.write(self.location());
+                touch.relaxed().write(self.location());
             });
         }
     }
@@ -64,7 +64,7 @@ impl Flag {
         let accesses = [access_of(self.location(), AccessKind::Read)];
         let query = Operation::always(OperationKind::PoisonQuery, self.location(), &accesses);
         perform(&query, |_, touch| {
-            touch.read(self.location());
+            touch.relaxed().read(self.location());
             self.get()
         })
     }
@@ -80,6 +80,7 @@ impl Flag {
         perform(
             &Operation::always(OperationKind::PoisonClear, lock, &accesses),
             |_, touch| {
+                let touch = touch.relaxed();
                 if self.failed.swap(false, Ordering::Relaxed) {
                     touch.write(self.location());
                     touch.write(lock);

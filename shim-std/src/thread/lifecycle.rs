@@ -236,7 +236,7 @@ impl<T> JoinInner<'_, T> {
             ownership::waited_for(here);
         }
         // The thread has dropped its share of the packet.
-        let result = self.let_go(|packet| packet.into_inner()?.result.get_mut().take());
+        let result = self.let_go(|packet| packet.into_inner()?.0.result.get_mut().take());
         result
             .flatten()
             .unwrap_or_else(|| Err(Box::new("threads should not terminate unexpectedly") as Box<dyn Any + Send>))
@@ -265,10 +265,16 @@ impl<T> Drop for JoinInner<'_, T> {
             let here = location(self.thread.finished());
             observe(here);
             let accesses = [access_of(here, AccessKind::Read)];
-            perform(
+            let finished = perform(
                 &Operation::always(OperationKind::Detach, here, &accesses),
-                |_, touch| touch.relaxed().read(here),
+                |_, touch| {
+                    touch.relaxed().read(here);
+                    self.thread.finished().get() == 1
+                },
             );
+            if finished && let Some(packet) = &self.packet {
+                packet.order_after_drops();
+            }
         }
         self.let_go(drop);
     }

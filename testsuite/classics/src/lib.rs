@@ -10,6 +10,7 @@
 pub mod abba;
 pub mod bounded_buffer;
 pub mod counts;
+pub mod data_races;
 pub mod dekker;
 pub mod double_checked;
 pub mod lost_update;

@@ -2,7 +2,7 @@
 //!
 //! A test passes if what it asserts holds in every schedule. Tests called `reach_…` are the other way round: they fail
 //! if and only if some schedule does what their name says, so a checker that explores all schedules must fail them.
-//! Tests called `fail_…` must fail, too, in the way that `expected.toml` gives.
+//! Tests called `fail_…` or `race_…` must fail, too, in the way that `expected.toml` gives.
 
 use std::sync::Arc;
 use std::thread;

@@ -86,17 +86,19 @@ impl<T: Copy> Raw<T> {
 /// Runs one function in a thread of its own, the other one here, and waits for both.
 fn both(there: impl FnOnce() + Send, here: impl FnOnce()) {
     thread::scope(|scope| {
-        scope.spawn(there);
+        let there = scope.spawn(there);
         here();
+        there.join().unwrap();
     });
 }
 
 /// Runs two functions in threads of their own, a third one here, and waits for all.
 fn three(first: impl FnOnce() + Send, second: impl FnOnce() + Send, here: impl FnOnce()) {
     thread::scope(|scope| {
-        scope.spawn(first);
-        scope.spawn(second);
+        let there = (scope.spawn(first), scope.spawn(second));
         here();
+        there.0.join().unwrap();
+        there.1.join().unwrap();
     });
 }
 
@@ -922,6 +924,64 @@ fn no_race_local_that_was_there_before_the_thread() {
     assert!(local == 0 || local == 127);
 }
 
+/// Stores the address of a local, and returns.
+#[inline(never)]
+fn publish_a_local(slot: &AtomicPtr<u32>) {
+    let mut local = black_box(5);
+    slot.store(&raw mut local, Release);
+    black_box(&mut local);
+}
+
+/// A local must not be read after its end. That shows where its memory holds something else by then.
+#[test]
+fn race_read_of_a_local_after_its_end() {
+    let slot = AtomicPtr::new(ptr::null_mut());
+    both(
+        || {
+            publish_a_local(&slot);
+            publish_a_local(&AtomicPtr::default());
+        },
+        || {
+            let local = Raw(slot.load(Acquire));
+            if !local.0.is_null() {
+                local.read();
+            }
+        },
+    );
+}
+
+/// Nor must it be written to.
+#[test]
+fn race_write_of_a_local_after_its_end() {
+    let slot = AtomicPtr::new(ptr::null_mut());
+    both(
+        || {
+            publish_a_local(&slot);
+            publish_a_local(&AtomicPtr::default());
+        },
+        || {
+            let local = Raw(slot.load(Acquire));
+            if !local.0.is_null() {
+                local.write(3);
+            }
+        },
+    );
+}
+
+/// The frame of a function ends, arguments and all, while a thread that nobody waits for may read it.
+#[test]
+fn race_read_of_an_argument_and_the_end_of_its_function() {
+    #[inline(never)]
+    fn start(mut argument: [u32; 8]) {
+        let argument = Raw(&raw mut argument);
+        drop(thread::spawn(move || _ = argument.read()));
+        thread::yield_now();
+    }
+    start(black_box([1; 8]));
+    // The next call has the same frame.
+    start(black_box([2; 8]));
+}
+
 // What orders accesses: release and acquire.
 
 /// Publishes by a store of this ordering, and looks with a load of that one.
@@ -1229,6 +1289,68 @@ fn race_counter_of_releasing_exchanges() {
     both(turn, turn);
 }
 
+/// Read-modify-writes order those that come first before those that come later, and it may be the other way round.
+#[test]
+fn race_exchanges_in_either_order() {
+    let (data, count) = (Plain::new(0), AtomicU32::new(0));
+    both(
+        || {
+            data.write(1);
+            count.fetch_add(1, AcqRel);
+        },
+        || {
+            count.fetch_add(1, AcqRel);
+            data.read();
+        },
+    );
+}
+
+/// That they leave the value as it was does not matter.
+#[test]
+fn race_exchanges_that_change_nothing() {
+    let (data, flag) = (Plain::new(0), AtomicBool::new(true));
+    both(
+        || {
+            data.write(1);
+            flag.swap(true, SeqCst);
+        },
+        || {
+            flag.swap(true, SeqCst);
+            data.read();
+        },
+    );
+}
+
+/// A store that leaves the value as it was publishes all the same: the load may read the value that was there before.
+#[test]
+fn race_store_that_changes_nothing() {
+    let (data, flag) = (Plain::new(0), AtomicBool::new(true));
+    both(
+        || {
+            data.write(1);
+            flag.store(true, SeqCst);
+        },
+        || {
+            if flag.load(SeqCst) {
+                data.read();
+            }
+        },
+    );
+}
+
+/// Who takes a pointer out by an exchange has all that it points to.
+#[test]
+fn no_race_boxes_that_are_exchanged() {
+    let slot = AtomicPtr::new(Box::into_raw(Box::new(0u32)));
+    let turn = |value: u32| {
+        let old = Raw(slot.swap(Box::into_raw(Box::new(value)), AcqRel));
+        old.write(old.read() + 1);
+        old.free();
+    };
+    both(|| turn(1), || turn(2));
+    Raw(slot.into_inner()).free();
+}
+
 /// A compare-exchange that fails has the ordering for failures.
 #[test]
 fn no_race_failed_exchange_that_acquires() {
@@ -1518,6 +1640,14 @@ fn no_race_join() {
     data.write(2);
 }
 
+/// So do its result, and what that points to.
+#[test]
+fn no_race_result() {
+    let mut list = thread::spawn(|| vec![1]).join().unwrap();
+    list.push(2);
+    assert_eq!(list, [1, 2]);
+}
+
 /// Also if it panics.
 #[test]
 fn no_race_join_of_a_thread_that_panics() {
@@ -1529,6 +1659,36 @@ fn no_race_join_of_a_thread_that_panics() {
     });
     child.join().unwrap_err();
     assert_eq!(data.read(), 1);
+}
+
+thread_local! {
+    static WRITES_AT_THE_END: WritesAtTheEnd = const { WritesAtTheEnd };
+}
+
+/// What the destructors of thread-locals write to.
+static WRITTEN_AT_THE_END: Plain = Plain::new(0);
+
+struct WritesAtTheEnd;
+
+impl Drop for WritesAtTheEnd {
+    fn drop(&mut self) {
+        WRITTEN_AT_THE_END.write(1);
+    }
+}
+
+/// The destructors of a thread's locals come before joining it, too.
+#[test]
+fn no_race_join_and_destructors_of_locals() {
+    let child = thread::spawn(|| WRITES_AT_THE_END.with(|_| ()));
+    child.join().unwrap();
+    assert_eq!(WRITTEN_AT_THE_END.read(), 1);
+}
+
+/// The end of a scope does not wait for them.
+#[test]
+fn race_scope_and_destructors_of_locals() {
+    thread::scope(|scope| _ = scope.spawn(|| WRITES_AT_THE_END.with(|_| ())));
+    WRITTEN_AT_THE_END.read();
 }
 
 /// Joining one thread says nothing of another one.
@@ -1548,6 +1708,47 @@ fn no_race_scope() {
     let data = Plain::new(0);
     thread::scope(|scope| _ = scope.spawn(|| data.write(1)));
     assert_eq!(data.read(), 1);
+}
+
+/// Whether a thread ends before or after its handle is dropped says nothing.
+#[test]
+fn race_with_a_thread_whose_handle_is_dropped() {
+    let data: Arc<Plain> = Arc::default();
+    let there = Arc::clone(&data);
+    drop(thread::spawn(move || there.write(1)));
+    data.read();
+}
+
+/// So it is in a scope.
+#[test]
+fn race_with_a_thread_of_a_scope_whose_handle_is_dropped() {
+    let data = Plain::new(0);
+    thread::scope(|scope| {
+        drop(scope.spawn(|| data.write(1)));
+        data.read();
+    });
+}
+
+/// Two threads of a scope that nobody joins before its end.
+#[test]
+fn race_between_threads_of_a_scope() {
+    let data = Plain::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| data.write(1));
+        scope.spawn(|| data.write(2));
+    });
+}
+
+/// The threads of a scope may each have their part of a local.
+#[test]
+fn no_race_parts_of_an_array() {
+    let mut data = [0u8; 6];
+    thread::scope(|scope| {
+        for (i, part) in data.chunks_mut(2).enumerate() {
+            scope.spawn(move || part.fill(i as u8));
+        }
+    });
+    assert_eq!(data, [0, 0, 1, 1, 2, 2]);
 }
 
 /// `is_finished` does not order: only joining does.
@@ -1599,6 +1800,15 @@ fn no_race_mutex() {
     };
     both(turn, turn);
     assert_eq!(data.read(), 2);
+}
+
+/// What is under the lock may move, when it grows.
+#[test]
+fn no_race_vector_under_a_lock() {
+    let list = Mutex::new(Vec::new());
+    let turn = |value: u32| list.lock().unwrap().extend([value; 3]);
+    both(|| turn(1), || turn(2));
+    assert_eq!(list.into_inner().unwrap().len(), 6);
 }
 
 /// So it does where the lock is only tried, and is free.
@@ -1695,7 +1905,7 @@ fn race_failed_try_lock_before_unlock() {
     );
 }
 
-/// Looking whether a mutex is poisoned orders nothing.
+/// Looking whether a mutex is poisoned orders nothing: the flag is relaxed.
 #[test]
 fn race_is_poisoned() {
     let (data, lock) = (Arc::<Plain>::default(), Arc::new(Mutex::new(())));
@@ -1709,6 +1919,29 @@ fn race_is_poisoned() {
         data.read();
     }
     child.join().unwrap_err();
+}
+
+/// Clearing the flag publishes nothing to those who take the lock and find it cleared.
+#[test]
+fn race_clear_poison() {
+    let (data, lock) = (Plain::new(0), Arc::new(Mutex::new(())));
+    let there = Arc::clone(&lock);
+    let child = thread::spawn(move || {
+        let _guard = there.lock().unwrap();
+        panic!("on purpose");
+    });
+    child.join().unwrap_err();
+    both(
+        || {
+            data.write(1);
+            lock.clear_poison();
+        },
+        || {
+            if lock.lock().is_ok() {
+                data.read();
+            }
+        },
+    );
 }
 
 /// A writer comes before the readers after it.
@@ -2011,7 +2244,7 @@ fn no_race_try_recv() {
     both(
         move || {
             data.write(1);
-            sender.send(()).unwrap();
+            _ = sender.send(());
         },
         move || {
             if receiver.try_recv().is_ok() {
@@ -2090,9 +2323,9 @@ fn race_message_of_another_sender() {
     three(
         move || {
             data.write(1);
-            sender.send(1).unwrap();
+            _ = sender.send(1);
         },
-        move || other.send(2).unwrap(),
+        move || _ = other.send(2),
         move || {
             if receiver.recv().unwrap() == 2 {
                 data.read();
@@ -2125,28 +2358,9 @@ fn no_race_end_of_the_senders() {
     );
 }
 
-/// The end of the receiver comes before whoever notices it.
+/// The end of the receiver is not promised to come before whoever notices it; with a bounded buffer it does not.
 #[test]
-fn no_race_end_of_the_receiver() {
-    let data = Plain::new(0);
-    let (sender, receiver) = channel();
-    let data = &data;
-    both(
-        move || {
-            data.write(1);
-            drop(receiver);
-        },
-        move || {
-            if sender.send(()).is_err() {
-                assert_eq!(data.read(), 1);
-            }
-        },
-    );
-}
-
-/// So it does where the buffer is bounded.
-#[test]
-fn no_race_end_of_the_receiver_of_a_bounded_channel() {
+fn race_end_of_the_receiver() {
     let data = Plain::new(0);
     let (sender, receiver) = sync_channel(1);
     let data = &data;
@@ -2157,8 +2371,26 @@ fn no_race_end_of_the_receiver_of_a_bounded_channel() {
         },
         move || {
             if sender.send(()).is_err() {
-                assert_eq!(data.read(), 1);
+                data.read();
             }
+        },
+    );
+}
+
+/// Dropping the one half of a channel comes after what was done before dropping the other half only if that is gone.
+#[test]
+fn race_after_drop_of_the_halves() {
+    let data = Plain::new(0);
+    let (sender, receiver) = channel::<()>();
+    let data = &data;
+    both(
+        move || {
+            data.write(1);
+            drop(sender);
+        },
+        move || {
+            drop(receiver);
+            data.read();
         },
     );
 }
@@ -2277,6 +2509,20 @@ fn no_race_box_as_a_message() {
     );
 }
 
+/// Messages that nobody has received are dropped with the receiver, after what their senders have done to them.
+#[test]
+fn no_race_messages_that_are_left() {
+    let (sender, receiver) = channel::<Box<u32>>();
+    both(
+        move || {
+            let mut message = Box::new(1);
+            *message += 1;
+            _ = sender.send(message);
+        },
+        move || drop(receiver),
+    );
+}
+
 /// `unpark` comes before the `park` that it ends.
 #[test]
 fn no_race_park() {
@@ -2311,6 +2557,23 @@ fn no_race_two_tokens() {
         || {
             thread::park();
             assert_eq!(data.read(), 1);
+        },
+    );
+}
+
+/// A token says nothing of those who have not left one yet.
+#[test]
+fn race_token_of_another_thread() {
+    let (data, sleeper) = (Plain::new(0), thread::current());
+    three(
+        || {
+            data.write(1);
+            sleeper.unpark();
+        },
+        || sleeper.unpark(),
+        || {
+            thread::park();
+            data.read();
         },
     );
 }
@@ -2436,12 +2699,106 @@ fn no_race_into_inner() {
     both(move || turn(0, first), move || turn(1, second));
 }
 
+/// Who does not get it has learnt nothing.
+#[test]
+fn race_failed_into_inner() {
+    let data = [Plain::new(0), Plain::new(0)];
+    let first = Arc::new(());
+    let second = Arc::clone(&first);
+    let turn = |i: usize, owner: Arc<()>| {
+        data[i].write(1);
+        if Arc::into_inner(owner).is_none() {
+            data[1 - i].read();
+        }
+    };
+    let turn = &turn;
+    both(move || turn(0, first), move || turn(1, second));
+}
+
+/// Not even of those who have gone before.
+#[test]
+fn race_failed_into_inner_after_another() {
+    let (data, gone) = (Plain::new(0), AtomicBool::new(false));
+    let first = Arc::new(());
+    let (second, _third) = (Arc::clone(&first), Arc::clone(&first));
+    let (data, gone) = (&data, &gone);
+    both(
+        move || {
+            data.write(1);
+            assert!(Arc::into_inner(first).is_none());
+            gone.store(true, Relaxed);
+        },
+        move || {
+            wait_for(gone);
+            assert!(Arc::into_inner(second).is_none());
+            data.read();
+        },
+    );
+}
+
 /// Owners are not ordered among each other.
 #[test]
 fn race_owners() {
     let first = Arc::new(Plain::new(0));
     let second = Arc::clone(&first);
     both(move || second.write(1), move || _ = first.read());
+}
+
+/// Dropping an `Arc` comes after what others have done only if theirs are gone, which nobody knows.
+#[test]
+fn race_after_drop() {
+    let data = Plain::new(0);
+    let first = Arc::new(5);
+    let second = Arc::clone(&first);
+    let data = &data;
+    both(
+        move || {
+            data.write(1);
+            drop(second);
+        },
+        move || {
+            drop(first);
+            data.read();
+        },
+    );
+}
+
+/// So it is where the value has something to free.
+#[test]
+fn race_after_drop_that_may_free() {
+    let data = Plain::new(0);
+    let first = Arc::new(vec![5]);
+    let second = Arc::clone(&first);
+    let data = &data;
+    both(
+        move || {
+            data.write(1);
+            drop(second);
+        },
+        move || {
+            drop(first);
+            data.read();
+        },
+    );
+}
+
+/// Neither does dropping a weak pointer.
+#[test]
+fn race_after_drop_of_weak_pointers() {
+    let data = Plain::new(0);
+    let first = Weak::clone(&Arc::downgrade(&Arc::new(5)));
+    let second = Weak::clone(&first);
+    let data = &data;
+    both(
+        move || {
+            data.write(1);
+            drop(second);
+        },
+        move || {
+            drop(first);
+            data.read();
+        },
+    );
 }
 
 /// Looking at the number of owners orders nothing.

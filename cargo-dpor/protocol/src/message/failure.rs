@@ -51,7 +51,7 @@ impl fmt::Display for CallerReport {
 pub struct BlockReport {
     /// Whether it was freed; otherwise it was allocated.
     pub freed: bool,
-    /// What was done, if it is an access in a data race, such as `written`.
+    /// What was done, if it is an access to memory, such as `written`.
     pub access: Option<String>,
     /// The number of the step, counted from 0.
     pub step: u64,
@@ -86,7 +86,7 @@ pub struct FailureReport {
     /// The functions of the program that were running when the process, or the execution, was ended from inside:
     /// innermost first.
     pub callers: Vec<CallerReport>,
-    /// For a wrong free: the history of the block. Only in a replay.
+    /// For a wrong free or access: the history of the memory. Only in a replay.
     pub block: Vec<BlockReport>,
     /// What the failing execution printed.
     pub output: String,

@@ -161,6 +161,17 @@ function waits() {
     make("table", { class: "plain" }, make("tr", {}, ...["thread", "waits in", "held by"].map(text => make("th", { scope: "col" }, text))), ...rows));
 }
 
+function memory() {
+  if (!data.failure || data.failure.memory.length === 0) return;
+  const rows = data.failure.memory.map(event => make("tr", {},
+    make("td", {}, event.verb, make("div", { class: "faint" }, event.remark)),
+    make("td", {}, `step ${event.step + 1}`),
+    make("td", {}, threadName(event.thread)),
+    make("td", { class: "mono" }, event.location ? place(event.location) : "")));
+  get("memory").append(make("h2", {}, "What happened to the memory"),
+    make("table", { class: "plain" }, make("tr", {}, ...["what", "step", "thread", "where"].map(text => make("th", { scope: "col" }, text))), ...rows));
+}
+
 function printed() {
   if (data.failure && data.failure.output) get("printed").append(make("h2", {}, "Output of this execution"), make("pre", { class: "output", tabindex: 0 }, data.failure.output));
 }
@@ -192,6 +203,7 @@ addEventListener("resize", arrows);
 
 head();
 waits();
+memory();
 printed();
 statistics();
 if (data.steps.length === 0) {

@@ -4,7 +4,7 @@ use crate::callers;
 use crate::outcome::Outcome;
 use crate::report::story::names::plural;
 use crate::report::story::source::{SourceTree, short};
-use crate::report::story::{Decisive, Story};
+use crate::report::story::{Decisive, MemoryEvent, Story};
 use crate::report::text::list::{STEPS_SHOWN, listed};
 use crate::report::text::table::Table;
 use dpor_protocol::{FailureKind, FailureReport, PanicReport, PartingReport, SourceLocation, StepReport, Verdict};
@@ -38,7 +38,7 @@ impl Failure<'_> {
         put!(out, "{title} {}\n", self.test.bold());
         if let Some(failure) = story.failure() {
             self.what(&mut out, failure, &story);
-            self.block(&mut out, &story);
+            self.memory(&mut out, &story);
             self.waits(&mut out, &story);
             self.schedule(&mut out, &story);
             printed(&mut out, &story);
@@ -115,13 +115,17 @@ impl Failure<'_> {
         }
     }
 
-    /// The history of the block that was freed wrongly.
-    fn block(&self, out: &mut String, story: &Story<'_>) {
-        let events = story.block();
-        for (verb, event) in &events {
+    /// The history of memory that was used wrongly.
+    fn memory(&self, out: &mut String, story: &Story<'_>) {
+        let events = story.memory();
+        let width = events.iter().map(|told| told.verb.len()).max().unwrap_or(0).max(11);
+        for MemoryEvent { verb, remark, event } in &events {
             let (step, who) = (event.step + 1, story.words.thread(event.thread));
             let place = self.at(event.location.as_ref());
-            put!(out, "    {verb:<11} in step {step} by {who}{place}");
+            put!(out, "    {verb:<width$} in step {step} by {who}{place}");
+            if !remark.is_empty() {
+                put!(out, "    {:<width$} {remark}", "");
+            }
         }
         if !events.is_empty() {
             put!(out, "");

@@ -13,7 +13,7 @@ use super::events::{Causes, EventId, History, HistoryId, Occurrence};
 use super::{Frame, MOST_EVENTS, Unfolding};
 use crate::bits::BitSet;
 use crate::search::exploration::{Exploration, Halt, Ran};
-use crate::system::{Footprint, Status, Step, System, ThreadId, Transition};
+use crate::system::{Footprint, Pending, Status, Step, System, ThreadId, Transition};
 use smallvec::SmallVec;
 
 /// A thread's next operation after its events so far.
@@ -153,7 +153,7 @@ impl Unfolding {
                 Some(known) => Some(known),
                 None => self.run_after(exploration, operation.thread, members, causes)?,
             };
-            // The thread has ended.
+            // The thread has ended, or the history fails.
             let Some(id) = known else { continue };
             if std::mem::replace(&mut self.histories[id].listed, true) {
                 continue;
@@ -183,7 +183,8 @@ impl Unfolding {
         Ok(())
     }
 
-    /// Runs the history, and then each alternative of the thread's operation. Returns `None` if the thread has ended.
+    /// Runs the history, and then each alternative of the thread's operation. Returns `None` if the thread has ended, or
+    /// the history fails.
     fn run_after<S: System>(
         &mut self,
         exploration: &mut Exploration<S>,
@@ -200,7 +201,9 @@ impl Unfolding {
         if self.learnt.is_multiple_of(64) {
             exploration.in_time()?;
         }
-        self.go_to(exploration, &members)?;
+        if !self.go_to(exploration, &members)? {
+            return Ok(None);
+        }
         let status = match exploration.cursor.system.threads().get(thread.index()) {
             None | Some(Status::Finished) => return Ok(None),
             Some(status) => status.clone(),
@@ -216,7 +219,7 @@ impl Unfolding {
                 continue;
             }
             let transition = Transition { thread, alternative };
-            let event = self.try_out(exploration, transition, &members, &causes, &mut step)?;
+            let event = self.try_out(exploration, transition, &pending, &members, &causes, &mut step)?;
             failed |= event.is_some_and(|event| self.events[event].failure.is_some());
             events.extend(event);
             for access in step.footprint.accesses() {
@@ -241,20 +244,29 @@ impl Unfolding {
         Ok(Some(self.histories.insert(thread.0, causes, history)))
     }
 
-    /// Runs a transition after a history. Returns the event if it depends on all maximal events of the history.
+    /// Runs a transition after a history. Returns the event if it depends on all maximal events of the history. One that
+    /// fails has the accesses of the pending operation, too: it may have failed before it made them.
     fn try_out<S: System>(
         &mut self,
         exploration: &mut Exploration<S>,
         transition: Transition,
+        pending: &Pending,
         members: &BitSet,
         causes: &Causes,
         step: &mut Step,
     ) -> Result<Option<EventId>, Halt> {
-        self.go_to(exploration, members)?;
+        if !self.go_to(exploration, members)? {
+            return Ok(None);
+        }
         self.position = None;
         let failure = match exploration.run(transition, step)? {
             Ran::On => None,
-            Ran::Failed(failure) => Some(failure),
+            Ran::Failed(failure) => {
+                for access in pending.footprint.accesses() {
+                    step.footprint.add(access.location, access.kind);
+                }
+                Some(failure)
+            }
         };
         let after = |cause: &EventId| {
             let cause = &self.events[*cause];

@@ -243,8 +243,9 @@ impl Unfolding {
         Ok(exploration.end_with(verdict))
     }
 
-    /// Runs an event again, which must behave as before; returns the failure in which it ended, if it should end in
-    /// one.
+    /// Runs an event again, which must behave as before; returns the failure in which it ended. It may also end in one
+    /// if it did not before: two steps that are in a data race are independent, and the second one fails, whichever
+    /// that is.
     fn run_event<S: System>(
         &self,
         exploration: &mut Exploration<S>,
@@ -259,7 +260,7 @@ impl Unfolding {
             let same = step.signature == known.step.signature && step.footprint == known.step.footprint;
             match (ran, &known.failure) {
                 (Ran::On, None) if same => return Ok(None),
-                (Ran::Failed(failure), Some(_)) => return Ok(Some(failure)),
+                (Ran::Failed(failure), _) => return Ok(Some(failure)),
                 _ => {}
             }
         }
@@ -273,22 +274,26 @@ impl Unfolding {
     }
 
     /// Brings the system to the state of a configuration within `C`: from where it is, if that is on the way, or from a
-    /// saved state, or from the start.
-    fn go_to<S: System>(&mut self, exploration: &mut Exploration<S>, members: &BitSet) -> Result<(), Halt> {
+    /// saved state, or from the start. Returns false if the configuration fails, as will each larger one when it is run.
+    fn go_to<S: System>(&mut self, exploration: &mut Exploration<S>, members: &BitSet) -> Result<bool, Halt> {
         let position = self.position.take().filter(|position| position.is_subset(members));
         let done = match position {
             Some(position) => position,
             None => self.go_back(exploration, members),
         };
         let mut step = std::mem::take(&mut self.scratch);
+        let mut fails = false;
         for &event in &self.configuration {
             if members.contains(event.0) && !done.contains(event.0) {
-                self.run_event(exploration, event, &mut step)?;
+                fails = self.run_event(exploration, event, &mut step)?.is_some();
+                if fails {
+                    break;
+                }
             }
         }
         self.scratch = step;
-        self.position = Some(members.clone());
-        Ok(())
+        self.position = (!fails).then(|| members.clone());
+        Ok(!fails)
     }
 
     /// Goes to a saved state from which a configuration within `C` can be reached, or to the start. Returns the events

@@ -462,7 +462,7 @@ fn barrier_wait(barrier: usize) -> Option<c_long> {
     if last {
         return Some(c_long::from(libc::PTHREAD_BARRIER_SERIAL_THREAD));
     }
-    waiter.wait(K::BarrierWake, here, None, None, |_| {});
+    waiter.wait(K::BarrierWake, here, None, None, |_| order::acquire(here));
     Some(0)
 }
 
@@ -486,7 +486,8 @@ impl Semaphore<'_> {
 
     fn take(&self, touch: Touch<'_>) {
         self.0.set(self.0.get() - 1);
-        touch.write(self.location());
+        order::acquire(self.location());
+        touch.relaxed().write(self.location());
     }
 
     fn post(&self) {

@@ -16,6 +16,7 @@
 //! operations that change the location are points. Which locations an operation touches does not depend on what it
 //! reads: an `upgrade` that fails still counts as an update of the number of shares.
 
+use dpor_scheduler::order::Lent;
 use dpor_scheduler::ownership::{self, perform_observing};
 use dpor_scheduler::{
     Access, AccessKind, Location, OperationKind, Touch, access_of, location, note, order, sub_location,
@@ -85,10 +86,10 @@ impl Counts {
         checked(self.strong.fetch_add(1, Relaxed));
     }
 
-    /// Drops a share. Says whether it was the last; then the caller destroys the value.
+    /// Drops a share. If it was the last, the caller destroys the value, and keeps what is returned until it has.
     #[track_caller]
     #[inline]
-    pub(super) fn unshare(&self, needs_drop: bool) -> bool {
+    pub(super) fn unshare(&self, needs_drop: bool) -> Option<Lent> {
         ownership::point_if_observed(
             OperationKind::ArcDrop,
             [
@@ -99,13 +100,12 @@ impl Counts {
         order::release(self.life());
         if self.strong.fetch_sub(1, Release) == 1 {
             fence(Acquire);
-            order::acquire(self.life());
-            return true;
+            return Some(order::last_share(self.life()));
         }
         if needs_drop {
             ownership::dropped(self.life());
         }
-        false
+        None
     }
 
     /// Adds the first share.
@@ -194,7 +194,12 @@ impl Counts {
         perform_observing(OperationKind::ArcUnwrap, &[self.life()], &accesses, |touch| {
             order::release(self.life());
             let last = self.strong.fetch_sub(1, Release) == 1;
-            self.taken(touch);
+            touch.relaxed().write(self.life());
+            touch.relaxed().update(self.part(SHARES));
+            if last {
+                fence(Acquire);
+                order::acquire(self.life());
+            }
             last
         })
     }
@@ -325,10 +330,10 @@ impl Counts {
         );
     }
 
-    /// Drops a weak pointer. Says whether it was the last; then the caller frees the memory.
+    /// Drops a weak pointer. If it was the last, the caller frees the memory, and keeps what is returned until it has.
     #[track_caller]
     #[inline]
-    pub(super) fn drop_weak(&self) -> bool {
+    pub(super) fn drop_weak(&self) -> Option<Lent> {
         ownership::point_if_observed(
             OperationKind::WeakDrop,
             [
@@ -339,15 +344,13 @@ impl Counts {
         self.drop_weak_of_shares()
     }
 
-    /// Drops the weak pointer of the shares, which nobody can count.
+    /// Like [`Counts::drop_weak`], for the weak pointer of the shares, which nobody can count.
     #[inline]
-    pub(super) fn drop_weak_of_shares(&self) -> bool {
+    pub(super) fn drop_weak_of_shares(&self) -> Option<Lent> {
         order::release(self.part(CLAIMS));
-        let last = self.weak.fetch_sub(1, Release) == 1;
-        if last {
+        (self.weak.fetch_sub(1, Release) == 1).then(|| {
             fence(Acquire);
-            order::acquire(self.part(CLAIMS));
-        }
-        last
+            order::last_share(self.part(CLAIMS))
+        })
     }
 }

@@ -464,7 +464,7 @@ unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     #[inline]
     #[track_caller]
     fn drop(&mut self) {
-        if Arc::counts(self).unshare(mem::needs_drop::<T>()) {
+        if let Some(_lent) = Arc::counts(self).unshare(mem::needs_drop::<T>()) {
             // SAFETY: it was the last share.
             unsafe { destroy(self.inner) };
         }
@@ -479,7 +479,7 @@ impl<T: ?Sized> Drop for Memory<T> {
     fn drop(&mut self) {
         // SAFETY: the memory is there, as long as there is a weak pointer; this is that of the shares.
         unsafe {
-            if (*self.0.as_ptr()).counts.drop_weak_of_shares() {
+            if let Some(_lent) = (*self.0.as_ptr()).counts.drop_weak_of_shares() {
                 dealloc(self.0.as_ptr().cast(), Layout::for_value_raw(self.0.as_ptr()));
             }
         }

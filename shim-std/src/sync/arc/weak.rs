@@ -143,7 +143,7 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
-        if Weak::counts(self).is_some_and(Counts::drop_weak) {
+        if let Some(_lent) = Weak::counts(self).and_then(Counts::drop_weak) {
             let inner = self.inner.as_ptr();
             // SAFETY: it was the last weak pointer, the shares' included, and the memory was allocated with this
             // layout.
