@@ -229,6 +229,11 @@ impl<S: System> Explorer<S> {
                 Err(halt) => return self.verdict(halt),
             }
             if !self.search.advance(&mut self.exploration) {
+                if self.exploration.cursor.system.starts_again(true) {
+                    self.refine();
+                    observer.refined();
+                    continue;
+                }
                 return self.exhausted();
             }
             self.at_rest = true;
@@ -278,7 +283,7 @@ impl<S: System> Explorer<S> {
             }
             self.first_failure.get_or_insert((failure, schedule));
         }
-        if cursor.system.starts_again() {
+        if cursor.system.starts_again(false) {
             return Err(Halt::Refine);
         }
         if let Some(reason) = self.search.refusal(&cursor.system) {

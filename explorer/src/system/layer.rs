@@ -95,8 +95,8 @@ pub trait Layer {
 
     /// [`System::starts_again`].
     #[inline]
-    fn starts_again(&mut self) -> bool {
-        self.inner_mut().starts_again()
+    fn starts_again(&mut self, over: bool) -> bool {
+        self.inner_mut().starts_again(over)
     }
 
     /// [`System::fingerprint`]: a layer with a state of its own adds it.
@@ -164,8 +164,8 @@ impl<L: Layer> System for L {
     }
 
     #[inline]
-    fn starts_again(&mut self) -> bool {
-        Layer::starts_again(self)
+    fn starts_again(&mut self, over: bool) -> bool {
+        Layer::starts_again(self, over)
     }
 
     #[inline]

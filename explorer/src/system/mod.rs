@@ -238,9 +238,11 @@ pub trait System {
         Outlook::Stuck
     }
 
-    /// Says, when an execution has ended in whatever way, whether it has shown that states were compared that may
-    /// differ: everything explored is void, and exploration starts again. The system has noted what to compare.
-    fn starts_again(&mut self) -> bool {
+    /// Says, when an execution has ended in whatever way, and again when exploration is `over`, whether executions have
+    /// shown that states were compared that may differ: everything explored is void, and exploration starts again. The
+    /// system has noted what to compare. It may put that off to learn more, but not beyond the end of exploration.
+    fn starts_again(&mut self, over: bool) -> bool {
+        let _ = over;
         false
     }
 

@@ -327,8 +327,11 @@ mod tests {
     const X: Location = Location(8);
     const Y: Location = Location(16);
 
+    /// An operation of a thread.
+    type Operation = (usize, fn(&mut HappensBefore, usize));
+
     /// Whether the first thread's access before these operations happens before the last thread's after them.
-    fn orders(operations: &[(usize, fn(&mut HappensBefore, usize))]) -> bool {
+    fn orders(operations: &[Operation]) -> bool {
         let mut order = HappensBefore::default();
         for thread in 0..3 {
             order.view(thread);

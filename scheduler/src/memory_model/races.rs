@@ -71,10 +71,14 @@ pub(crate) struct DataRaces {
     blocks: Blocks,
     /// The threads that may still move, in ascending order.
     live: Vec<u16>,
-    /// The granules that several threads use, as all executions have shown.
+    /// The granules that several threads use, as was known when exploration started.
     shared: BTreeSet<usize>,
-    /// Whether the execution has shown more of these than exploration knew of.
-    pub news: bool,
+    /// Those that were found since.
+    news: BTreeSet<usize>,
+    /// Number of executions since exploration started.
+    executions: u64,
+    /// The number of executions after which it starts again, if there are news.
+    until: u64,
     /// The destructors that the running thread is in, and another thread could have run.
     destructors: Vec<Destructor>,
 }
@@ -99,13 +103,13 @@ struct Destructor {
 pub(crate) struct LearntRaces {
     /// The granules that several threads use.
     shared: Vec<u64>,
+    /// Those that were found since exploration started, for which it has to start again.
+    news: Vec<u64>,
     /// Who has used which granule (`Shadow::all_uses`).
     uses: Vec<(u64, u64)>,
-    /// Whether what was explored last is void.
-    news: bool,
 }
 
-dpor_explorer::codec!(struct LearntRaces { shared, uses, news });
+dpor_explorer::codec!(struct LearntRaces { shared, news, uses });
 
 /// The granules in a range of addresses, each by its first address in the range, and the bytes of it that are there.
 fn granules(start: usize, end: usize) -> impl Iterator<Item = (usize, u8)> {
@@ -150,7 +154,7 @@ impl DataRaces {
         LearntRaces {
             shared: self.shared.iter().map(|&granule| granule as u64).collect(),
             uses: self.shadow.as_ref().map(Shadow::all_uses).unwrap_or_default(),
-            news: self.news,
+            news: self.news.iter().map(|&granule| granule as u64).collect(),
         }
     }
 
@@ -158,9 +162,8 @@ impl DataRaces {
     pub fn go_on_from(&mut self, learnt: &LearntRaces) {
         let Some(shadow) = &mut self.shadow else { return };
         shadow.add_uses(&learnt.uses);
-        self.shared
-            .extend(learnt.shared.iter().map(|&granule| granule as usize));
-        self.news |= learnt.news;
+        let granules = |all: &[u64]| all.iter().map(|&granule| granule as usize).collect();
+        (self.shared, self.news) = (granules(&learnt.shared), granules(&learnt.news));
     }
 
     /// The first thread begins.
@@ -287,6 +290,28 @@ impl DataRaces {
         }
     }
 
+    /// Says, at the end of an execution, and when exploration is `over`, whether exploration starts again because of the
+    /// granules that several threads use. It does not do so at the first one that is found, as there are more to find:
+    /// it goes on for as long as it took so far.
+    pub fn starts_again(&mut self, over: bool) -> bool {
+        self.executions += u64::from(!over);
+        let news = !self.news.is_empty();
+        if news && self.until == 0 {
+            self.until = 2 * self.executions;
+        }
+        let again = news && (over || self.executions >= self.until);
+        if again {
+            self.start_again();
+        }
+        again
+    }
+
+    /// Exploration starts again, for whatever reason.
+    pub fn start_again(&mut self) {
+        self.shared.append(&mut self.news);
+        (self.executions, self.until) = (0, 0);
+    }
+
     /// The thread makes a fence.
     pub fn fence(&mut self, thread: ThreadId, order: Ordering) {
         if self.is_on() {
@@ -389,7 +414,10 @@ impl DataRaces {
                 }
             }
             if is_shared {
-                self.news |= self.shared.insert(at & !(GRANULE - 1));
+                let granule = at & !(GRANULE - 1);
+                if !self.shared.contains(&granule) {
+                    self.news.insert(granule);
+                }
             }
             was_atomic |= noted.was_atomic;
         }
@@ -611,6 +639,8 @@ impl Part for DataRaces {
             // They are of all executions.
             shared: _,
             news: _,
+            executions: _,
+            until: _,
             destructors,
         } = self;
         if let Some(shadow) = shadow {

@@ -677,3 +677,125 @@ impl Drop for Shadow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: usize = 0x2000_0000_0000;
+    const ALL: u8 = u8::MAX;
+
+    /// Shadow memory, and what two threads know: the second one nothing of the first.
+    struct World {
+        shadow: Shadow,
+        order: HappensBefore,
+    }
+
+    impl World {
+        fn new() -> World {
+            let mut order = HappensBefore::default();
+            order.epoch(0);
+            order.epoch(1);
+            let shadow = Shadow::new().expect("there are addresses");
+            World { shadow, order }
+        }
+
+        fn access(&mut self, thread: u16, mask: u8, kind: Kind) -> Result<Noted, Kind> {
+            let accessor = Accessor {
+                epoch: Epoch {
+                    thread,
+                    number: self.order.epoch(thread.into()),
+                },
+                order: &self.order,
+                extent: Extent {
+                    start: 0,
+                    size: mask.count_ones(),
+                },
+                beside_others: true,
+            };
+            let result = self.shadow.access(AT, mask, kind, accessor);
+            result.map_err(|conflict| conflict.kind)
+        }
+    }
+
+    #[test]
+    fn accesses_conflict_if_one_of_them_is_plain_and_one_writes() {
+        use Kind::{Free, Load, Read, Store, Write};
+        let kinds = [Read, Write, Load, Store, Free];
+        for first in kinds {
+            for second in kinds {
+                let mut world = World::new();
+                world.access(0, ALL, first).expect("it is the first");
+                let both_read = !first.writes() && !second.writes();
+                let both_atomic = [first, second].iter().all(|kind| matches!(kind, Load | Store));
+                let expected = if both_read || both_atomic { Ok(()) } else { Err(first) };
+                let found = world.access(1, ALL, second).map(|_| ());
+                assert_eq!(found, expected, "{first:?}, {second:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_told_apart() {
+        let mut world = World::new();
+        for (thread, mask) in [(0, 0x0F), (1, 0xF0), (0, 0x03), (1, 0xC0)] {
+            assert!(world.access(thread, mask, Kind::Write).is_ok(), "{mask:#x}");
+        }
+        assert_eq!(world.access(1, 0x18, Kind::Read), Err(Kind::Write));
+        assert_eq!(world.access(1, 0x10, Kind::Read).map(|noted| noted.fresh), Ok(0));
+    }
+
+    #[test]
+    fn what_is_ordered_does_not_conflict() {
+        let mut world = World::new();
+        world.access(0, ALL, Kind::Write).expect("it is the first");
+        world.order.release(0, dpor_explorer::Location(8));
+        world.access(0, ALL, Kind::Read).expect("it is its own");
+        world.order.acquire(1, dpor_explorer::Location(8));
+        assert!(world.access(1, ALL, Kind::Read).is_ok());
+        assert_eq!(world.access(1, ALL, Kind::Write), Err(Kind::Read));
+    }
+
+    #[test]
+    fn the_use_by_a_second_thread_is_told_once() {
+        let mut world = World::new();
+        let mut is_shared = |thread, kind| {
+            let noted = world.access(thread, ALL, kind);
+            noted.map(|noted| noted.is_shared)
+        };
+        assert_eq!(is_shared(0, Kind::Store), Ok(false));
+        assert_eq!(is_shared(1, Kind::Load), Ok(true));
+        assert_eq!(is_shared(0, Kind::Store), Ok(false));
+    }
+
+    #[test]
+    fn changes_are_undone_to_points_that_are_on_record() {
+        let mut world = World::new();
+        let empty = world.shadow.point();
+        world.access(0, 0x0F, Kind::Write).expect("it is the first");
+        let written = world.shadow.point();
+        world.access(1, 0xF0, Kind::Load).expect("these are others");
+        let later = world.shadow.point();
+        world.shadow.undo(written);
+        assert_eq!(world.shadow.histories(AT).len(), 1);
+        assert!(!world.shadow.can_go_back_to(later), "it was undone");
+        world.access(1, 0xF0, Kind::Store).expect("these are others");
+        assert!(!world.shadow.can_go_back_to(later), "another change is in its place");
+        assert!(world.shadow.can_go_back_to(written));
+        world.shadow.undo(empty);
+        assert!(!world.shadow.was_accessed(AT));
+        world.access(1, ALL, Kind::Write).expect("it is the first");
+        assert!(!world.shadow.can_go_back_to(written));
+        assert!(world.shadow.can_go_back_to(empty));
+    }
+
+    #[test]
+    fn two_words_say_what_a_list_does() {
+        let mut world = World::new();
+        world.access(0, 0x3C, Kind::Write).expect("it is the first");
+        world.access(0, 0x18, Kind::Read).expect("it is its own");
+        let histories = world.shadow.histories(AT);
+        assert!(Shadow::compact(&histories).is_some());
+        assert_eq!(histories.iter().fold(0, |all, history| all | history.mask), 0x3C);
+    }
+}

@@ -7,6 +7,14 @@
 //! Atomic accesses are operations of the facades, and the pass is told to leave them out, as well as the entries and
 //! exits of functions. So the hooks of these do not exist here, and neither does `__tsan_init`, which only the module
 //! pass calls. `__tsan_vptr_*` is for C++. Volatile accesses are plain ones.
+//!
+//! The functions have these names in the facades only: who depends on the scheduler otherwise may build with the real
+//! ThreadSanitizer.
+
+#![cfg_attr(
+    not(any(dpor_facade, feature = "faults")),
+    allow(dead_code, reason = "nobody calls the functions by other names")
+)]
 
 use crate::api::plain;
 use libc::{c_int, c_void, size_t};
@@ -26,7 +34,7 @@ macro_rules! hooks {
     };
     (@hook $name:ident, $access:path, $size:literal, $doc:literal) => {
         #[doc = $doc]
-        #[unsafe(no_mangle)]
+        #[cfg_attr(any(dpor_facade, feature = "faults"), unsafe(no_mangle))]
         pub extern "C" fn $name(address: *const c_void) {
             $access(address.addr(), $size);
         }
@@ -46,7 +54,7 @@ hooks! {
 /// # Safety
 ///
 /// As for the C library's function, but source and destination may be the same.
-#[unsafe(no_mangle)]
+#[cfg_attr(any(dpor_facade, feature = "faults"), unsafe(no_mangle))]
 pub unsafe extern "C" fn __tsan_memcpy(to: *mut c_void, from: *const c_void, size: size_t) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { __tsan_memmove(to, from, size) }
@@ -57,7 +65,7 @@ pub unsafe extern "C" fn __tsan_memcpy(to: *mut c_void, from: *const c_void, siz
 /// # Safety
 ///
 /// As for the C library's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(any(dpor_facade, feature = "faults"), unsafe(no_mangle))]
 pub unsafe extern "C" fn __tsan_memmove(to: *mut c_void, from: *const c_void, size: size_t) -> *mut c_void {
     read_range(from, size);
     write_range(to, size);
@@ -70,7 +78,7 @@ pub unsafe extern "C" fn __tsan_memmove(to: *mut c_void, from: *const c_void, si
 /// # Safety
 ///
 /// As for the C library's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(any(dpor_facade, feature = "faults"), unsafe(no_mangle))]
 pub unsafe extern "C" fn __tsan_memset(to: *mut c_void, byte: c_int, size: size_t) -> *mut c_void {
     write_range(to, size);
     // SAFETY: the caller's promise.
@@ -82,7 +90,7 @@ pub unsafe extern "C" fn __tsan_memset(to: *mut c_void, byte: c_int, size: size_
 /// # Safety
 ///
 /// As for the C library's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(any(dpor_facade, feature = "faults"), unsafe(no_mangle))]
 pub unsafe extern "C" fn __dpor_memcmp(left: *const c_void, right: *const c_void, size: size_t) -> c_int {
     read_range(left, size);
     read_range(right, size);
@@ -95,7 +103,7 @@ pub unsafe extern "C" fn __dpor_memcmp(left: *const c_void, right: *const c_void
 /// # Safety
 ///
 /// As for the C library's function.
-#[unsafe(no_mangle)]
+#[cfg_attr(any(dpor_facade, feature = "faults"), unsafe(no_mangle))]
 pub unsafe extern "C" fn __dpor_bcmp(left: *const c_void, right: *const c_void, size: size_t) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { __dpor_memcmp(left, right, size) }

@@ -415,14 +415,14 @@ impl System for Program {
         self.outlook_of_held()
     }
 
-    fn starts_again(&mut self) -> bool {
+    fn starts_again(&mut self, over: bool) -> bool {
         let Machine { session, execution, .. } = Self::machine();
-        let news = mem::take(&mut execution.races.news) && session.comparing;
-        if news {
+        let again = session.comparing && execution.races.starts_again(over);
+        if again {
             session.recall.forget();
             session.labels.start_again();
         }
-        news
+        again
     }
 
     fn fingerprint(&mut self) -> Option<Fingerprint> {

@@ -61,6 +61,7 @@ impl Program {
         if matches!(result, Err(Stop::Refine)) {
             session.recall.forget();
             if !execution.watch.trying_out {
+                execution.races.start_again();
                 session.labels.start_again();
             }
         }

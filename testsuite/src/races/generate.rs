@@ -396,7 +396,7 @@ impl Generator {
     }
 
     /// What a thread does that is neither first nor last. Returns the atomic at which to look, and what it is then.
-    fn pass_on(&mut self, x: u8, is_first: bool, expected: Option<u8>, ops: &mut Vec<Op>) -> (u8, Option<u8>) {
+    fn pass_on(&mut self, x: u8, has_received: bool, expected: Option<u8>, ops: &mut Vec<Op>) -> (u8, Option<u8>) {
         let (order, stores) = (self.modifies(), self.stores());
         let known = expected.is_some();
         match self.below(8) {
@@ -421,7 +421,7 @@ impl Generator {
                 (x, known.then_some(1))
             }
             _ => {
-                if !is_first {
+                if !has_received {
                     self.look(x, expected, ops);
                 }
                 let other = 1 - x;

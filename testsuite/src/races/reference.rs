@@ -2,8 +2,8 @@
 //!
 //! An *event* is an operation that has happened, or a part of one. The graph has an edge to it from the event before in
 //! its thread, and from each event that synchronises with it. A state holds the whole graph. An event has a name that
-//! does not depend on the interleaving, so that interleavings which lead to the same graph, the same memory and the same
-//! locks lead to the same state, from which the search goes on once.
+//! does not depend on the interleaving, so that interleavings which lead to the same graph, the same memory and the
+//! same locks lead to the same state, from which the search goes on once.
 
 use super::{ATOMICS, MEMORY, Op, Program, THREADS};
 use std::collections::HashSet;

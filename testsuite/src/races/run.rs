@@ -35,11 +35,13 @@ struct Memory {
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    const NEW: Memory = Memory {
-        cells: [const { UnsafeCell::new(0) }; 2],
-        x0: AtomicU8::new(0),
-        x1: AtomicU32::new(0),
-    };
+    const fn new() -> Memory {
+        Memory {
+            cells: [const { UnsafeCell::new(0) }; 2],
+            x0: AtomicU8::new(0),
+            x1: AtomicU32::new(0),
+        }
+    }
 
     /// So many bytes at the offset.
     fn bytes(&'static self, at: u8, size: u8) -> *mut u8 {
@@ -80,7 +82,7 @@ impl Memory {
 }
 
 /// The memory of programs that do not have it on the heap. It is part of a model's state.
-static MEMORY_IN_STATIC: Memory = Memory::NEW;
+static MEMORY_IN_STATIC: Memory = Memory::new();
 
 enum Tx {
     Unbounded(Sender<u8>),
@@ -297,7 +299,7 @@ fn run_thread(me: usize, shared: Shared, parks: bool, known: Known) {
 /// Runs the main thread. `program` lives as long as the model.
 pub(super) fn run_main(program: &'static Program) {
     let memory = if program.on_heap {
-        Box::leak(Box::new(Memory::NEW))
+        Box::leak(Box::new(Memory::new()))
     } else {
         &MEMORY_IN_STATIC
     };

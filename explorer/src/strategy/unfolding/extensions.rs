@@ -183,8 +183,8 @@ impl Unfolding {
         Ok(())
     }
 
-    /// Runs the history, and then each alternative of the thread's operation. Returns `None` if the thread has ended, or
-    /// the history fails.
+    /// Runs the history, and then each alternative of the thread's operation. Returns `None` if the thread has ended,
+    /// or the history fails.
     fn run_after<S: System>(
         &mut self,
         exploration: &mut Exploration<S>,
@@ -244,8 +244,8 @@ impl Unfolding {
         Ok(Some(self.histories.insert(thread.0, causes, history)))
     }
 
-    /// Runs a transition after a history. Returns the event if it depends on all maximal events of the history. One that
-    /// fails has the accesses of the pending operation, too: it may have failed before it made them.
+    /// Runs a transition after a history. Returns the event if it depends on all maximal events of the history. One
+    /// that fails has the accesses of the pending operation, too: it may have failed before it made them.
     fn try_out<S: System>(
         &mut self,
         exploration: &mut Exploration<S>,

@@ -274,7 +274,8 @@ impl Unfolding {
     }
 
     /// Brings the system to the state of a configuration within `C`: from where it is, if that is on the way, or from a
-    /// saved state, or from the start. Returns false if the configuration fails, as will each larger one when it is run.
+    /// saved state, or from the start. Returns false if the configuration fails, as each larger one will when it is
+    /// run.
     fn go_to<S: System>(&mut self, exploration: &mut Exploration<S>, members: &BitSet) -> Result<bool, Halt> {
         let position = self.position.take().filter(|position| position.is_subset(members));
         let done = match position {
