@@ -23,19 +23,24 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 #[unsafe(link_section = ".dpor.data")]
 static WATCHING: AtomicBool = AtomicBool::new(false);
 
-/// Sets whether plain accesses of the code that runs next are looked at.
+/// Whether they are in the program's own code.
+#[unsafe(link_section = ".dpor.data")]
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether plain accesses of the program's code, which runs next, are looked at.
 #[inline]
-pub(crate) fn watch(watching: bool) {
-    WATCHING.store(watching, Relaxed);
+pub(crate) fn watch(watched: bool) {
+    WATCHED.store(watched, Relaxed);
+    WATCHING.store(watched, Relaxed);
 }
 
-/// Runs the effect of an operation, whose own accesses to memory are not the program's.
+/// Runs the effect of an operation, whose own accesses to memory are not the program's. Nothing of that is kept in the
+/// caller's frame, which counts as the thread's state.
 #[inline(always)]
 pub(crate) fn quietly<R>(effect: impl FnOnce() -> R) -> R {
-    let before = WATCHING.load(Relaxed);
     WATCHING.store(false, Relaxed);
     let result = effect();
-    WATCHING.store(before, Relaxed);
+    WATCHING.store(WATCHED.load(Relaxed), Relaxed);
     result
 }
 

@@ -95,7 +95,7 @@ impl Touch<'_> {
     /// Notes an access that had to wait for something to be done to the location.
     #[inline]
     pub fn awaiting(self, location: Location, kind: AccessKind, awaits: Awaits) {
-        note(self, (location, kind), location, kind, awaits);
+        note(self.operation, (location, kind), location, self.how(kind, awaits));
     }
 
     /// Notes all accesses, as they were declared.
@@ -115,7 +115,7 @@ impl Touch<'_> {
     /// after the operation.
     #[inline]
     pub fn found(self, at: Location, Access { location, kind, awaits }: Access) {
-        note(self, (at, AccessKind::Read), location, kind, awaits);
+        note(self.operation, (at, AccessKind::Read), location, self.how(kind, awaits));
     }
 
     /// Notes the access of an operation on an atomic of this size, which is its object and the only location that it
@@ -184,15 +184,36 @@ fn note_atomic(touch: Touch<'_>, kind: AccessKind) {
         .first()
         .is_some_and(|first| first.location == location);
     let declared = if known { location } else { operation.object };
-    note(touch.relaxed(), (declared, kind), location, kind, Awaits::Nothing);
+    note(
+        operation,
+        (declared, kind),
+        location,
+        touch.relaxed().how(kind, Awaits::Nothing),
+    );
+}
+
+/// What is noted of an access. One word: see [`note`].
+#[derive(Clone, Copy)]
+struct How {
+    kind: AccessKind,
+    awaits: Awaits,
+    orders: bool,
+}
+
+impl Touch<'_> {
+    #[inline(always)]
+    fn how(self, kind: AccessKind, awaits: Awaits) -> How {
+        let orders = self.orders;
+        How { kind, awaits, orders }
+    }
 }
 
 /// Adds an access to the footprint of the current step, if the operation has declared this other one; does nothing off
-/// model threads.
+/// model threads. Its arguments are as many words as registers take, so that none is left in the caller's frame.
 #[inline(never)]
-fn note(touch: Touch<'_>, declared: (Location, AccessKind), location: Location, kind: AccessKind, awaits: Awaits) {
+fn note(operation: &Operation<'_>, declared: (Location, AccessKind), location: Location, how: How) {
+    let How { kind, awaits, orders } = how;
     if on_model_thread() {
-        let operation = touch.operation;
         if !operation.declares(declared.0, declared.1) {
             undeclared(operation, declared.0, declared.1);
         }
@@ -208,7 +229,7 @@ fn note(touch: Touch<'_>, declared: (Location, AccessKind), location: Location, 
                 let record = &mut execution.threads[step.thread];
                 execution.clock.synchronise(record, location, kind);
             }
-            if touch.orders {
+            if orders {
                 machine.execution.races.order(machine.step.thread, location, kind);
             }
         });

@@ -8,8 +8,9 @@ use super::Source;
 use crate::image::executable::Executable;
 use crate::image::statics::{FOREIGN_CRATES, Mapped};
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian};
-use object::read::elf::ElfFile64;
+use object::read::elf::{ElfFile64, ElfSymbol};
 use object::{NativeEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -20,9 +21,29 @@ type Lines = addr2line::Context<EndianSlice<'static, LittleEndian>>;
 pub(crate) struct Symbols {
     bias: usize,
     code: Vec<Range<usize>>,
-    /// Functions and statics by their addresses in the file, ascending.
-    known: Vec<(Range<usize>, &'static str)>,
-    lines: Option<Lines>,
+    lines: OnceCell<Option<Lines>>,
+}
+
+/// A function or static: its addresses in the file, and its name there.
+type Item = (Range<usize>, &'static str);
+
+/// The running executable's functions and statics, by their addresses in the file, ascending. They are read once.
+fn items() -> &'static [Item] {
+    // SAFETY: the section holds what its statics put there, and is writable like `.data`.
+    #[unsafe(link_section = ".dpor.data")]
+    static ITEMS: OnceLock<Vec<Item>> = OnceLock::new();
+    let read = || {
+        let file = ElfFile64::<NativeEndian>::parse(executable_bytes()?).ok()?;
+        let item = |symbol: ElfSymbol<'static, '_, object::elf::FileHeader64<NativeEndian>>| {
+            let (address, size) = (symbol.address() as usize, symbol.size() as usize);
+            let wanted = size > 0 && matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data);
+            Some((address..address + size, symbol.name().ok()?)).filter(|_| wanted)
+        };
+        let mut items: Vec<_> = file.symbols().filter_map(item).collect();
+        items.sort_by_key(|(range, _)| range.start);
+        Some(items)
+    };
+    ITEMS.get_or_init(|| read().unwrap_or_default())
 }
 
 /// The running executable's file, mapped once and kept as long as the process.
@@ -48,42 +69,31 @@ impl Symbols {
             let start = executable.bias + header.p_vaddr as usize;
             start..start + header.p_memsz as usize
         });
-        let mut symbols = Symbols {
+        Symbols {
             bias: executable.bias,
             code: code.collect(),
-            known: Vec::new(),
-            lines: None,
-        };
-        let Some(bytes) = executable_bytes() else {
-            return symbols;
-        };
-        let Ok(file) = ElfFile64::<NativeEndian>::parse(bytes) else {
-            return symbols;
-        };
-        for symbol in file.symbols() {
-            let (address, size) = (symbol.address() as usize, symbol.size() as usize);
-            if size > 0
-                && matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data)
-                && let Ok(name) = symbol.name()
-            {
-                symbols.known.push((address..address + size, name));
-            }
+            lines: OnceCell::new(),
         }
-        symbols.known.sort_by_key(|(range, _)| range.start);
-        let section = |name: &str| file.section_by_name(name).and_then(|section| section.data().ok());
-        let dwarf = Dwarf::load(|id| Ok(EndianSlice::new(section(id.name()).unwrap_or_default(), LittleEndian)));
-        symbols.lines = dwarf
-            .and_then(addr2line::Context::from_dwarf)
-            .map_err(|_: addr2line::gimli::Error| ())
-            .ok();
-        symbols
+    }
+
+    /// The debug information for lines, if there is some.
+    fn lines(&self) -> Option<&Lines> {
+        let read = || {
+            let file = ElfFile64::<NativeEndian>::parse(executable_bytes()?).ok()?;
+            let section = |name: &str| file.section_by_name(name).and_then(|section| section.data().ok());
+            let dwarf = Dwarf::load(|id| Ok(EndianSlice::new(section(id.name()).unwrap_or_default(), LittleEndian)));
+            let lines = dwarf.and_then(addr2line::Context::from_dwarf);
+            lines.map_err(|_: addr2line::gimli::Error| ()).ok()
+        };
+        self.lines.get_or_init(read).as_ref()
     }
 
     /// The item at the address, and the offset of the address in it.
     pub(crate) fn item(&self, address: usize) -> Option<(String, usize)> {
         let address = address.checked_sub(self.bias)?;
-        let after = self.known.partition_point(|(range, _)| range.start <= address);
-        let (range, name) = self.known[..after]
+        let items = items();
+        let after = items.partition_point(|(range, _)| range.start <= address);
+        let (range, name) = items[..after]
             .iter()
             .rev()
             .find(|(range, _)| range.contains(&address))?;
@@ -127,7 +137,7 @@ impl Symbols {
 
     /// The folder in which the code at the address was compiled, if the compiler was given a file relative to it.
     fn folder(&self, at: usize) -> Option<String> {
-        let unit = self.lines.as_ref()?.find_dwarf_and_unit(at as u64).skip_all_loads()?;
+        let unit = self.lines()?.find_dwarf_and_unit(at as u64).skip_all_loads()?;
         let text = |slice: &EndianSlice<'static, LittleEndian>| slice.to_string().ok().map(str::to_owned);
         let name = unit.name.as_ref().and_then(text)?;
         let folder = unit.comp_dir.as_ref().and_then(text)?;
@@ -140,7 +150,7 @@ impl Symbols {
         let Some(at) = address.checked_sub(self.bias).and_then(|at| at.checked_sub(1)) else {
             return all;
         };
-        if let Some(lines) = &self.lines
+        if let Some(lines) = self.lines()
             && let Ok(mut frames) = lines.find_frames(at as u64).skip_all_loads()
         {
             let built_in = self.folder(at);

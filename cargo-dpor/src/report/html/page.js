@@ -165,7 +165,7 @@ function memory() {
   if (!data.failure || data.failure.memory.length === 0) return;
   const rows = data.failure.memory.map(event => make("tr", {},
     make("td", {}, event.verb, make("div", { class: "faint" }, event.remark)),
-    make("td", {}, `step ${event.step + 1}`),
+    make("td", {}, `${event.step + 1}`),
     make("td", {}, threadName(event.thread)),
     make("td", { class: "mono" }, event.location ? place(event.location) : "")));
   get("memory").append(make("h2", {}, "What happened to the memory"),
