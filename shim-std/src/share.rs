@@ -119,8 +119,10 @@ impl<T: Shareable> Deref for Share<T> {
     }
 }
 
-impl<T: Shareable> Drop for Share<T> {
-    fn drop(&mut self) {
+impl<T: Shareable> Share<T> {
+    /// Drops the share, in a frame of its own, below `stack`. Must not be called twice.
+    #[inline(never)]
+    fn leave(&mut self, stack: usize) {
         let life = life(&**self);
         if T::NEEDS_DROP {
             ownership::point_if_observed(OperationKind::ArcDrop, [access_of(life, AccessKind::Write)]);
@@ -132,14 +134,20 @@ impl<T: Shareable> Drop for Share<T> {
         }
         match last {
             None => ownership::dropped(life),
-            Some((value, _lent)) => run_destructor(life, || drop(value)),
+            Some((value, _lent)) => run_destructor(life, stack, || drop(value)),
         }
     }
 }
 
-/// Runs the destructor of a value whose last share is dropped.
-pub(crate) fn run_destructor(life: Location, destructor: impl FnOnce()) {
-    let mut in_doubt = ownership::destroys(life).then(|| InDoubt { panics: true });
+impl<T: Shareable> Drop for Share<T> {
+    fn drop(&mut self) {
+        self.leave(ownership::stack_pointer());
+    }
+}
+
+/// Runs the destructor of a value whose last share is dropped. What it has on the stack is below the address `stack`.
+pub(crate) fn run_destructor(life: Location, stack: usize, destructor: impl FnOnce()) {
+    let mut in_doubt = ownership::destroys(life, stack).then(|| InDoubt { panics: true });
     destructor();
     if let Some(in_doubt) = &mut in_doubt {
         in_doubt.panics = false;

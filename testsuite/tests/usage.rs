@@ -937,7 +937,7 @@ fn slow() {
             scope.spawn(|| {
                 for _ in 0..20 {
                     let mut number = number.lock().unwrap();
-                    for _ in 0..3_000_000 {
+                    for _ in 0..100_000 {
                         *number = std::hint::black_box(*number + 1);
                     }
                 }

@@ -63,12 +63,19 @@ pub fn dropped(object: Location) {
     }
 }
 
-/// Announces the destructor of an object whose last share the current thread has dropped. If this returns true, another
+/// The caller's stack pointer: functions that it calls have their variables below.
+#[inline(always)]
+#[must_use]
+pub fn stack_pointer() -> usize {
+    region::stack_pointer()
+}
+
+/// Announces the destructor of an object whose last share the current thread has dropped. What it has on its own stack
+/// is below the address `stack`. If this returns true, another
 /// thread could have been the last, and the caller must announce its [`end`](destroyed).
 #[inline]
 #[must_use]
-pub fn destroys(object: Location) -> bool {
-    let stack = region::stack_pointer();
+pub fn destroys(object: Location, stack: usize) -> bool {
     on_model_thread()
         && of_model(|machine| machine.execution.shares.keeps_clocks())
         && on_model(|machine| {

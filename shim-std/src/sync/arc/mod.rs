@@ -466,7 +466,7 @@ unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
         if let Some(_lent) = Arc::counts(self).unshare(mem::needs_drop::<T>()) {
             // SAFETY: it was the last share.
-            unsafe { destroy(self.inner) };
+            unsafe { destroy(self.inner, dpor_scheduler::ownership::stack_pointer()) };
         }
     }
 }
@@ -486,12 +486,13 @@ impl<T: ?Sized> Drop for Memory<T> {
     }
 }
 
-/// Destroys the value, and frees the memory unless there are weak pointers.
+/// Destroys the value, and frees the memory unless there are weak pointers. The caller's frame is above the address
+/// `stack`.
 ///
 /// # Safety
 /// The last share was the caller's.
 #[inline(never)]
-unsafe fn destroy<T: ?Sized>(inner: NonNull<Inner<T>>) {
+unsafe fn destroy<T: ?Sized>(inner: NonNull<Inner<T>>, stack: usize) {
     let _memory = Memory(inner);
     if !mem::needs_drop::<T>() {
         return;
@@ -499,5 +500,7 @@ unsafe fn destroy<T: ?Sized>(inner: NonNull<Inner<T>>) {
     // SAFETY: the memory is there.
     let life = unsafe { (*inner.as_ptr()).counts.life() };
     // SAFETY: nobody else has the value, and it is not used again.
-    run_destructor(life, || unsafe { ptr::drop_in_place(&raw mut (*inner.as_ptr()).data) });
+    run_destructor(life, stack, || unsafe {
+        ptr::drop_in_place(&raw mut (*inner.as_ptr()).data)
+    });
 }
