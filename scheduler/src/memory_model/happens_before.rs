@@ -222,7 +222,8 @@ impl HappensBefore {
     }
 
     /// What was published at the location happens before what the thread does until it [gives it back](Self::give_back),
-    /// and not before what it publishes. The thread begins a new epoch.
+    /// and before what it publishes by [`release`](Self::release) meanwhile: the drops of other shares, which whichever
+    /// thread runs the destructor makes. The thread begins a new epoch.
     pub fn lend(&mut self, thread: usize, location: Location) {
         let mut lent = self.view(thread).lent.last().cloned().unwrap_or_default();
         if let Ok(at) = self.at(location) {
@@ -242,7 +243,11 @@ impl HappensBefore {
 
     /// The thread publishes all that it knows at the location, beside what was published there before.
     pub fn release(&mut self, thread: usize, location: Location) {
-        let known = self.view(thread).current.clone();
+        let view = self.view(thread);
+        let mut known = view.current.clone();
+        if let Some(lent) = view.lent.last() {
+            join(&mut known, lent);
+        }
         join(self.published_at(location), &known);
         self.view(thread).current[thread] += 1;
     }
