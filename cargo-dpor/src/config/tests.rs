@@ -138,7 +138,8 @@ fn of_several_overrides_the_first_counts() {
 fn values_are_read_as_on_the_command_line() {
     let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\n\
                 preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\n\
-                spurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\ndata-races = false\nsimplify = 0\n\
+                spurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\n\
+                data-races = false\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
                 fail-fast = true\ntest-jobs = 2\nas-written = true\njunit = \"target/junit.xml\"\nreport = \"out\"\n";
     let workspace = Workspace::new(text, "", "");

@@ -43,7 +43,7 @@ impl Memory {
         }
     }
 
-    /// So many bytes at the offset.
+    /// The bytes from the offset on.
     fn bytes(&'static self, at: u8, size: u8) -> *mut u8 {
         assert!(usize::from(at + size) <= MEMORY, "{at} is in the memory");
         // SAFETY: so it is.
