@@ -11,7 +11,7 @@ use super::imports;
 use super::part::{self, Extent, Memory, Owner, Part, Visitor};
 use object::elf;
 use object::read::elf::{ElfFile64, ProgramHeader};
-use object::{NativeEndian, Object, ObjectSection, ObjectSymbol, SectionFlags};
+use object::{NativeEndian, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -84,6 +84,16 @@ pub(crate) struct Statics {
     ranges: Vec<Range<usize>>,
     /// A function of a library that the executable imports and that may keep state out of sight.
     hidden: Option<String>,
+    panic_counts: Option<PanicCounts>,
+}
+
+/// Where std counts panics, to tell quickly that no thread panics: for the process and for each thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PanicCounts {
+    /// The address of the process's count.
+    pub global: usize,
+    /// The offset of a thread's count in its block of thread-locals.
+    pub local: usize,
 }
 
 impl Statics {
@@ -101,6 +111,11 @@ impl Statics {
     /// A function of a library that the executable imports and that may keep state out of sight, if there is one.
     pub(crate) fn hidden(&self) -> Option<&str> {
         self.hidden.as_deref()
+    }
+
+    /// Where std counts panics, if the symbols tell.
+    pub(crate) fn panic_counts(&self) -> Option<PanicCounts> {
+        self.panic_counts
     }
 
     /// The ranges of addresses.
@@ -233,10 +248,34 @@ fn find() -> Result<Statics, StaticsError> {
     let parsed = ElfFile64::<NativeEndian>::parse(file.bytes()).map_err(StaticsError::Malformed)?;
     Ok(Statics {
         hidden: imports::with_state(&parsed),
+        panic_counts: panic_counts(&parsed).map(|counts| PanicCounts {
+            global: counts.global + bias,
+            ..counts
+        }),
         ranges: ranges
             .into_iter()
             .map(|range| range.start + bias..range.end + bias)
             .collect(),
+    })
+}
+
+/// Where std counts panics, as addresses in the file. The names are those of rustc's both schemes.
+fn panic_counts(file: &ElfFile64<'_, NativeEndian>) -> Option<PanicCounts> {
+    let (mut global, mut local) = (None, None);
+    for symbol in file.symbols() {
+        let of = match symbol.kind() {
+            SymbolKind::Data => &mut global,
+            SymbolKind::Tls => &mut local,
+            _ => continue,
+        };
+        let Ok(name) = symbol.name() else { continue };
+        if crate_of(name.as_bytes()) == Some("std") && name.contains("11panic_count") && name.contains("PANIC_COUNT") {
+            *of = Some(symbol.address() as usize);
+        }
+    }
+    Some(PanicCounts {
+        global: global?,
+        local: local?,
     })
 }
 
@@ -356,7 +395,6 @@ fn identifier(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use object::SymbolKind;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     // Without a mangled name, as the names of this crate are taken for the checker's.

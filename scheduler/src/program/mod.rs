@@ -74,8 +74,8 @@ impl Program {
         let model = MODEL.lock().unwrap_or_else(PoisonError::into_inner);
         let setup = |error: &dyn fmt::Display| SetupError(error.to_string());
         region::reserve().map_err(|error| setup(error))?;
-        let tls = TlsBlock::of_this_thread().map_err(|error| setup(&error))?;
         let statics = Statics::of_executable().map_err(|error| setup(error))?;
+        let tls = TlsBlock::of_this_thread(statics.panic_counts()).map_err(|error| setup(&error))?;
         api::panic::install_hook();
         arena::set_fault_hook(heap_fault);
         interpose::set_unsupported_hook(|what| api::unsupported(what));

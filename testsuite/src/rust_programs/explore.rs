@@ -136,9 +136,12 @@ pub fn explore_part(
         };
         if counted(&found) != counted(&other) || found.outcomes != other.outcomes || found.verdict != other.verdict {
             found.error = Some(format!(
-                "without saved states, the exploration is another one:\n{:?}\n{:?}",
+                "without saved states, the exploration is another one:\n{:?}\n{:?}\n{:?}\n{:?}\n{}",
                 counted(&found),
-                counted(&other)
+                found.verdict,
+                counted(&other),
+                other.verdict,
+                other.error.as_deref().unwrap_or_default()
             ));
         }
     }
