@@ -30,6 +30,7 @@ pub use api::{
     perform_from, release, release_all, specified, stands_for, steps_begun, takes, unsupported, value, value_if,
 };
 pub use api::{hint, label, order, output, ownership, panic, thread, time};
+pub use detect::suppressed::SuppressedRaces;
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
 pub use dpor_protocol::{FailureKind, ModelOption, Options, Timeouts};
 pub use failure::failure;

@@ -1,7 +1,7 @@
 //! What `cargo dpor` asks a test process to do.
 
 use super::base64;
-use crate::{Options, VERSION};
+use crate::{Options, RaceSuppression, VERSION};
 use dpor_explorer::codec;
 use std::path::PathBuf;
 
@@ -22,6 +22,8 @@ pub struct Config {
     pub limits: Limits,
     /// The options of the model that are on.
     pub options: Options,
+    /// The code whose accesses to memory are in no data race.
+    pub suppressions: Vec<RaceSuppression>,
     /// Whether to report each execution, as far as a report has room.
     pub executions: bool,
     /// Whether to report what the first execution of an exploration prints.
@@ -37,7 +39,7 @@ pub struct Config {
 }
 
 dpor_explorer::codec!(struct Config {
-    test, mode, strategy, random_seed, limits, options, executions, printed, save, shard, pipe, map,
+    test, mode, strategy, random_seed, limits, options, suppressions, executions, printed, save, shard, pipe, map,
 });
 
 /// The file in which an exploration is saved, for a process that resumes it later.
@@ -177,6 +179,7 @@ mod tests {
             ]
             .into_iter()
             .collect(),
+            suppressions: vec!["seqlock::SeqLock::read".parse().unwrap()],
             executions: true,
             printed: true,
             save: Some(Save {

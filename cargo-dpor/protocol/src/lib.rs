@@ -18,6 +18,7 @@ mod execution;
 mod message;
 mod schedule;
 mod seed;
+mod suppression;
 mod tables;
 
 pub use bytes::{MemoryBytes, ValueBytes};
@@ -32,13 +33,14 @@ pub use schedule::{
     AttachError, Crash, MAX_CALLERS, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot,
 };
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
+pub use suppression::{RaceSuppression, SuppressionError};
 pub use tables::{
     Culprit, FailureKind, Flow, ModelOption, OperationKind, OptionGroup, Options, Phrase, Timeouts, Wait,
 };
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

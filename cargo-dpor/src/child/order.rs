@@ -2,7 +2,7 @@
 
 use crate::build::Test;
 use dpor_explorer::Shard;
-use dpor_protocol::{Config, Limits, Mode, Options, Save};
+use dpor_protocol::{Config, Limits, Mode, Options, RaceSuppression, Save};
 use std::time::{Duration, Instant};
 
 /// The task of a test process, except for the test.
@@ -14,6 +14,8 @@ pub struct Order {
     pub limits: Limits,
     /// The options of the model that are on.
     pub options: Options,
+    /// The code whose accesses to memory are in no data race.
+    pub suppressions: Vec<RaceSuppression>,
     /// Whether to report each execution, up to a bound.
     pub executions: bool,
     /// Whether to report what the first execution prints.
@@ -37,6 +39,7 @@ impl Order {
             random_seed: self.random_seed,
             limits: self.limits,
             options: self.options,
+            suppressions: self.suppressions.clone(),
             executions: self.executions,
             printed: self.printed,
             save: self.save.clone(),

@@ -235,6 +235,7 @@ fn order(mode: Mode) -> Order {
             depth: 1000,
         },
         options: Options::NONE.with(ModelOption::SpuriousCas, true),
+        suppressions: vec![],
         executions: false,
         printed: false,
         save: None,

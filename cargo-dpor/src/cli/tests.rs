@@ -297,7 +297,9 @@ fn flags_of_test_reach_the_settings() {
     args.explore.set_run(&mut run);
     args.cargo.set(&mut run);
     let rows = settings.rows().into_iter().chain(run.rows());
+    // A seed does not carry what is suppressed, so that a flag would be missing where its schedule runs again.
     let shown: Vec<_> = rows
+        .filter(|row| row.key != "suppressed-races")
         .map(|row| format!("{}={} ({})", row.key, row.value, row.origin))
         .collect();
     let expected = [

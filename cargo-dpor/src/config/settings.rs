@@ -3,7 +3,7 @@
 
 use clap::ValueEnum;
 use dpor_explorer::Strategy;
-use dpor_protocol::{ModelOption, Options, Timeouts};
+use dpor_protocol::{ModelOption, Options, RaceSuppression, Timeouts};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -265,6 +265,8 @@ settings! {
             "When a wait with a timeout times out: at once (\"fire\"), only when nothing else can go on (\"last\"), \
              or \"never\".";
         [options: ModelOptions];
+        suppressed_races, "suppressed-races": Suppressions = Suppressions::default(), "[\"seqlock::SeqLock::read\"]",
+            "Functions and source files whose plain accesses to memory are in no data race, in an array.";
         simplify, "simplify": Duration = Duration::from_secs(2), "\"2s\"",
             "Look for a simpler schedule that fails in the same way for at most this time; 0 to skip this.";
         incomplete, "incomplete": Policy = Policy::Fail, "\"ok\"",
@@ -346,6 +348,10 @@ settings! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit<T>(pub Option<T>);
 
+/// Code whose plain accesses to memory are in no data race.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suppressions(pub Vec<RaceSuppression>);
+
 /// Number of tests that are explored at the same time; not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jobs(pub u16);
@@ -411,6 +417,19 @@ impl Value for bool {
 
     fn show(&self) -> String {
         self.to_string()
+    }
+}
+
+impl Value for Suppressions {
+    /// One suppression a line.
+    fn read(text: &str) -> Result<Self, String> {
+        let rule = |line: &str| line.parse().map_err(|error| format!("`{line}`: {error}"));
+        text.lines().map(rule).collect::<Result<_, _>>().map(Suppressions)
+    }
+
+    fn show(&self) -> String {
+        let rules: Vec<_> = self.0.iter().map(|rule| format!("{:?}", rule.to_string())).collect();
+        format!("[{}]", rules.join(", "))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 /// The name for settings outside of profiles.
 pub const NO_PROFILE: &str = "default";
@@ -171,6 +171,7 @@ impl Source {
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
             DeValue::Float(number) => Ok(number.as_str().to_owned()),
             DeValue::Boolean(value) => Ok(value.to_string()),
+            DeValue::Array(items) if example(key).is_some_and(|example| example.starts_with('[')) => lines(items),
             other => Err(format!("{} cannot be its value", kind(other))),
         };
         let error = |what: String| self.error(at, what);
@@ -203,6 +204,16 @@ impl Source {
         let (key, line) = (key.to_owned(), self.line(at));
         Ok(Entry { key, text, line })
     }
+}
+
+/// The strings of an array, one a line.
+fn lines(items: &DeArray<'_>) -> Result<String, String> {
+    let line = |item: &Spanned<DeValue<'_>>| match item.get_ref().as_str() {
+        Some(text) if text.contains('\n') => Err("a string of an array cannot have several lines".to_owned()),
+        Some(text) => Ok(format!("{text}\n")),
+        None => Err(format!("an array has strings, and not {}", kind(item.get_ref()))),
+    };
+    items.iter().map(line).collect()
 }
 
 /// A value for the setting of this name, as it is written in a file.

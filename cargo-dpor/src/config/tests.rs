@@ -139,7 +139,7 @@ fn values_are_read_as_on_the_command_line() {
     let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\n\
                 preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\n\
                 spurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\n\
-                data-races = false\nsimplify = 0\n\
+                data-races = false\nsuppressed-races = [\"a::b\", \"c.rs\"]\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
                 fail-fast = true\ntest-jobs = 2\nas-written = true\njunit = \"target/junit.xml\"\nreport = \"out\"\n";
     let workspace = Workspace::new(text, "", "");
@@ -150,6 +150,8 @@ fn values_are_read_as_on_the_command_line() {
     assert_eq!(settings.max_steps.value, Limit(None));
     assert_eq!(settings.incomplete.value, Policy::Ok);
     assert_eq!(settings.model_options().timeouts(), Timeouts::Never);
+    let suppressed = settings.suppressed_races.value.0.iter().map(ToString::to_string);
+    assert!(suppressed.eq(["a::b", "c.rs"]));
     let run = config.of_run();
     assert_eq!((run.fail_fast.value, run.test_jobs.value), (true, Jobs(2)));
     assert!(run.junit.value.is_absolute() && run.junit.value.ends_with("target/junit.xml"));
@@ -496,6 +498,18 @@ fn what_is_wrong_is_named_with_file_line_and_key() {
         (
             "max-depth = [1]",
             "dpor.toml:1: `max-depth`: an array cannot be its value",
+        ),
+        (
+            "suppressed-races = [\"a\", 1]",
+            "dpor.toml:1: `suppressed-races`: an array has strings, and not an integer",
+        ),
+        (
+            "suppressed-races = [\"*\"]",
+            "dpor.toml:1: `suppressed-races`: `*`: this would suppress every data race: `data-races = false`",
+        ),
+        (
+            "suppressed-races = [\"\"]",
+            "dpor.toml:1: `suppressed-races`: ``: a function or a file is missing",
         ),
         (
             "leaks = 1",

@@ -128,7 +128,7 @@ const OTHERS: &str = "
 fn keys(out: &mut String, docs: &[KeyDoc], rows: &[Row<'_>]) {
     for (doc, row) in docs.iter().zip(rows) {
         let such_as = match row.value.as_str() {
-            "none" => format!("  # such as {}", doc.example),
+            "none" | "[]" => format!("  # such as {}", doc.example),
             _ => String::new(),
         };
         let default = literal(&row.value);
@@ -138,7 +138,7 @@ fn keys(out: &mut String, docs: &[KeyDoc], rows: &[Row<'_>]) {
 
 /// A value as it is written in a file.
 fn literal(value: &str) -> String {
-    let bare = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok();
+    let bare = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok() || value.starts_with('[');
     if bare { value.into() } else { format!("{value:?}") }
 }
 

@@ -29,6 +29,7 @@ pub fn order(settings: &Settings) -> Order {
         random_seed: settings.seed.value,
         limits,
         options: settings.model_options(),
+        suppressions: settings.suppressed_races.value.0.clone(),
         executions: false,
         printed: false,
         save: None,

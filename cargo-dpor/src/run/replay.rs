@@ -44,6 +44,7 @@ pub fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Erro
             depth: u32::MAX,
         },
         options: seed.options,
+        suppressions: settings.suppressed_races.value.0.clone(),
         executions: false,
         printed: false,
         save: None,

@@ -100,6 +100,7 @@ fn settings(order: &Order) -> String {
         random_seed,
         limits,
         options,
+        suppressions,
         ..
     } = order;
     let mut settings = format!("{strategy} {random_seed} {}", limits.depth);
@@ -108,6 +109,9 @@ fn settings(order: &Order) -> String {
         let _ = write!(settings, " {name}");
     }
     let _ = write!(settings, " timeouts {}", options.timeouts());
+    for suppression in suppressions {
+        let _ = write!(settings, " without races in {suppression}");
+    }
     settings
 }
 

@@ -5,7 +5,7 @@
 //! (`image::switch`): nothing of that is left on the thread's own stack, nor in registers, that would make equal states
 //! look different.
 
-use super::{fail, mark, on_model};
+use super::{backtrace, fail, mark, on_model};
 use crate::image::arena::{self, HeapUse};
 use crate::image::region::{self, CHECKER_STACK};
 use crate::machine::Machine;
@@ -17,11 +17,12 @@ use crate::memory_model::shadow::{Conflict, Kind};
 use dpor_explorer::ThreadId;
 use dpor_protocol::FailureKind;
 use std::arch::naked_asm;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Whether plain accesses of the running code are looked at.
 #[unsafe(link_section = ".dpor.data")]
-static WATCHING: AtomicBool = AtomicBool::new(false);
+pub(crate) static WATCHING: AtomicBool = AtomicBool::new(false);
 
 /// Whether they are in the program's own code.
 #[unsafe(link_section = ".dpor.data")]
@@ -44,11 +45,14 @@ pub(crate) fn quietly<R>(effect: impl FnOnce() -> R) -> R {
     result
 }
 
-const READ: usize = 0;
-const WRITE: usize = 1;
+pub(crate) const READ: usize = 0;
+pub(crate) const WRITE: usize = 1;
 const FREE: usize = 2;
 const ALLOCATE: usize = 3;
 const SHRINK: usize = 4;
+
+/// Instead of the return address into the code that makes an access.
+const UNKNOWN: usize = 0;
 
 /// The program is about to read `size` bytes.
 #[inline(always)]
@@ -68,7 +72,7 @@ pub(crate) fn heap(change: HeapUse, address: usize, size: usize) {
         // Also for the checker's work: the program may use the block later.
         HeapUse::Allocate => {
             // SAFETY: only model threads allocate on the program's heap, so that the region is reserved.
-            unsafe { judge_from_thread(address, size, ALLOCATE) }
+            unsafe { judge_from_thread(address, size, ALLOCATE, UNKNOWN) }
         }
         HeapUse::Shrink => access(address, size, SHRINK),
         HeapUse::Free => access(address, size, FREE),
@@ -79,18 +83,19 @@ pub(crate) fn heap(change: HeapUse, address: usize, size: usize) {
 fn access(address: usize, size: usize, kind: usize) {
     if WATCHING.load(Relaxed) && size != 0 {
         // SAFETY: it is only watched while a model thread runs, so that the region is reserved.
-        unsafe { judge_from_thread(address, size, kind) };
+        unsafe { judge_from_thread(address, size, kind, UNKNOWN) };
     }
 }
 
 /// Calls [`judge`] on the checker's stack, if the caller is on a model thread's; then [`fail_by_access`] on the caller's
-/// own, if it returns true. Leaves nothing in the registers.
+/// own, if it returns true. Leaves nothing in the registers. `caller` is a return address into the code that makes the
+/// access, or [`UNKNOWN`].
 ///
 /// # Safety
 ///
 /// The region is reserved, and the caller is the model's thread of the operating system.
 #[unsafe(naked)]
-unsafe extern "C" fn judge_from_thread(address: usize, size: usize, kind: usize) {
+pub(crate) unsafe extern "C" fn judge_from_thread(address: usize, size: usize, kind: usize, caller: usize) {
     naked_asm!(
         ".cfi_startproc",
         "mov rax, rsp",
@@ -136,7 +141,7 @@ pub(super) fn is_shareable(session: &Session, address: usize) -> bool {
 }
 
 /// Notes the access. Returns true if the execution ends by it; the machine then knows why.
-extern "C" fn judge(address: usize, size: usize, kind: usize) -> bool {
+extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> bool {
     let Some(machine) = cell::installed() else {
         return false;
     };
@@ -151,6 +156,22 @@ extern "C" fn judge(address: usize, size: usize, kind: usize) -> bool {
     } = &mut *machine;
     if !is_shareable(session, address) {
         return false;
+    }
+    if (kind == READ || kind == WRITE)
+        && let Some(rule) = suppression(session, caller)
+    {
+        let kind = if kind == READ { Kind::Read } else { Kind::Write };
+        step.bad_access = execution.races.try_access(step.thread, address, size, kind).err();
+        let is_race = step.bad_access.is_some_and(|bad| bad.fault.is_race());
+        session.suppressed.count(rule, is_race);
+        if is_race {
+            step.bad_access = None;
+        }
+        let ends = step.bad_access.is_some();
+        if ends {
+            trace(machine, (address, size), kind, None);
+        }
+        return ends;
     }
     let (races, thread) = (&mut execution.races, step.thread);
     let (kind, judged) = match kind {
@@ -167,6 +188,27 @@ extern "C" fn judge(address: usize, size: usize, kind: usize) -> bool {
     let ends = step.bad_access.is_some();
     trace(machine, (address, size), kind, None);
     ends
+}
+
+/// The suppression of races that covers the code with this return address, or that which the thread runs.
+#[inline]
+fn suppression(session: &mut Session, caller: usize) -> Option<usize> {
+    match session.suppressed.is_empty() {
+        true => None,
+        false => look_for_suppression(session, caller),
+    }
+}
+
+#[inline(never)]
+fn look_for_suppression(session: &mut Session, caller: usize) -> Option<usize> {
+    let mut suppressed = mem::take(&mut session.suppressed);
+    let symbols = session.symbols();
+    let direct = [caller];
+    let direct = if caller == UNKNOWN { &[][..] } else { &direct };
+    let found = suppressed.covering(direct, |address| symbols.frames(address));
+    let found = found.or_else(|()| suppressed.covering(&backtrace(), |address| symbols.frames(address)));
+    session.suppressed = suppressed;
+    found.unwrap_or_default()
 }
 
 /// Records in a traced execution where an access was made, and why the execution ends by it.

@@ -5,6 +5,7 @@
 //! | `spin` | threads that only repeat themselves |
 //! | `recall` | what hashing memory has told the spin detector, for reuse |
 //! | `shares` | which thread runs the destructor of what several threads share |
+//! | `suppressed` | code whose accesses are in no data race, because the user says so |
 //! | `leaks` | heap blocks that the program can no longer free |
 //!
 //! Invariant: nothing here asks for the machine.
@@ -13,3 +14,4 @@ pub(crate) mod leaks;
 pub(crate) mod recall;
 pub(crate) mod shares;
 pub(crate) mod spin;
+pub(crate) mod suppressed;

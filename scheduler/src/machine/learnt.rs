@@ -20,9 +20,11 @@ pub struct Learnt {
     pub(crate) timeouts_matter: bool,
     pub(crate) libraries: Libraries,
     pub(crate) races: LearntRaces,
+    /// How often which suppression of data races applied.
+    pub(crate) suppressed: Vec<(u64, u64)>,
 }
 
 dpor_explorer::codec!(struct Learnt {
     threads, refinements, labels, weak_orderings, out_of_sight, timeouts_matter, libraries,
-    races,
+    races, suppressed,
 });

@@ -5,6 +5,7 @@ use super::libraries::Libraries;
 use super::refinements::Refinements;
 use super::threads::Threads;
 use crate::detect::recall::Recall;
+use crate::detect::suppressed::Suppressed;
 use crate::image::hash::StateHasher;
 use crate::image::statics::Statics;
 use crate::image::tls::{TlsBlock, TlsImage};
@@ -53,6 +54,8 @@ pub(crate) struct Session {
     pub coarse: bool,
     pub statics: &'static Statics,
     pub tls: ThreadLocals,
+    /// The code whose plain accesses are in no data race.
+    pub suppressed: Suppressed,
 }
 
 impl Session {
@@ -84,6 +87,7 @@ impl Session {
                 block: tls,
                 owner: None,
             },
+            suppressed: Suppressed::default(),
         }
     }
 

@@ -62,6 +62,13 @@ pub(crate) enum Fault {
     NoBlock,
 }
 
+impl Fault {
+    /// Whether nothing orders the access after another one, or after the allocation of its memory.
+    pub fn is_race(self) -> bool {
+        matches!(self, Fault::Race(_) | Fault::Unpublished { .. })
+    }
+}
+
 /// The accesses of the current execution.
 #[derive(Default)]
 pub(crate) struct DataRaces {
@@ -425,6 +432,19 @@ impl DataRaces {
             self.forget(address..end);
         }
         Ok(())
+    }
+
+    /// Like [`DataRaces::access`], for an access that no later one is in a race with.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_access(&mut self, thread: ThreadId, address: usize, size: usize, kind: Kind) -> Result<(), BadAccess> {
+        let before = self.shadow.as_ref().map(Shadow::point);
+        let judged = self.access(thread, address, size, kind);
+        if let (Some(shadow), Some(before)) = (&mut self.shadow, before) {
+            shadow.undo(before);
+        }
+        judged
     }
 
     /// What it means that an access conflicts with this earlier one.

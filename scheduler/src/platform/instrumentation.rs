@@ -18,25 +18,40 @@
 
 use crate::api::plain;
 use libc::{c_int, c_void, size_t};
+use std::arch::naked_asm;
 
-/// Defines hooks of accesses with a size that their names end with.
+/// Defines hooks of accesses with a size that their names end with. They hand on the address to which they return.
 macro_rules! hooks {
     ($($size:literal: $read:ident $write:ident $unaligned_read:ident $unaligned_write:ident;)*) => {
         $(
-            hooks!(@hook $read, plain::read, $size, "Before a plain read.");
-            hooks!(@hook $write, plain::write, $size, "Before a plain write, or a read and a write.");
-            hooks!(@hook $unaligned_read, plain::read, $size, "Before a plain read that may be unaligned.");
+            hooks!(@hook $read, plain::READ, $size, "Before a plain read.");
+            hooks!(@hook $write, plain::WRITE, $size, "Before a plain write, or a read and a write.");
+            hooks!(@hook $unaligned_read, plain::READ, $size, "Before a plain read that may be unaligned.");
             hooks!(
-                @hook $unaligned_write, plain::write, $size,
+                @hook $unaligned_write, plain::WRITE, $size,
                 "Before a plain write, or a read and a write, that may be unaligned."
             );
         )*
     };
-    (@hook $name:ident, $access:path, $size:literal, $doc:literal) => {
+    (@hook $name:ident, $kind:expr, $size:literal, $doc:literal) => {
         #[doc = $doc]
         #[cfg_attr(any(dpor_facade, feature = "faults"), unsafe(no_mangle))]
+        #[unsafe(naked)]
         pub extern "C" fn $name(address: *const c_void) {
-            $access(address.addr(), $size);
+            naked_asm!(
+                "cmp byte ptr [rip + {watching}], 0",
+                "jne 2f",
+                "ret",
+                "2:",
+                "mov esi, {size}",
+                "mov edx, {kind}",
+                "mov rcx, qword ptr [rsp]",
+                "jmp {judge}",
+                watching = sym plain::WATCHING,
+                size = const $size,
+                kind = const $kind,
+                judge = sym plain::judge_from_thread,
+            )
         }
     };
 }

@@ -10,6 +10,7 @@ pub use reports::functions_at;
 
 use crate::api;
 use crate::detect::leaks::{self, Roots};
+use crate::detect::suppressed::{Suppressed, SuppressedRaces};
 use crate::failure::{self, failure};
 use crate::image::arena::{self, HeapFault};
 use crate::image::executable::Executable;
@@ -34,7 +35,7 @@ use dpor_explorer::{
     BitSet, Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System,
     ThreadId, Transition,
 };
-use dpor_protocol::{FailureKind, ModelOption, Options, Timeouts};
+use dpor_protocol::{FailureKind, ModelOption, Options, RaceSuppression, Timeouts};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -256,6 +257,7 @@ impl Program {
             timeouts_matter: session.timeouts_matter,
             libraries: session.libraries,
             races: execution.races.learnt(),
+            suppressed: session.suppressed.counts(),
         }
     }
 
@@ -271,6 +273,17 @@ impl Program {
         session.out_of_sight = learnt.out_of_sight;
         session.timeouts_matter = learnt.timeouts_matter;
         session.libraries = learnt.libraries;
+        session.suppressed.go_on_from(&learnt.suppressed);
+    }
+
+    /// Lets plain accesses of this code be in no data race. Must come before the first execution.
+    pub fn suppress_races(&mut self, rules: &[RaceSuppression]) {
+        Self::machine().session.suppressed = Suppressed::new(rules);
+    }
+
+    /// How often which suppression of data races applied, of those that did.
+    pub fn suppressed_races(&self) -> Vec<SuppressedRaces> {
+        Self::machine().session.suppressed.all()
     }
 
     /// Whether a transition that was possible in this state is so now. Whether threads are held back is not judged again:

@@ -41,7 +41,7 @@ pub(super) fn serve(
     body: Body,
     parent: &mut Parent,
 ) -> Message {
-    let (seed, mut program) = match of_seed(task.seed, &config.test, body) {
+    let (seed, mut program) = match of_seed(task.seed, config, body) {
         Ok(prepared) => prepared,
         Err(reason) => return incomplete(reason),
     };

@@ -16,9 +16,9 @@ use dpor_explorer::{
     Verdict,
 };
 use dpor_protocol::{Config, FailureKind, Message, ModelOption, OutputStream, SharedSchedule, Timeouts, test_hash};
-use dpor_scheduler::Program;
 use dpor_scheduler::label::Label;
 use dpor_scheduler::output::Stream;
+use dpor_scheduler::{Program, SuppressedRaces};
 use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -165,6 +165,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     program.compare_states(strategy.compares_states() && config.limits.preemptions.is_none());
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
+    program.suppress_races(&config.suppressions);
     program.save_states(program.hidden_import().is_none());
     let whole = Sharded::whole(Journaled::new(program, map));
     let (limits, started) = (limits(config), Instant::now());
@@ -254,6 +255,7 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         &labels,
     );
     let note = both(coverage::together(program.conditions()), note);
+    let note = both(note, suppressed(&program.suppressed_races()));
     let note = both(note, resumed.map(went_on));
     let note = both(note, saving.and_then(|saving| saving.note()));
     let counts = counts(
@@ -267,6 +269,21 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         parent.send(&Message::Labels { labels });
     }
     LastWord { note, counts, ..word }.into()
+}
+
+/// The note on data races that were suppressed.
+fn suppressed(all: &[SuppressedRaces]) -> Option<String> {
+    let rule = |SuppressedRaces { rule, accesses, races }: &SuppressedRaces| {
+        let of = if *accesses == 1 { "access" } else { "accesses" };
+        let racing = match races {
+            0 => String::new(),
+            1 => ", 1 of them in a race with an earlier one".to_owned(),
+            races => format!(", {races} of them in a race with an earlier one"),
+        };
+        format!("data races of {rule} are suppressed: {accesses} {of}{racing}")
+    };
+    let rules: Vec<_> = all.iter().map(rule).collect();
+    (!rules.is_empty()).then(|| rules.join("; "))
 }
 
 /// The note on the part of a test that is explored; or the last word, if there is nothing to explore.

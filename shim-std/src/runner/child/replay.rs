@@ -61,10 +61,11 @@ impl Astray {
 ///
 /// # Errors
 /// It is no seed, or that of another test, or no model can be set up.
-pub(crate) fn of_seed(printed: &str, test: &str, body: Body) -> Result<(Seed, Program), String> {
+pub(crate) fn of_seed(printed: &str, config: &Config, body: Body) -> Result<(Seed, Program), String> {
     let seed: Seed = printed.parse().map_err(|error| format!("{error}"))?;
-    seed.check_test(test).map_err(|error| error.to_string())?;
-    let program = Program::new(seed.options, move || body.run()).map_err(|error| error.to_string())?;
+    seed.check_test(&config.test).map_err(|error| error.to_string())?;
+    let mut program = Program::new(seed.options, move || body.run()).map_err(|error| error.to_string())?;
+    program.suppress_races(&config.suppressions);
     Ok((seed, program))
 }
 
@@ -235,7 +236,7 @@ pub(super) fn replay(
     body: Body,
     parent: &mut Parent,
 ) -> Message {
-    let (seed, program) = match of_seed(seed, &config.test, body) {
+    let (seed, program) = match of_seed(seed, config, body) {
         Ok(prepared) => prepared,
         Err(reason) => return incomplete(reason),
     };
