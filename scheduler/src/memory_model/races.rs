@@ -449,7 +449,7 @@ impl DataRaces {
 
     /// What it means that an access conflicts with this earlier one.
     fn judge(&self, conflict: Conflict) -> Fault {
-        match (conflict.kind, self.blocks.before(conflict.address)) {
+        match (conflict.kind, self.blocks_at(conflict.address)) {
             (Kind::Free, Some((block, ..))) => Fault::Freed { block: block.start },
             _ => Fault::Race(conflict),
         }
@@ -706,5 +706,99 @@ impl Part for DataRaces {
         self.blocks.load(&saved.blocks);
         self.live.clone_from(&saved.live);
         shadow.undo(saved.point);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OTHER: ThreadId = ThreadId(1);
+    /// Neither on the heap nor on a stack.
+    const PLACE: usize = 0x1000;
+
+    fn races() -> DataRaces {
+        let mut races = DataRaces::default();
+        races.switch_on().unwrap();
+        races.begins();
+        races
+    }
+
+    fn write(races: &mut DataRaces, thread: ThreadId) {
+        assert!(races.access(thread, PLACE, 8, Kind::Write).is_ok());
+    }
+
+    fn main_uses(races: &mut DataRaces) {
+        races.spawned(ThreadId::MAIN, OTHER);
+        write(races, ThreadId::MAIN);
+        races.release(ThreadId::MAIN, Location(1));
+    }
+
+    fn other_uses(races: &mut DataRaces) {
+        races.acquire(OTHER, Location(1));
+        write(races, OTHER);
+    }
+
+    /// Both threads use the place, one after the other.
+    fn share(races: &mut DataRaces) {
+        main_uses(races);
+        other_uses(races);
+    }
+
+    #[test]
+    fn exploration_starts_again_when_it_has_doubled_or_is_over() {
+        let mut races = races();
+        assert!((0..3).all(|_| !races.starts_again(false)) && !races.starts_again(true));
+        share(&mut races);
+        // Found in the fourth execution.
+        assert!((4..8).all(|_| !races.starts_again(false)));
+        assert!(races.starts_again(false));
+        // Now it is known.
+        assert!((0..20).all(|_| !races.starts_again(false)) && !races.starts_again(true));
+
+        let mut races = self::races();
+        share(&mut races);
+        assert!(!races.starts_again(false));
+        assert!(races.starts_again(true));
+        assert!(!races.starts_again(true));
+    }
+
+    #[test]
+    fn another_process_goes_on_with_what_was_learnt() {
+        let through_a_file = |learnt: &LearntRaces| {
+            let bytes = dpor_explorer::codec::to_bytes(learnt);
+            dpor_explorer::codec::from_bytes::<LearntRaces>(&bytes).unwrap()
+        };
+        let mut first = races();
+        share(&mut first);
+        // What is found, but was not yet a reason to start again.
+        let mut second = races();
+        second.go_on_from(&through_a_file(&first.learnt()));
+        assert!(second.starts_again(true));
+        // What was a reason.
+        let mut third = races();
+        third.go_on_from(&through_a_file(&second.learnt()));
+        share(&mut third);
+        assert!(!third.starts_again(true));
+        // Who has used what.
+        let mut first = races();
+        main_uses(&mut first);
+        let mut second = races();
+        second.go_on_from(&through_a_file(&first.learnt()));
+        second.spawned(ThreadId::MAIN, OTHER);
+        write(&mut second, OTHER);
+        assert!(second.starts_again(true));
+    }
+
+    /// An access that leaves no trace is judged, and no later one by it.
+    #[test]
+    fn what_is_tried_is_not_recorded() {
+        let mut races = races();
+        races.spawned(ThreadId::MAIN, OTHER);
+        assert!(races.try_access(ThreadId::MAIN, PLACE, 8, Kind::Write).is_ok());
+        write(&mut races, OTHER);
+        let judged = races.try_access(ThreadId::MAIN, PLACE, 8, Kind::Read);
+        assert!(judged.is_err_and(|bad| bad.fault.is_race()));
+        assert!(races.access(ThreadId::MAIN, PLACE, 8, Kind::Read).is_err());
     }
 }
