@@ -541,37 +541,29 @@ impl DataRaces {
     /// Adds the accesses to a granule that some live thread does not know of. It is one of a `shadow`.
     fn facts(&self, shadow: &Shadow, granule: usize, known: &[u32], facts: &mut Vec<Fact>) {
         let from = facts.len();
-        let mut add = |mask: u8, kind: u8, extent: u64, epoch: Epoch| {
-            if known
-                .get(usize::from(epoch.thread))
-                .is_none_or(|&known| known < epoch.number)
-            {
-                facts.push((granule, mask, kind, extent, epoch));
+        let mut add = |mask: u8, kind: Option<Kind>, Extent { start, size }: Extent, epoch: Epoch| {
+            let known = known.get(usize::from(epoch.thread));
+            if known.is_none_or(|&known| known < epoch.number) {
+                facts.push(Fact {
+                    granule,
+                    kind: kind.map_or(0, |kind| kind as u8 + 1),
+                    extent: u64::from(start) << 32 | u64::from(size),
+                    epoch,
+                    mask,
+                });
             }
         };
-        let mut accessed = 0;
-        for history in shadow.histories(granule) {
-            accessed |= history.mask;
-            // That it is freed is seen in the heap, and who uses it fails.
-            if history.freed {
-                continue;
-            }
-            for (kind, epochs) in (1..).zip([history.write.as_slice(), &history.reads]) {
-                epochs.iter().for_each(|&epoch| add(history.mask, kind, 0, epoch));
-            }
-            for (kind, accesses) in (3..).zip([&history.stores, &history.loads]) {
-                for &(epoch, Extent { start, size }) in accesses {
-                    add(history.mask, kind, u64::from(start) << 32 | u64::from(size), epoch);
-                }
-            }
-        }
+        // That bytes are freed is seen in the heap, and who uses them fails.
+        let accessed = shadow.each_access(granule, |mask, kind, extent, epoch| {
+            add(mask, Some(kind), extent, epoch)
+        });
         // Who uses the other bytes has to know of the allocation.
         if accessed != u8::MAX
             && region::in_arena(granule)
             && let Some((block, size, true)) = self.blocks.before(granule + GRANULE - 1)
             && block.start + size > granule
         {
-            add(!accessed, 0, 0, block.allocated);
+            add(!accessed, None, Extent { start: 0, size: 0 }, block.allocated);
         }
         // The order in which independent accesses were made is no part of the state.
         facts[from..].sort_unstable();
@@ -596,7 +588,7 @@ impl DataRaces {
     /// Shows who knows of the epochs of facts, without their numbers: an epoch is its position among those of its
     /// thread that occur.
     fn visit_knowledge(&self, facts: &[Fact], mut add: impl FnMut(u64)) {
-        let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.4).collect();
+        let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.epoch).collect();
         epochs.sort_unstable();
         epochs.dedup();
         // The positions in a clock, and whether it knows of any.
@@ -608,12 +600,13 @@ impl DataRaces {
             };
             of_threads.map(position).collect::<SmallVec<[u64; 16]>>()
         };
-        for (granule, mask, kind, extent, epoch) in facts {
+        for fact in facts {
+            let epoch = fact.epoch;
             let of_thread = epochs.partition_point(|other| other.thread < epoch.thread);
-            let position = epochs[of_thread..].partition_point(|other| other < epoch);
-            add(*granule as u64);
-            add(u64::from(*mask) << 8 | u64::from(*kind));
-            add(*extent);
+            let position = epochs[of_thread..].partition_point(|other| *other < epoch);
+            add(fact.granule as u64);
+            add(u64::from(fact.mask) << 8 | u64::from(fact.kind));
+            add(fact.extent);
             add(u64::from(epoch.thread) << 32 | position as u64);
         }
         for &live in &self.live {
@@ -635,8 +628,18 @@ impl DataRaces {
     }
 }
 
-/// A granule, some of its bytes, the kind of the access to them, what else it was about if it was atomic, and its epoch.
-type Fact = (usize, u8, u8, u64, Epoch);
+/// An access that some live thread does not know of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fact {
+    granule: usize,
+    /// 0 is the allocation of memory that was not accessed.
+    kind: u8,
+    /// What else it was about, if it was atomic.
+    extent: u64,
+    epoch: Epoch,
+    /// The bytes of the granule.
+    mask: u8,
+}
 
 /// What is kept in a saved state.
 #[derive(Default)]
@@ -683,6 +686,14 @@ impl Part for DataRaces {
         for &granule in &self.shared {
             self.facts(shadow, granule, &known, &mut facts);
         }
+        // Which bytes one access has used beside others, and which alone, is no part of the state.
+        facts.dedup_by(|later, fact| {
+            let same = Fact { mask: 0, ..*later } == Fact { mask: 0, ..*fact };
+            if same {
+                fact.mask |= later.mask;
+            }
+            same
+        });
         visitor.number(Owner::Program, "accesses that are not known", facts.len() as u64);
         if !facts.is_empty() {
             self.visit_knowledge(&facts, |number| {

@@ -337,16 +337,58 @@ impl Shadow {
         unsafe { chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE) }
     }
 
-    /// What is known of the granule that starts at the address.
-    pub fn histories(&self, granule: usize) -> Histories {
+    /// The cell of the granule that starts at the address, if something was ever known of it.
+    fn known_cell(&self, granule: usize) -> Option<Cell> {
         // SAFETY: as in `cell`; cells are only used here, one at a time.
         unsafe {
             let chunk = *self.table.add(granule >> CHUNK_BITS);
-            match chunk.is_null() {
-                true => Histories::new(),
-                false => self.decode(*chunk.add((granule & ((1 << CHUNK_BITS) - 1)) / GRANULE)),
+            (!chunk.is_null()).then(|| *chunk.add((granule & ((1 << CHUNK_BITS) - 1)) / GRANULE))
+        }
+    }
+
+    /// What is known of the granule that starts at the address.
+    #[cfg(test)]
+    fn histories(&self, granule: usize) -> Histories {
+        self.known_cell(granule)
+            .map(|cell| self.decode(cell))
+            .unwrap_or_default()
+    }
+
+    /// Shows the accesses to the granule that starts at the address: some of its bytes, the kind of an access to them,
+    /// what else it was about if it was atomic, and its epoch. Of freed bytes nothing is shown. Returns the bytes that
+    /// were accessed.
+    pub fn each_access(&self, granule: usize, mut add: impl FnMut(u8, Kind, Extent, Epoch)) -> u8 {
+        let Some(cell) = self.known_cell(granule) else {
+            return 0;
+        };
+        let nothing_else = Extent { start: 0, size: 0 };
+        if cell.written & LISTED == 0 {
+            for (kind, word) in [(Kind::Write, cell.written), (Kind::Read, cell.read)] {
+                if cell.written & FREED == 0
+                    && let Some((epoch, mask)) = unpack(word)
+                {
+                    add(mask, kind, nothing_else, epoch);
+                }
+            }
+            return bytes_of(cell.written) | bytes_of(cell.read);
+        }
+        let mut accessed = 0;
+        for history in &self.lists[cell.read as usize] {
+            let mask = history.mask;
+            accessed |= mask;
+            if history.freed {
+                continue;
+            }
+            for (kind, epochs) in [(Kind::Write, history.write.as_slice()), (Kind::Read, &history.reads)] {
+                epochs.iter().for_each(|&epoch| add(mask, kind, nothing_else, epoch));
+            }
+            for (kind, accesses) in [(Kind::Store, &history.stores), (Kind::Load, &history.loads)] {
+                accesses
+                    .iter()
+                    .for_each(|&(epoch, extent)| add(mask, kind, extent, epoch));
             }
         }
+        accessed
     }
 
     fn decode(&self, cell: Cell) -> Histories {
