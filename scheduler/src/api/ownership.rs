@@ -71,8 +71,8 @@ pub fn stack_pointer() -> usize {
 }
 
 /// Announces the destructor of an object whose last share the current thread has dropped. What it has on its own stack
-/// is below the address `stack`. If this returns true, another
-/// thread could have been the last, and the caller must announce its [`end`](destroyed).
+/// is below the address `stack`. If this returns true, another thread could have been the last, and the caller must
+/// announce its [`end`](destroyed).
 #[inline]
 #[must_use]
 pub fn destroys(object: Location, stack: usize) -> bool {

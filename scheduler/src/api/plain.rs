@@ -17,8 +17,8 @@ use crate::memory_model::shadow::{Conflict, Kind};
 use dpor_explorer::ThreadId;
 use dpor_protocol::FailureKind;
 use std::arch::naked_asm;
-use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{iter, mem};
 
 /// Whether plain accesses of the running code are looked at.
 #[unsafe(link_section = ".dpor.data")]
@@ -157,22 +157,6 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
     if !is_shareable(session, address) {
         return false;
     }
-    if (kind == READ || kind == WRITE)
-        && let Some(rule) = suppression(session, caller)
-    {
-        let kind = if kind == READ { Kind::Read } else { Kind::Write };
-        step.bad_access = execution.races.try_access(step.thread, address, size, kind).err();
-        let is_race = step.bad_access.is_some_and(|bad| bad.fault.is_race());
-        session.suppressed.count(rule, is_race);
-        if is_race {
-            step.bad_access = None;
-        }
-        let ends = step.bad_access.is_some();
-        if ends {
-            trace(machine, (address, size), kind, None);
-        }
-        return ends;
-    }
     let (races, thread) = (&mut execution.races, step.thread);
     let (kind, judged) = match kind {
         ALLOCATE => {
@@ -181,8 +165,21 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
         }
         FREE => (Kind::Free, races.free(thread, address, size)),
         SHRINK => (Kind::Write, races.shrink(thread, address, size)),
-        WRITE => (Kind::Write, races.access(thread, address, size, Kind::Write)),
-        _ => (Kind::Read, races.access(thread, address, size, Kind::Read)),
+        _ => {
+            let kind = if kind == READ { Kind::Read } else { Kind::Write };
+            match suppression(session, caller) {
+                None => (kind, races.access(thread, address, size, kind)),
+                Some(rule) => {
+                    let judged = races.try_access(thread, address, size, kind);
+                    let is_race = judged.is_err_and(|bad| bad.fault.is_race());
+                    session.suppressed.count(rule, is_race);
+                    if is_race || judged.is_ok() {
+                        return false;
+                    }
+                    (kind, judged)
+                }
+            }
+        }
     };
     step.bad_access = judged.err();
     let ends = step.bad_access.is_some();
@@ -203,12 +200,12 @@ fn suppression(session: &mut Session, caller: usize) -> Option<usize> {
 fn look_for_suppression(session: &mut Session, caller: usize) -> Option<usize> {
     let mut suppressed = mem::take(&mut session.suppressed);
     let symbols = session.symbols();
-    let direct = [caller];
-    let direct = if caller == UNKNOWN { &[][..] } else { &direct };
-    let found = suppressed.covering(direct, |address| symbols.frames(address));
-    let found = found.or_else(|()| suppressed.covering(&backtrace(), |address| symbols.frames(address)));
+    // Mostly the first one tells, and nobody walks the stack.
+    let known = Some(caller).filter(|&caller| caller != UNKNOWN);
+    let others = iter::once_with(backtrace).flat_map(<[usize]>::into_vec);
+    let found = suppressed.covering(known.into_iter().chain(others), |address| symbols.frames(address));
     session.suppressed = suppressed;
-    found.unwrap_or_default()
+    found
 }
 
 /// Records in a traced execution where an access was made, and why the execution ends by it.

@@ -272,11 +272,11 @@ fn panic_counts(file: &ElfFile64<'_, NativeEndian>) -> Option<PanicCounts> {
         if crate_of(name.as_bytes()) == Some("std") && name.contains("11panic_count") && name.contains("PANIC_COUNT") {
             *of = Some(symbol.address() as usize);
         }
+        if let (Some(global), Some(local)) = (global, local) {
+            return Some(PanicCounts { global, local });
+        }
     }
-    Some(PanicCounts {
-        global: global?,
-        local: local?,
-    })
+    None
 }
 
 /// The ranges of the program's statics, as addresses in the file.

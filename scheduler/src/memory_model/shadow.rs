@@ -337,12 +337,12 @@ impl Shadow {
         unsafe { chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE) }
     }
 
-    /// The cell of the granule that starts at the address, if something was ever known of it.
-    fn known_cell(&self, granule: usize) -> Option<Cell> {
+    /// The cell of the granule that holds an address, unless nothing was ever known of memory near it.
+    fn known_cell(&self, address: usize) -> Option<Cell> {
         // SAFETY: as in `cell`; cells are only used here, one at a time.
         unsafe {
-            let chunk = *self.table.add(granule >> CHUNK_BITS);
-            (!chunk.is_null()).then(|| *chunk.add((granule & ((1 << CHUNK_BITS) - 1)) / GRANULE))
+            let chunk = *self.table.add(address >> CHUNK_BITS);
+            (!chunk.is_null()).then(|| *chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE))
         }
     }
 
@@ -445,7 +445,7 @@ impl Shadow {
 
     #[inline]
     fn write_cell(&mut self, cell: *mut Cell, written: u64, read: u64) {
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         let cell_now = unsafe { &mut *cell };
         self.changes.push((cell, cell_now.written, cell_now.read));
         (cell_now.written, cell_now.read) = (written, read);
@@ -459,7 +459,7 @@ impl Shadow {
     pub fn access(&mut self, address: usize, mask: u8, kind: Kind, accessor: Accessor<'_>) -> Result<Noted, Conflict> {
         let cell = self.cell(address);
         let own = accessor.epoch;
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         let Cell { written, read, .. } = unsafe { *cell };
         // What the thread has done last, in the same epoch, needs no second note; nor does a read after its own write.
         let is_own = |word: u64| unpack(word).is_some_and(|(epoch, known)| epoch == own && known & mask == mask);
@@ -530,7 +530,7 @@ impl Shadow {
     /// several threads, one of which writes.
     pub fn uses(&mut self, address: usize, thread: u16, writes: bool) -> bool {
         let cell = self.cell(address);
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         let before = unsafe { (*cell).usage };
         let first = u64::from(thread) + 1;
         let mut now = before | if writes { usage::WRITTEN } else { 0 };
@@ -539,7 +539,7 @@ impl Shadow {
             known if known != first => now |= usage::SEVERAL,
             _ => {}
         }
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         unsafe { (*cell).usage = now };
         let is_shared = |usage: u64| usage & usage::SEVERAL != 0 && usage & usage::WRITTEN != 0;
         is_shared(now) && !is_shared(before)
@@ -548,12 +548,12 @@ impl Shadow {
     /// Takes bytes of a granule, which were not accessed before the last access, as written before that by the epoch.
     pub fn were_written(&mut self, address: usize, bytes: u8, by: Epoch) {
         let cell = self.cell(address);
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         let Cell { written, read, .. } = unsafe { *cell };
         if written == 0 {
             return self.write_cell(cell, pack(by, bytes), read);
         }
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         let mut histories = self.decode(unsafe { *cell });
         for history in &mut histories {
             if history.mask & bytes != 0 {
@@ -566,7 +566,7 @@ impl Shadow {
     /// Forgets the accesses to bytes of a granule.
     pub fn forget(&mut self, address: usize, bytes: u8) {
         let cell = self.cell(address);
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         let mut histories = self.decode(unsafe { *cell });
         histories.iter_mut().for_each(|history| history.mask &= !bytes);
         histories.retain(|history| history.mask != 0);
@@ -583,7 +583,7 @@ impl Shadow {
         let mut uses = Vec::new();
         for &(start, chunk) in &self.chunks {
             for at in 0..CELLS {
-                // SAFETY: as in `histories`; a chunk has so many cells.
+                // SAFETY: as in `known_cell`; a chunk has so many cells.
                 let usage = unsafe { (*chunk.add(at)).usage };
                 if usage != 0 {
                     uses.push(((start + at * GRANULE) as u64, usage));
@@ -597,22 +597,15 @@ impl Shadow {
     pub fn add_uses(&mut self, uses: &[(u64, u64)]) {
         for &(granule, usage) in uses {
             let cell = self.cell(granule as usize);
-            // SAFETY: as in `histories`.
+            // SAFETY: as in `known_cell`.
             unsafe { (*cell).usage = usage };
         }
     }
 
     /// Says whether something is known of accesses to the granule at the address.
     pub fn was_accessed(&self, address: usize) -> bool {
-        // SAFETY: as in `cell` and `histories`.
-        unsafe {
-            let chunk = *self.table.add(address >> CHUNK_BITS);
-            if chunk.is_null() {
-                return false;
-            }
-            let cell = *chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE);
-            cell.written | cell.read != 0
-        }
+        self.known_cell(address)
+            .is_some_and(|cell| cell.written | cell.read != 0)
     }
 
     /// What is known of a granule after an access.
@@ -624,7 +617,7 @@ impl Shadow {
         kind: Kind,
         accessor: Accessor<'_>,
     ) -> Result<After, Conflict> {
-        // SAFETY: as in `histories`.
+        // SAFETY: as in `known_cell`.
         let mut before = self.decode(unsafe { *cell });
         let mut after = Histories::new();
         let mut was_atomic = false;
@@ -697,7 +690,7 @@ impl Shadow {
     pub fn undo(&mut self, to: Point) {
         debug_assert!(self.can_go_back_to(to) && to.lists <= self.lists.len());
         for (cell, written, read) in self.changes.drain(to.changes..).rev() {
-            // SAFETY: as in `histories`; cells stay where they are, and a mark has none.
+            // SAFETY: as in `known_cell`; cells stay where they are, and a mark has none.
             if let Some(cell) = unsafe { cell.as_mut() } {
                 (cell.written, cell.read) = (written, read);
             }
