@@ -24,4 +24,5 @@ pub mod shards;
 pub mod surface;
 pub mod tool;
 pub mod toy;
+pub mod weak;
 pub mod wild;
