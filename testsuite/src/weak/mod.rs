@@ -1,22 +1,26 @@
 //! The oracle of weak memory: every execution of a small program that RC11 allows, by brute force.
 //!
-//! A [`Program`] is data. [`enumerate`] draws every execution graph (events, what each
+//! A [`Program`] is data, and a Rust program in print. [`enumerate`] draws every execution graph (events, what each
 //! reads from, the modification order of each atomic) and keeps those that satisfy the axioms. There are no views, no
 //! clocks and no interleavings in it, and no code of the explorer or the scheduler. [`interleave`] knows interleavings
 //! only, and no axioms: it runs the program on one memory.
 
 mod axioms;
 mod enumerate;
+mod generate;
 mod graph;
 mod interleave;
 pub mod litmus;
+mod print;
 mod program;
 mod relation;
 
 pub use axioms::{Axioms, Psc, ReleaseSequence};
 pub use enumerate::{Executions, enumerate};
+pub use generate::generate;
 pub use graph::{Event, Graph, Name, Outcome, Reads};
 pub use interleave::interleave;
+pub use print::render;
 pub use program::{Instruction, Program};
 use std::collections::BTreeSet;
 
