@@ -4,8 +4,7 @@
 //! as `rc11.cat` of herd has it, with these differences:
 //!
 //! * Release sequences are those of C++20 (P0982R1): stores of the same thread do not continue them.
-//! * A modification is one event, so that `rmw` is the identity on it, and atomicity says that nothing is in between it
-//!   and what it reads from.
+//! * A modification is one event, so that `rmw` is the identity on it, and atomicity is `irreflexive(rb;mo)`.
 //! * Mutexes and threads: each has a location of its own, that locks modify and acquire, and unlocks write and release;
 //!   the order of critical sections follows from coherence and atomicity. `asw` orders a spawn before the start of the
 //!   thread, and the end before the join. Start and end are events, since `sb;hb;sb` goes through them.
@@ -193,20 +192,15 @@ impl<'e> Frame<'e> {
 
     /// Whether a location satisfies coherence and atomicity if its writes are in this order, the initial one first.
     ///
+    /// If something is between a modification and what it reads from, it is related to the modification by `mo`, and the
+    /// modification to it by `rb`: atomicity is part of `irreflexive(eco)`.
+    ///
     /// `eco` relates accesses of one location, so that locations can be judged one by one.
     pub(super) fn coherent(&self, order: &[usize]) -> bool {
         let mo = self.mo(order);
         let here = self.same_location.and(&self.rf);
         let eco = here.or(&mo).or(&self.rb(&mo)).closure();
-        let in_place = order.iter().enumerate().all(|(at, &event)| match self.events[event] {
-            Event {
-                kind: Kind::Update,
-                source,
-                ..
-            } => at > 0 && source == Some(order[at - 1]),
-            _ => true,
-        });
-        in_place && eco.irreflexive() && self.hb.then(&eco.or_same()).irreflexive()
+        eco.irreflexive() && self.hb.then(&eco.or_same()).irreflexive()
     }
 
     /// Whether `psc` is acyclic if these are the orders of all locations.
