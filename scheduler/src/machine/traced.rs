@@ -1,5 +1,6 @@
 //! What reports need of a traced execution.
 
+use crate::memory_model::atomics;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::races::{BadAccess, Fault};
 use crate::memory_model::shadow::{Conflict, Kind};
@@ -145,7 +146,7 @@ impl Traced {
         self.number += 1;
         if let Some(access) = atomic {
             self.atomics.push(AtomicUse {
-                location: Location(address as u64),
+                location: atomics::sized(Location(address as u64), size),
                 access,
                 number,
                 mark: mark.clone(),

@@ -26,6 +26,15 @@ pub(crate) fn is_word(location: Location) -> bool {
     location.0 >> 48 == PART + 1
 }
 
+/// The part, plus the size, that stands for the atomic of that size where others begin as well.
+const SIZED: u64 = 0xF0B0;
+
+/// Where the atomic of this size publishes what its stores do. A load of another size learns nothing from them: to read
+/// a part of a store is not to read the atomic that was stored to.
+pub(crate) fn sized(address: Location, size: usize) -> Location {
+    sub_location(address, SIZED + size as u64)
+}
+
 fn place(address: Location, size: usize) -> (usize, u8) {
     let start = (address.0 % WORD) as usize;
     (start, (start as u8) << 4 | size as u8)

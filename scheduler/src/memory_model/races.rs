@@ -21,6 +21,7 @@
 //!
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
+use super::atomics;
 use super::blocks::{Block, Blocks, SavedBlocks};
 use super::clocks::entry;
 #[cfg(feature = "faults")]
@@ -346,9 +347,10 @@ impl DataRaces {
         if !self.is_on() {
             return Ok(());
         }
-        self.order.loaded(thread.index(), at, access);
+        let published = atomics::sized(at, size);
+        self.order.loaded(thread.index(), published, access);
         self.access(thread, at.0 as usize, size, access.into())?;
-        self.order.stored(thread.index(), at, access);
+        self.order.stored(thread.index(), published, access);
         Ok(())
     }
 
@@ -754,6 +756,18 @@ mod tests {
     fn share(races: &mut DataRaces) {
         main_uses(races);
         other_uses(races);
+    }
+
+    #[test]
+    fn an_atomic_learns_nothing_from_stores_of_another_size() {
+        for (size, is_race) in [(2, false), (1, true)] {
+            let mut races = races();
+            races.spawned(ThreadId::MAIN, OTHER);
+            let mut atomic = |thread, size, access| races.atomic(thread, Location(PLACE as u64), size, access);
+            assert!(atomic(ThreadId::MAIN, 2, AtomicAccess::Store(Ordering::SeqCst)).is_ok());
+            let load = atomic(OTHER, size, AtomicAccess::Load(Ordering::SeqCst));
+            assert_eq!(load.is_err_and(|bad| bad.fault.is_race()), is_race, "{size}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! if and only if some schedule does what their name says, so a checker that explores all schedules must fail them.
 //! Tests called `fail_…` or `race_…` must fail, too, in the way that `expected.toml` gives.
 
+pub mod plain;
+
 use std::sync::Arc;
 use std::thread;
 

@@ -4,12 +4,16 @@
 //! Two accesses race if they are of different threads, overlap, one of them writes, one of them is not atomic (or they
 //! are of different sizes), and neither happens before the other. A program in which that can happen has no meaning.
 //! Tests called `race_…` contain such a pair, or use memory after its end; tests called `no_race_…` do not. The first
-//! two parts have the subjects of the tests that Miri has of data races, the third one those of std.
+//! two parts have the subjects of the tests that Miri has of data races (`miri.rs` has the rest of them), the third one
+//! those of std.
 //!
 //! Where a test needs its accesses in a certain order, a relaxed flag makes it: that orders nothing.
 
-use std::hint::black_box;
+use conformance::plain::{Plain, Raw, both, three, wait_for};
+use std::hint::{self, black_box};
+use std::io::{Read, Write};
 use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, compiler_fence, fence};
@@ -17,97 +21,6 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak};
 use std::thread;
 use std::time::Duration;
-use std::{cell::UnsafeCell, hint};
-
-/// Plain memory that several threads use, whether they may or not.
-#[derive(Default)]
-struct Plain<T = u32>(UnsafeCell<T>);
-
-// SAFETY: none, where a test is about a race; in the other ones the accesses are ordered.
-unsafe impl<T> Sync for Plain<T> {}
-
-impl<T: Copy> Plain<T> {
-    const fn new(value: T) -> Self {
-        Plain(UnsafeCell::new(value))
-    }
-
-    fn at(&self) -> Raw<T> {
-        Raw(self.0.get())
-    }
-
-    fn read(&self) -> T {
-        self.at().read()
-    }
-
-    fn write(&self, value: T) {
-        self.at().write(value);
-    }
-}
-
-/// A pointer that several threads use, whether they may or not.
-struct Raw<T = u32>(*mut T);
-
-// SAFETY: as for `Plain`.
-unsafe impl<T> Send for Raw<T> {}
-// SAFETY: as for `Plain`.
-unsafe impl<T> Sync for Raw<T> {}
-
-impl<T> Clone for Raw<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Raw<T> {}
-
-impl<T: Copy> Raw<T> {
-    /// A block of the heap.
-    fn alloc(value: T) -> Self {
-        Raw(Box::into_raw(Box::new(value)))
-    }
-
-    /// Frees a block.
-    fn free(self) {
-        // SAFETY: nobody else frees the block.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
-
-    fn read(self) -> T {
-        // SAFETY: as for `Plain`.
-        black_box(unsafe { self.0.read() })
-    }
-
-    fn write(self, value: T) {
-        // SAFETY: as for `Plain`.
-        unsafe { self.0.write(value) };
-    }
-}
-
-/// Runs one function in a thread of its own, the other one here, and waits for both.
-fn both(there: impl FnOnce() + Send, here: impl FnOnce()) {
-    thread::scope(|scope| {
-        let there = scope.spawn(there);
-        here();
-        there.join().unwrap();
-    });
-}
-
-/// Runs two functions in threads of their own, a third one here, and waits for all.
-fn three(first: impl FnOnce() + Send, second: impl FnOnce() + Send, here: impl FnOnce()) {
-    thread::scope(|scope| {
-        let there = (scope.spawn(first), scope.spawn(second));
-        here();
-        there.0.join().unwrap();
-        there.1.join().unwrap();
-    });
-}
-
-/// Waits until the flag is set, without coming after what was done before it was set.
-fn wait_for(flag: &AtomicBool) {
-    while !flag.load(Relaxed) {
-        hint::spin_loop();
-    }
-}
 
 // Which accesses conflict.
 
@@ -495,6 +408,17 @@ fn no_race_static_mut_in_turn() {
 fn race_writes_of_uninitialised_memory() {
     let data = Plain::new(MaybeUninit::<u32>::uninit());
     both(|| data.write(MaybeUninit::new(1)), || data.write(MaybeUninit::new(2)));
+}
+
+/// Memory without a value may be read by a copy, which decides nothing: the bytes of a variant that is not there, padding,
+/// and what may be uninitialised. The copy loads them like all others.
+#[test]
+fn no_race_copies_of_memory_without_a_value() {
+    type Mostly = (Option<u64>, u8, MaybeUninit<[u32; 4]>);
+    let block = Raw::<Mostly>::alloc((None, 1, MaybeUninit::uninit()));
+    let (number, byte, _) = thread::spawn(move || block.read()).join().unwrap();
+    assert_eq!((number, byte), (None, 1));
+    block.free();
 }
 
 /// A race is one, however many threads have come and gone before.
@@ -2520,6 +2444,44 @@ fn no_race_messages_that_are_left() {
             _ = sender.send(message);
         },
         move || drop(receiver),
+    );
+}
+
+/// Whoever finds something to read in a socket comes after those who have written to it.
+#[test]
+fn no_race_socket() {
+    let data = Plain::new(0u8);
+    let (mut sender, mut receiver) = UnixStream::pair().unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    both(
+        || {
+            data.write(1);
+            sender.write_all(b"a").unwrap();
+        },
+        || {
+            if receiver.read_exact(&mut [0]).is_ok() {
+                assert_eq!(data.read(), 1);
+            }
+        },
+    );
+}
+
+/// Whoever finds nothing does not.
+#[test]
+fn race_empty_socket() {
+    let data = Plain::new(0u8);
+    let (mut sender, _receiver) = UnixStream::pair().unwrap();
+    let (_other, mut empty) = UnixStream::pair().unwrap();
+    empty.set_nonblocking(true).unwrap();
+    both(
+        || {
+            data.write(1);
+            sender.write_all(b"a").unwrap();
+        },
+        || {
+            assert!(empty.read_exact(&mut [0]).is_err());
+            data.read();
+        },
     );
 }
 

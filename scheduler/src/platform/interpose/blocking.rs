@@ -2,43 +2,59 @@
 //! one.
 //!
 //! What would not block is passed on. A descriptor that is ready when it is asked for stays so: between two steps of
-//! one model thread no other thread takes anything from it.
+//! one model thread no other thread takes anything from it. So what is read next is what others have written, and their
+//! accesses to memory before that happen before those of the reader after it.
 
 use super::{interposed, raw, unsupported};
+use crate::api::order;
 use crate::image::arena::in_program;
+use dpor_explorer::Location;
 use libc::{c_int, c_long, pollfd};
 
-/// Whether an operation on the descriptor that waits for `events` would block.
-fn blocks(descriptor: usize, events: i16) -> bool {
-    if !in_program() {
-        return false;
-    }
+/// Where threads publish what they know when they write to any descriptor: which of them share a pipe, a socket or a
+/// file is not known.
+const DESCRIPTORS: Location = Location(0xF0D5 << 48);
+
+/// Says whether the descriptor is ready for `events`, or in an error; and orders the call on it that follows: who finds
+/// something to read comes after those who have written. Nobody in the program reads what is printed.
+fn is_ready(descriptor: usize, events: i16) -> bool {
     let mut asked = pollfd {
         fd: descriptor as c_int,
         events,
         revents: 0,
     };
-    // SAFETY: one entry is read and written; neither call blocks.
-    let (flags, ready) = unsafe {
-        (
-            raw(libc::SYS_fcntl, [descriptor, libc::F_GETFL as usize, 0, 0, 0, 0]),
-            raw(libc::SYS_poll, [(&raw mut asked).expose_provenance(), 1, 0, 0, 0, 0]),
-        )
-    };
-    flags >= 0 && flags as c_int & libc::O_NONBLOCK == 0 && ready == 0
+    // SAFETY: one entry is read and written, without waiting.
+    let ready = unsafe { raw(libc::SYS_poll, [(&raw mut asked).expose_provenance(), 1, 0, 0, 0, 0]) };
+    if events == libc::POLLIN {
+        if ready > 0 {
+            order::acquire(DESCRIPTORS);
+        }
+    } else if descriptor > libc::STDERR_FILENO as usize {
+        order::release(DESCRIPTORS);
+    }
+    ready != 0
 }
 
 /// Recognises a call on a descriptor that would block.
 fn on_descriptor(name: &'static str, descriptor: usize, events: i16) -> Option<c_long> {
-    blocks(descriptor, events).then(|| unsupported(name))
+    if !in_program() || is_ready(descriptor, events) {
+        return None;
+    }
+    // SAFETY: reads the flags of the descriptor.
+    let flags = unsafe { raw(libc::SYS_fcntl, [descriptor, libc::F_GETFL as usize, 0, 0, 0, 0]) };
+    let waits = flags >= 0 && flags as c_int & libc::O_NONBLOCK == 0;
+    waits.then(|| unsupported(name))
 }
 
 /// Recognises a call on a descriptor that would block, unless its flags forbid that.
 fn on_socket(name: &'static str, descriptor: usize, events: i16, flags: usize) -> Option<c_long> {
-    match flags as c_int & libc::MSG_DONTWAIT {
-        0 => on_descriptor(name, descriptor, events),
-        _ => None,
+    if flags as c_int & libc::MSG_DONTWAIT == 0 {
+        return on_descriptor(name, descriptor, events);
     }
+    if in_program() {
+        is_ready(descriptor, events);
+    }
+    None
 }
 
 /// Recognises a call that would wait: made without waiting, it finds nothing. `waits` says whether it may wait.
@@ -126,6 +142,8 @@ pub(super) fn call(number: c_long, arguments: [usize; 6]) -> Option<c_long> {
         libc::SYS_write | libc::SYS_writev => on_descriptor("write", a, libc::POLLOUT),
         libc::SYS_recvfrom => on_socket("recv", a, libc::POLLIN, d),
         libc::SYS_recvmsg => on_socket("recvmsg", a, libc::POLLIN, c),
+        libc::SYS_sendto => on_socket("send", a, libc::POLLOUT, d),
+        libc::SYS_sendmsg => on_socket("sendmsg", a, libc::POLLOUT, c),
         libc::SYS_accept | libc::SYS_accept4 => on_descriptor("accept", a, libc::POLLIN),
         libc::SYS_poll => poll_call(arguments),
         libc::SYS_ppoll => ppoll_call(arguments),
