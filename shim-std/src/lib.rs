@@ -44,6 +44,8 @@
 #[cfg(not(dpor))]
 pub mod actor;
 #[cfg(not(dpor))]
+pub mod cell;
+#[cfg(not(dpor))]
 mod choose;
 #[cfg(not(dpor))]
 pub mod comm;
