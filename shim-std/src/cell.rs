@@ -1,4 +1,4 @@
-//! [`UnsafeCell`], whose accesses are looked at: for the [explicit use](mod@crate#explicit-use), in which no compiler
+//! [`UnsafeCell`], whose accesses are looked at: for the explicit use by [`model`](crate::model), in which no compiler
 //! tells of any.
 //!
 //! `cargo dpor test` sees each access of the program to memory, also to `std::cell::UnsafeCell`. Under plain

@@ -36,7 +36,8 @@ const ACCESSES: [FailureKind; 3] = [
 /// Explores every interleaving that matters of `test`, which may use what this crate offers in place of `std`.
 ///
 /// This is the explicit use, for a crate that is not built by `cargo dpor`: the test calls `model` itself, and uses
-/// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`.
+/// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`. Data races are looked for in
+/// [cells](crate::cell), if there are some.
 ///
 /// What `test` allocates lives in memory that is wiped after each execution. To carry something out of the executions,
 /// use memory that was there before and does not grow, such as an `Arc` of atomics of std, or fill a collection by way
