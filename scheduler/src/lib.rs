@@ -25,11 +25,11 @@ pub mod report;
 pub use api::atomics::{atomic_location, perform_atomic};
 pub use api::touch::{Touch, read_final};
 pub use api::word::Word;
+pub use api::{cells, hint, label, order, output, ownership, panic, thread, time};
 pub use api::{
     fail, gives_back, hold, is_observed, note, observe, observe_each, on_model_thread, options, outside, perform,
     perform_from, release, release_all, specified, stands_for, steps_begun, takes, unsupported, value, value_if,
 };
-pub use api::{hint, label, order, output, ownership, panic, thread, time};
 pub use detect::suppressed::SuppressedRaces;
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
 pub use dpor_protocol::{FailureKind, ModelOption, Options, Timeouts};

@@ -78,7 +78,7 @@ fn explicit_use() {
         .expect("Cargo can be started");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && text.contains("4 passed"),
+        output.status.success() && text.contains("6 passed"),
         "{text}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );

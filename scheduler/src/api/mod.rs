@@ -3,6 +3,7 @@
 //! Nobody else asks for the machine on a model thread ([`OnModel`]).
 
 pub(crate) mod atomics;
+pub mod cells;
 pub mod hint;
 pub mod label;
 mod native;
@@ -402,6 +403,7 @@ fn mark(machine: &Machine) -> Mark {
     Mark {
         step: machine.execution.length.0.saturating_sub(1),
         thread: machine.step.thread,
+        place: None,
         callers: backtrace(),
     }
 }

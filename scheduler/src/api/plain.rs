@@ -14,9 +14,11 @@ use crate::machine::session::Session;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::races::{BadAccess, Fault};
 use crate::memory_model::shadow::{Conflict, Kind};
+use crate::report::trace::Mark;
 use dpor_explorer::ThreadId;
 use dpor_protocol::FailureKind;
 use std::arch::naked_asm;
+use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{iter, mem};
 
@@ -50,9 +52,16 @@ pub(crate) const WRITE: usize = 1;
 const FREE: usize = 2;
 const ALLOCATE: usize = 3;
 const SHRINK: usize = 4;
+/// The life of a cell ends, and what uses its memory later comes after that.
+pub(super) const FORGET: usize = 5;
+
+/// Beside `READ` and `WRITE`: of a cell (`api::cells`). The place of the call is given instead of a return address.
+pub(super) const OF_CELL: usize = 1 << 4;
+/// Beside `OF_CELL`: the access has ended. Its memory may be gone.
+pub(super) const ENDS: usize = 1 << 5;
 
 /// Instead of the return address into the code that makes an access.
-const UNKNOWN: usize = 0;
+pub(super) const UNKNOWN: usize = 0;
 
 /// The program is about to read `size` bytes.
 #[inline(always)]
@@ -93,7 +102,8 @@ fn access(address: usize, size: usize, kind: usize) {
 ///
 /// # Safety
 ///
-/// The region is reserved, and the caller is the model's thread of the operating system.
+/// The region is reserved, and the caller is the model's thread of the operating system. For an access that is
+/// [`OF_CELL`], `caller` is the address of a `Location<'static>`.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn judge_from_thread(address: usize, size: usize, kind: usize, caller: usize) {
     naked_asm!(
@@ -158,15 +168,28 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
         return false;
     }
     let (races, thread) = (&mut execution.races, step.thread);
-    let (kind, judged) = match kind {
+    if kind & ENDS != 0 && races.are_gone(address, size) {
+        return false;
+    }
+    let of_cell = kind & OF_CELL != 0;
+    // SAFETY: the promise of who calls `judge_from_thread`.
+    let place = of_cell.then(|| unsafe { &*(caller as *const Caller<'static>) });
+    let caller = if of_cell { UNKNOWN } else { caller };
+    let (kind, judged) = match kind & !(OF_CELL | ENDS) {
         ALLOCATE => {
             races.allocate(thread, address);
             return false;
         }
         FREE => (Kind::Free, races.free(thread, address, size)),
         SHRINK => (Kind::Write, races.shrink(thread, address, size)),
-        _ => {
-            let kind = if kind == READ { Kind::Read } else { Kind::Write };
+        FORGET => {
+            if races.are_of_cells() {
+                races.forget_accesses(address, size);
+            }
+            return false;
+        }
+        access => {
+            let kind = if access == READ { Kind::Read } else { Kind::Write };
             match suppression(session, caller) {
                 None => (kind, races.access(thread, address, size, kind)),
                 Some(rule) => {
@@ -183,7 +206,7 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
     };
     step.bad_access = judged.err();
     let ends = step.bad_access.is_some();
-    trace(machine, (address, size), kind, None);
+    trace(machine, (address, size), kind, None, place);
     ends
 }
 
@@ -209,11 +232,17 @@ fn look_for_suppression(session: &mut Session, caller: usize) -> Option<usize> {
 }
 
 /// Records in a traced execution where an access was made, and why the execution ends by it.
-pub(super) fn trace(machine: &mut Machine, (address, size): (usize, usize), kind: Kind, atomic: Option<AtomicAccess>) {
+pub(super) fn trace(
+    machine: &mut Machine,
+    (address, size): (usize, usize),
+    kind: Kind,
+    atomic: Option<AtomicAccess>,
+    place: Option<&'static Caller<'static>>,
+) {
     if machine.traced.is_none() {
         return;
     }
-    let (mark, bad) = (mark(machine), machine.step.bad_access);
+    let (mark, bad) = (Mark { place, ..mark(machine) }, machine.step.bad_access);
     let Some(traced) = &mut machine.traced else { return };
     match bad {
         Some(bad) => traced.bad_access = Some((bad, mark)),

@@ -146,7 +146,7 @@ impl Touch<'_> {
                     return false;
                 }
                 step.bad_access = execution.races.atomic(step.thread, object, size, access).err();
-                plain::trace(machine, (object.0 as usize, size), access.into(), Some(access));
+                plain::trace(machine, (object.0 as usize, size), access.into(), Some(access), None);
                 machine.step.bad_access.is_some()
             });
             if ends {

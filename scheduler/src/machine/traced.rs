@@ -4,9 +4,9 @@ use crate::memory_model::atomics;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::races::{BadAccess, Fault};
 use crate::memory_model::shadow::{Conflict, Kind};
-use crate::report::BlockUse;
 use crate::report::symbols::Symbols;
 use crate::report::trace::{Mark, StepTrace};
+use crate::report::{BlockUse, Source};
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{Location, ThreadId};
 use std::collections::HashMap;
@@ -28,12 +28,13 @@ struct AtomicUse {
 }
 
 fn used(symbols: &Symbols, freed: bool, access: Option<String>, mark: &Mark) -> BlockUse {
+    let in_callers = || symbols.of_program(&mark.callers).find_map(|caller| caller.source());
     BlockUse {
         freed,
         access,
         step: mark.step,
         thread: mark.thread,
-        source: symbols.of_program(&mark.callers).find_map(|caller| caller.source()),
+        source: mark.place.map(Source::from).or_else(in_callers),
     }
 }
 

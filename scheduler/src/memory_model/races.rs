@@ -75,6 +75,10 @@ impl Fault {
 pub(crate) struct DataRaces {
     /// `None` if nobody looks for races.
     shadow: Option<Shadow>,
+    /// That of the next executions, in the one that asks for it.
+    next_shadow: Option<Shadow>,
+    /// Whether of plain accesses only those to cells are told (`api::cells`).
+    of_cells: bool,
     order: HappensBefore,
     blocks: Blocks,
     /// The threads that may still move, in ascending order.
@@ -143,6 +147,28 @@ impl DataRaces {
     pub fn switch_on(&mut self) -> io::Result<()> {
         self.shadow = Some(Shadow::new()?);
         Ok(())
+    }
+
+    /// Looks for races from the next execution on, if nobody does so now. The present one goes on without.
+    ///
+    /// # Errors
+    /// There is no room for shadow memory.
+    pub fn switch_on_later(&mut self) -> io::Result<()> {
+        if !self.is_on() && self.next_shadow.is_none() {
+            self.next_shadow = Some(Shadow::new()?);
+        }
+        Ok(())
+    }
+
+    /// Takes it that of plain accesses only those to cells are told: neither who initialises memory, nor what orders
+    /// the last use of a block before its end. What blocks and atomics are used for is not judged then.
+    pub fn expect_cells_only(&mut self) {
+        self.of_cells = true;
+    }
+
+    /// Whether of plain accesses only those to cells are told.
+    pub fn are_of_cells(&self) -> bool {
+        self.of_cells
     }
 
     /// Makes the search faulty.
@@ -273,6 +299,12 @@ impl DataRaces {
         region::in_arena(address).then(|| self.blocks.before(address)).flatten()
     }
 
+    /// Says whether these bytes are in no live block of the heap any more.
+    pub fn are_gone(&self, address: usize, size: usize) -> bool {
+        self.blocks_at(address)
+            .is_some_and(|(block, holds, live)| !live || address + size > block.start + holds)
+    }
+
     /// Notes what the destructor that runs uses.
     fn destructor_uses(&mut self, address: usize) {
         if self.destructors.is_empty() {
@@ -349,7 +381,9 @@ impl DataRaces {
         }
         let published = atomics::sized(at, size);
         self.order.loaded(thread.index(), published, access);
-        self.access(thread, at.0 as usize, size, access.into())?;
+        if !self.of_cells {
+            self.access(thread, at.0 as usize, size, access.into())?;
+        }
         self.order.stored(thread.index(), published, access);
         Ok(())
     }
@@ -485,6 +519,9 @@ impl DataRaces {
 
     /// The thread has allocated a block.
     pub fn allocate(&mut self, thread: ThreadId, start: usize) {
+        if !self.is_on() {
+            return;
+        }
         let block = Block {
             start,
             allocated: Epoch {
@@ -504,12 +541,21 @@ impl DataRaces {
     /// # Errors
     /// It is in use without an order.
     pub fn shrink(&mut self, thread: ThreadId, start: usize, size: usize) -> Result<(), BadAccess> {
-        self.access(thread, start, size, Kind::Write)?;
-        let Some(shadow) = &mut self.shadow else { return Ok(()) };
-        for (at, mask) in granules(start, start + size) {
-            shadow.forget(at, mask);
+        if !self.of_cells {
+            self.access(thread, start, size, Kind::Write)?;
         }
+        self.forget_accesses(start, size);
         Ok(())
+    }
+
+    /// Forgets the accesses to some memory: whatever uses it later comes after them.
+    pub fn forget_accesses(&mut self, start: usize, size: usize) {
+        let Some(shadow) = &mut self.shadow else { return };
+        for (at, mask) in granules(start, start + size) {
+            if shadow.was_accessed(at) {
+                shadow.forget(at, mask);
+            }
+        }
     }
 
     /// The thread frees a block.
@@ -517,6 +563,11 @@ impl DataRaces {
     /// # Errors
     /// The block is in use without an order.
     pub fn free(&mut self, thread: ThreadId, block: usize, size: usize) -> Result<(), BadAccess> {
+        if self.of_cells {
+            self.forget_accesses(block, size);
+            self.forget(block..block + size);
+            return Ok(());
+        }
         let whole = |bad| BadAccess {
             address: block,
             size,
@@ -658,10 +709,12 @@ impl Part for DataRaces {
     unsafe fn reset(&mut self) {
         let DataRaces {
             shadow,
+            next_shadow,
             order,
             blocks,
             live,
             // They are of all executions.
+            of_cells: _,
             shared: _,
             news: _,
             executions: _,
@@ -670,6 +723,9 @@ impl Part for DataRaces {
         } = self;
         if let Some(shadow) = shadow {
             shadow.undo(Point::default());
+        }
+        if next_shadow.is_some() {
+            *shadow = next_shadow.take();
         }
         order.reset();
         blocks.reset();

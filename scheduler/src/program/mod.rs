@@ -276,6 +276,18 @@ impl Program {
         session.suppressed.go_on_from(&learnt.suppressed);
     }
 
+    /// Takes it that the program is not built with hooks before its plain accesses, so that those to
+    /// [cells](crate::cells) are all that is told of. The first of them has data races looked for, unless they are from
+    /// the start. Must come before the first execution.
+    pub fn expect_cells_only(&mut self) {
+        Self::machine().execution.races.expect_cells_only();
+    }
+
+    /// Whether data races are looked for.
+    pub fn looks_for_races(&self) -> bool {
+        Self::machine().execution.races.is_on()
+    }
+
     /// Lets plain accesses of this code be in no data race. Must come before the first execution.
     pub fn suppress_races(&mut self, rules: &[RaceSuppression]) {
         Self::machine().session.suppressed = Suppressed::new(rules);

@@ -5,12 +5,15 @@ use crate::operation::OperationKind;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{AccessKind, Footprint, Location, ThreadId};
+use std::panic::Location as Caller;
 
 /// The time and place of an event in the history of a heap block.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     pub step: u32,
     pub thread: ThreadId,
+    /// The place in the source, if whoever made the call has told it.
+    pub place: Option<&'static Caller<'static>>,
     /// Return addresses, innermost first.
     pub callers: Box<[usize]>,
 }

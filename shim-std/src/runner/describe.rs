@@ -220,7 +220,7 @@ fn blocked_thread(program: &Program, objects: &mut Objects, thread: BlockedRepor
 }
 
 /// The history of a memory block.
-fn block_report(program: &Program, what: BlockUse) -> BlockReport {
+pub(super) fn block_report(program: &Program, what: BlockUse) -> BlockReport {
     BlockReport {
         freed: what.freed,
         access: what.access,

@@ -22,10 +22,22 @@ use std::fmt;
 use std::process::{ExitCode, Termination};
 use std::time::Duration;
 
+/// Whether explored programs are built as usual, and not by `cargo dpor`: their plain accesses are not seen, but for
+/// those to [cells](crate::cell).
+const EXPLICIT: bool = cfg!(not(dpor_facade));
+
+/// The kinds of failures by an access to memory.
+const ACCESSES: [FailureKind; 3] = [
+    FailureKind::DataRace,
+    FailureKind::UseAfterFree,
+    FailureKind::OutOfBounds,
+];
+
 /// Explores every interleaving that matters of `test`, which may use what this crate offers in place of `std`.
 ///
 /// This is the explicit use, for a crate that is not built by `cargo dpor`: the test calls `model` itself, and uses
-/// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`.
+/// `shim_std::sync`, `shim_std::thread` and so on where it would use `std`. Data races are looked for in
+/// [cells](crate::cell), if there are some.
 ///
 /// What `test` allocates lives in memory that is wiped after each execution. To carry something out of the executions,
 /// use memory that was there before and does not grow, such as an `Arc` of atomics of std, or fill a collection by way
@@ -232,6 +244,9 @@ impl Model {
             panic!("{error}");
         }
         let mut program = Program::new(self.options, move || body.run())?;
+        if EXPLICIT {
+            program.expect_cells_only();
+        }
         program.compare_states(self.strategy.compares_states() && self.limits.preemptions.is_none());
         program.exact_states(self.options.has(ModelOption::ExactStates));
         program.find_leaks(self.options.has(ModelOption::Leaks));
@@ -248,15 +263,21 @@ impl Model {
         let seed = match &mut report.verdict {
             Verdict::Failed { failure, schedule } => {
                 let leak = self.options.has(ModelOption::Leaks) && FailureKind::Leak.is(failure.kind);
-                if leak {
-                    // So that it is known where blocks are allocated.
+                let race = program.looks_for_races() && ACCESSES.iter().any(|kind| kind.is(failure.kind));
+                if leak || race {
+                    // So that it is known where blocks are allocated, and memory is accessed.
                     program.trace();
                 }
                 let steps = recorded(program, schedule);
                 if leak && let Err(traced) = program.finish() {
                     *failure = traced;
                 }
+                for event in program.misuse() {
+                    let event = describe::block_report(program, event);
+                    failure.message.push_str(&format!("\n  {event}"));
+                }
                 let options = self.options.with(ModelOption::Leaks, leak);
+                let options = options.with(ModelOption::DataRaces, program.looks_for_races());
                 Some(seed_of(program, &self.name, self.strategy, options, steps))
             }
             _ => None,

@@ -13,6 +13,9 @@ use std::process::Command;
 /// Items that std's documentation shows as well, but that do not exist on Linux.
 const OTHER_SYSTEMS: [&str; 2] = ["std::os::windows::", "std::os::wasi::"];
 
+/// Modules of the shim in which nothing takes the place of std's item of the same name.
+const BY_NAME_ONLY: [&str; 1] = ["cell"];
+
 /// The build flags of the facades.
 const FACADE: &str = "--cfg=dpor_facade";
 
@@ -66,7 +69,11 @@ pub fn of_shim() -> Result<Surface, String> {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    read(&target.join("doc"), "shim_std", Whose::Own)
+    let mut surface = read(&target.join("doc"), "shim_std", Whose::Own)?;
+    surface
+        .items
+        .retain(|item| !BY_NAME_ONLY.contains(&item.module.as_str()));
+    Ok(surface)
 }
 
 /// The version of the library whose documentation this is, as `1.95`.

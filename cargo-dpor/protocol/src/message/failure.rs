@@ -175,10 +175,27 @@ impl fmt::Display for FailureReport {
         for thread in &self.blocked {
             write!(f, "\n  {thread}")?;
         }
+        for event in &self.block {
+            write!(f, "\n  {event}")?;
+        }
         if !self.output.is_empty() {
             write!(f, "\noutput of this execution:\n{}", self.output)?;
         }
         Ok(())
+    }
+}
+
+/// What was done, in which step, by whom, and where.
+impl fmt::Display for BlockReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = self.access.as_deref();
+        f.write_str(what.unwrap_or(if self.freed { "freed" } else { "allocated" }))?;
+        write!(f, " in step {} by ", self.step)?;
+        thread_name(f, self.thread, self.thread_name.as_deref())?;
+        match &self.location {
+            Some(location) => write!(f, " at {location}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::last_word::{LastWord, incomplete};
 use super::parent::Parent;
+use crate::runner::EXPLICIT;
 use crate::runner::body::Body;
 use crate::runner::describe::{self, Objects, Panics};
 use dpor_explorer::{Failure, Status, Step, Stop, System, ThreadId, Transition};
@@ -71,8 +72,11 @@ pub(crate) fn of_seed(printed: &str, config: &Config, body: Body) -> Result<(See
 
 /// Runs the schedule of a seed; returns the failure in which it ends.
 pub(crate) fn follow(seed: &Seed, body: Body, tell: &mut dyn FnMut(Told)) -> Result<FailureReport, Box<Astray>> {
-    let program =
+    let mut program =
         Program::new(seed.options, move || body.run()).map_err(|error| Box::new(Astray::Setup(error.to_string())))?;
+    if EXPLICIT {
+        program.expect_cells_only();
+    }
     Follower::new(program, seed, tell).follow(seed, |program, transition, _, step| program.step(transition, step))
 }
 

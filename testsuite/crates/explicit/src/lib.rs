@@ -2,7 +2,8 @@
 
 #[cfg(test)]
 mod tests {
-    use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use shim_std::cell::UnsafeCell;
+    use shim_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, Ordering::SeqCst};
     use shim_std::sync::{Arc, Mutex, mpsc};
     use shim_std::{Model, choose, model, must_reach, nondet, reach, thread};
 
@@ -53,6 +54,45 @@ mod tests {
     #[should_panic(expected = "lost")]
     fn a_failure_of_the_model_is_one_of_the_test() {
         model(|| panic!("lost"));
+    }
+
+    struct Message {
+        ready: AtomicBool,
+        text: UnsafeCell<u32>,
+    }
+
+    // SAFETY: the text is written before `ready` is set, and read after that; or else the model ends.
+    unsafe impl Sync for Message {}
+
+    fn sends_a_message(ready: Ordering) {
+        let message = Arc::new(Message {
+            ready: AtomicBool::new(false),
+            text: UnsafeCell::new(0),
+        });
+        let other = Arc::clone(&message);
+        let handle = thread::spawn(move || {
+            // SAFETY: nobody reads it yet.
+            other.text.with_mut(|text| unsafe { *text = 7 });
+            other.ready.store(true, ready);
+        });
+        if message.ready.load(Ordering::Acquire) {
+            let text = message.text.get();
+            // SAFETY: nobody writes it any more.
+            assert_eq!(unsafe { *text.deref() }, 7);
+        }
+        drop(message);
+        handle.join().unwrap();
+    }
+
+    #[test]
+    fn a_cell_is_published() {
+        model(|| sends_a_message(Ordering::Release));
+    }
+
+    #[test]
+    #[cfg_attr(not(dpor), should_panic(expected = "data-race: "))]
+    fn a_cell_is_used_without_an_order() {
+        model(|| sends_a_message(Ordering::Relaxed));
     }
 
     /// Only here can a model know that it is one.
