@@ -22,7 +22,7 @@ mod platform;
 pub mod program;
 pub mod report;
 
-pub use api::atomics::{atomic_location, perform_atomic};
+pub use api::atomics::{self, atomic_location, perform_atomic};
 pub use api::touch::{Touch, read_final};
 pub use api::word::Word;
 pub use api::{cells, hint, label, order, output, ownership, panic, thread, time};
@@ -32,7 +32,7 @@ pub use api::{
 };
 pub use detect::suppressed::SuppressedRaces;
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};
-pub use dpor_protocol::{FailureKind, ModelOption, Options, Timeouts};
+pub use dpor_protocol::{FailureKind, Memory, ModelOption, Options, Timeouts};
 pub use failure::failure;
 pub use image::glimpse::{Glimpse, glimpse};
 pub use machine::learnt::Learnt;

@@ -93,7 +93,7 @@ pub use choose::{Nondet, choose, choose_from, nondet};
 #[cfg(not(dpor))]
 pub use dpor_explorer::{Check, Context, Statistics, Strategy};
 #[cfg(not(dpor))]
-pub use dpor_scheduler::{Timeouts, outside};
+pub use dpor_scheduler::{Memory, Timeouts, outside};
 #[cfg(not(dpor))]
 pub use runner::{Model, Outcome, Reached, WeakOrdering, model};
 

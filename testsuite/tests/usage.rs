@@ -785,6 +785,141 @@ fn shards_prove_together_what_one_run_proves() {
     assert!(part.stdout.contains("summary of shard 2/3: 1 test"), "{part:?}");
 }
 
+/// Messages by way of a flag, and loops that wait for one.
+const STALE: &str = r#"
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::{self, *}};
+use std::sync::Arc;
+use std::thread;
+
+fn message(store: Ordering, load: Ordering) {
+    let shared = Arc::new((AtomicU32::new(0), AtomicBool::new(false)));
+    let other = shared.clone();
+    let sender = thread::spawn(move || {
+        other.0.store(42, Relaxed);
+        other.1.store(true, store);
+    });
+    if shared.1.load(load) {
+        assert_eq!(shared.0.load(Relaxed), 42);
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn relaxed() {
+    message(Relaxed, Relaxed);
+}
+
+#[test]
+fn ordered() {
+    message(Release, Acquire);
+}
+
+#[test]
+fn sequential() {
+    message(SeqCst, SeqCst);
+}
+
+#[test]
+fn waiting() {
+    let shared = Arc::new((AtomicU32::new(0), AtomicBool::new(false)));
+    let other = shared.clone();
+    let sender = thread::spawn(move || {
+        other.0.store(42, Relaxed);
+        other.1.store(true, Release);
+    });
+    while !shared.1.load(Acquire) {}
+    assert_eq!(shared.0.load(Relaxed), 42);
+    sender.join().unwrap();
+}
+
+#[test]
+fn endless() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let other = flag.clone();
+    let sender = thread::spawn(move || {
+        other.store(true, Relaxed);
+        other.store(false, Relaxed);
+    });
+    sender.join().unwrap();
+    while !flag.load(Relaxed) {}
+}
+
+#[test]
+fn racing() {
+    struct Shared(std::cell::UnsafeCell<u32>, AtomicU32, AtomicU32);
+    unsafe impl Sync for Shared {}
+    unsafe impl Send for Shared {}
+    // Peterson's algorithm without its fences: sequential consistency keeps the two apart.
+    let shared = Arc::new(Shared(std::cell::UnsafeCell::new(0), AtomicU32::new(0), AtomicU32::new(0)));
+    let other = shared.clone();
+    let second = thread::spawn(move || {
+        other.2.store(1, Release);
+        if other.1.load(Acquire) == 0 {
+            unsafe { *other.0.get() += 1 };
+        }
+    });
+    shared.1.store(1, Release);
+    if shared.2.load(Acquire) == 0 {
+        unsafe { *shared.0.get() += 1 };
+    }
+    second.join().unwrap();
+}
+"#;
+
+#[test]
+fn weak_memory_is_explored_where_it_is_asked_for() {
+    let project = Project::new("stale", STALE);
+    let test = |name: &str, more: &[&str]| {
+        let arguments = ["test", name, "--exact", "--message-format", "json"];
+        project.run(&[&arguments[..], more].concat())
+    };
+    let finished = |run: &Run| run.events("test-finished")[0].clone();
+    for strategy in ["states", "context", "source", "exhaustive"] {
+        let sc = ["--strategy", strategy];
+        let weak = ["--strategy", strategy, "--memory", "rc11"];
+        for name in ["relaxed", "ordered", "sequential", "waiting", "racing"] {
+            let note = finished(&test(name, &sc).ends(COMPLETE))["note"].to_string();
+            assert!(!note.contains("rc11"), "{name}: {note}");
+        }
+        for (name, told) in [("ordered", true), ("sequential", false), ("waiting", true)] {
+            let test = finished(&test(name, &weak).ends(COMPLETE));
+            assert_eq!(test["note"].to_string().contains("(--memory rc11)"), told, "{test}");
+            assert_eq!(test["weak_orderings"].as_array().map_or(0, Vec::len), 0, "{test}");
+        }
+        for (name, kind) in [("relaxed", "panic"), ("racing", "data-race"), ("endless", "livelock")] {
+            let test = finished(&test(name, &weak).ends(FAILED));
+            assert_eq!(test["failure"]["kind"], kind, "{name} {strategy}: {test}");
+            // The seed says what atomics promise.
+            let seed = test["seed"].as_str().expect("a failure has a seed");
+            let again = project.run(&["replay", seed, "--message-format", "json"]).ends(FAILED);
+            assert_eq!(again.events("replayed")[0]["failure"]["kind"], kind, "{name}");
+        }
+    }
+    let shown = project.run(&["test", "relaxed", "--memory", "rc11"]).ends(FAILED);
+    assert!(
+        shown
+            .stdout
+            .contains("an older value than that of t1, of which t0 does not know"),
+        "{shown:?}"
+    );
+    for strategy in ["unfolding", "trans"] {
+        let unable = format!("the strategy `{strategy}");
+        project.refuses(
+            &["test", "relaxed", "--memory", "rc11", "--strategy", strategy],
+            USAGE,
+            &[&unable, "cannot explore weak memory"],
+        );
+    }
+    project.refuses(
+        &["test", "--memory", "tso"],
+        USAGE,
+        &["it is `sc` or `rc11`", "--memory"],
+    );
+    project.write("dpor.toml", "[[overrides]]\nfilter = \"relaxed\"\nmemory = \"rc11\"\n");
+    test("relaxed", &[]).ends(FAILED);
+    test("racing", &[]).ends(COMPLETE);
+}
+
 /// A message that comes, one that does not, and a thread that does not wait.
 const TIMED: &str = r#"
 use std::sync::mpsc::channel;

@@ -35,12 +35,12 @@ pub use schedule::{
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
 pub use suppression::{RaceSuppression, SuppressionError};
 pub use tables::{
-    Culprit, FailureKind, Flow, ModelOption, OperationKind, OptionGroup, Options, Phrase, Timeouts, Wait,
+    Culprit, FailureKind, Flow, Memory, ModelOption, OperationKind, OptionGroup, Options, Phrase, Timeouts, Wait,
 };
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

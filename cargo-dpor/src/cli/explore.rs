@@ -4,7 +4,7 @@ use crate::cli::options::{CheckOptions, EnvironmentOptions, OptionArgs};
 use crate::config::{Jobs, Limit, Policy, RunSettings, Settings, Value};
 use clap::Args;
 use dpor_explorer::Strategy;
-use dpor_protocol::Timeouts;
+use dpor_protocol::{Memory, Timeouts};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -92,6 +92,10 @@ pub struct ModelArgs {
     /// can go on) or `never` [default: fire]
     #[arg(long, value_name = "WHEN", value_parser = read::<Timeouts>)]
     pub timeouts: Option<Timeouts>,
+    /// What atomics promise: `sc` (sequential consistency, whatever orderings they request) or `rc11` (what their
+    /// orderings say: weak memory) [default: sc]
+    #[arg(long, value_name = "MODEL", value_parser = read::<Memory>)]
+    pub memory: Option<Memory>,
     #[command(flatten)]
     pub environment: OptionArgs<EnvironmentOptions>,
 }
@@ -105,6 +109,7 @@ impl ModelArgs {
         settings.max_depth.command_line(self.max_depth);
         settings.stall.command_line(self.stall);
         settings.timeouts.command_line(self.timeouts);
+        settings.memory.command_line(self.memory);
         self.environment.set(settings);
     }
 }

@@ -3,7 +3,7 @@
 
 use clap::ValueEnum;
 use dpor_explorer::Strategy;
-use dpor_protocol::{ModelOption, Options, RaceSuppression, Timeouts};
+use dpor_protocol::{Memory, ModelOption, Options, RaceSuppression, Timeouts};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -264,6 +264,8 @@ settings! {
         timeouts, "timeouts": Timeouts = Timeouts::Fire, "\"last\"",
             "When a wait with a timeout times out: at once (\"fire\"), only when nothing else can go on (\"last\"), \
              or \"never\".";
+        memory, "memory": Memory = Memory::Sc, "\"rc11\"",
+            "What atomics promise: sequential consistency (\"sc\"), or what their orderings say (\"rc11\").";
         [options: ModelOptions];
         suppressed_races, "suppressed-races": Suppressions = Suppressions::default(), "[\"seqlock::SeqLock::read\"]",
             "Functions and source files whose plain accesses to memory are in no data race, in an array.";
@@ -316,13 +318,17 @@ impl Settings {
             _ if self.timeouts.value == Timeouts::Last && !strategy.can_let_time_pass() => Err(format!(
                 "the strategy `{strategy}` cannot let timeouts fire last; all other strategies can"
             )),
+            _ if self.memory.value == Memory::Rc11 && !strategy.can_choose_values() => Err(format!(
+                "the strategy `{strategy}` cannot explore weak memory; all but `unfolding` and `trans` can"
+            )),
             _ => Ok(()),
         }
     }
 
     /// The options of the model.
     pub fn model_options(&self) -> Options {
-        self.options.chosen().with_timeouts(self.timeouts.value)
+        let options = self.options.chosen().with_timeouts(self.timeouts.value);
+        options.with_memory(self.memory.value)
     }
 }
 
@@ -388,7 +394,7 @@ macro_rules! by_text {
     )*};
 }
 
-by_text!(Jobs, Policy, Timeouts);
+by_text!(Jobs, Memory, Policy, Timeouts);
 
 macro_rules! whole_numbers {
     ($($type:ty),*) => {$(

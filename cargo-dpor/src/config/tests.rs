@@ -2,7 +2,7 @@
 
 use super::*;
 use cargo_metadata::MetadataCommand;
-use dpor_protocol::Timeouts;
+use dpor_protocol::{Memory, Timeouts};
 use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -137,7 +137,7 @@ fn of_several_overrides_the_first_counts() {
 #[test]
 fn values_are_read_as_on_the_command_line() {
     let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\n\
-                preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\n\
+                preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\nmemory = \"rc11\"\n\
                 spurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\n\
                 data-races = false\nsuppressed-races = [\"a::b\", \"c.rs\"]\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
@@ -150,6 +150,7 @@ fn values_are_read_as_on_the_command_line() {
     assert_eq!(settings.max_steps.value, Limit(None));
     assert_eq!(settings.incomplete.value, Policy::Ok);
     assert_eq!(settings.model_options().timeouts(), Timeouts::Never);
+    assert_eq!(settings.model_options().memory(), Memory::Rc11);
     let suppressed = settings.suppressed_races.value.0.iter().map(ToString::to_string);
     assert!(suppressed.eq(["a::b", "c.rs"]));
     let run = config.of_run();
@@ -172,6 +173,22 @@ fn the_unfolding_cannot_let_timeouts_fire_last() {
         let judged = Workspace::new(text, "", "").config().of_package("bank").judge();
         assert_eq!(judged.is_ok(), fits, "{text}: {judged:?}");
         assert!(fits || judged.is_err_and(|what| what.contains("cannot let timeouts fire last")));
+    }
+}
+
+#[test]
+fn some_strategies_cannot_explore_weak_memory() {
+    for (strategy, fits) in [
+        ("source", true),
+        ("context", true),
+        ("pct", true),
+        ("unfolding", false),
+        ("trans", false),
+    ] {
+        let text = format!("memory = \"rc11\"\nstrategy = \"{strategy}\"\n");
+        let judged = Workspace::new(&text, "", "").config().of_package("bank").judge();
+        assert_eq!(judged.is_ok(), fits, "{text}: {judged:?}");
+        assert!(fits || judged.is_err_and(|what| what.contains("cannot explore weak memory")));
     }
 }
 

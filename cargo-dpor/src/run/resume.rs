@@ -8,7 +8,7 @@ use crate::build::Test;
 use crate::child::{self, Order};
 use crate::error::Error;
 use crate::outcome::Outcome;
-use dpor_protocol::{ModelOption, Save, Verdict};
+use dpor_protocol::{Memory, ModelOption, Save, Verdict};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -109,6 +109,9 @@ fn settings(order: &Order) -> String {
         let _ = write!(settings, " {name}");
     }
     let _ = write!(settings, " timeouts {}", options.timeouts());
+    if options.memory() != Memory::Sc {
+        let _ = write!(settings, " memory {}", options.memory());
+    }
     for suppression in suppressions {
         let _ = write!(settings, " without races in {suppression}");
     }

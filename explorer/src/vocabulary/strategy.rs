@@ -178,6 +178,13 @@ impl Strategy {
         !matches!(self, Strategy::Unfolding { .. })
     }
 
+    /// Whether the strategy can explore programs in which the value that an operation finds is one of several, and which
+    /// ones there are depends on steps that are independent of it, as with weak memory. `unfolding` and `trans` take it
+    /// that what a thread can do after the steps that it depends on is always the same.
+    pub fn can_choose_values(self) -> bool {
+        !matches!(self, Strategy::Unfolding { .. } | Strategy::Trans(_))
+    }
+
     /// Whether the strategy explores a part of a program like a whole one (`Sharded` of the explorer). Random walks are
     /// never complete; and a part of a program with transitive dependency may have a dependency that is not.
     pub fn can_be_sharded(self) -> bool {

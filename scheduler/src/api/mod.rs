@@ -2,7 +2,7 @@
 //!
 //! Nobody else asks for the machine on a model thread ([`OnModel`]).
 
-pub(crate) mod atomics;
+pub mod atomics;
 pub mod cells;
 pub mod hint;
 pub mod label;
@@ -26,6 +26,7 @@ use crate::machine::Machine;
 use crate::machine::cell::{self, OnModel};
 use crate::machine::libraries::Library;
 use crate::machine::step::Request;
+use crate::memory_model::rc11::Request as Asked;
 use crate::operation::{Operation, OperationKind, access_of};
 use crate::report::trace::{Mark, StepTrace};
 use dpor_explorer::{AccessKind, Effect, Location, Stop, ThreadId};
@@ -344,6 +345,17 @@ pub(crate) fn arrive(
     caller: Option<&'static Caller<'static>>,
     registers: &Registers,
 ) -> u32 {
+    arrive_with(operation, caller, registers, None)
+}
+
+/// Like [`arrive`], for an operation that chooses what it finds in its atomic, if there is a `request`.
+#[inline(never)]
+fn arrive_with(
+    operation: &Operation<'_>,
+    caller: Option<&'static Caller<'static>>,
+    registers: &Registers,
+    request: Option<&Asked>,
+) -> u32 {
     ownership::visible();
     if caller.is_none() && of_model(|machine| machine.traced.is_some()) {
         on_model(|machine| machine.execution.threads[machine.step.thread].callers = backtrace());
@@ -353,6 +365,7 @@ pub(crate) fn arrive(
         let record = &mut machine.execution.threads[machine.step.thread];
         record.unwinds = unwinds;
         record.pending = std::ptr::from_ref(operation).cast();
+        record.request = request.copied();
         record.caller = caller;
         record.registers = registers;
         machine.session.timeouts_matter |= record.set_deadline(machine.session.options.timeouts());

@@ -56,6 +56,9 @@ pub fn last_share(location: Location) -> Lent {
 /// The current thread makes an atomic fence.
 #[inline]
 pub fn fence(order: Ordering) {
+    if order == Ordering::SeqCst && on_model_thread() {
+        super::atomics::requests(order, order);
+    }
     tell(|machine, thread| machine.execution.races.fence(thread, order));
 }
 
@@ -89,7 +92,7 @@ pub fn write_unlocked(lock: Location) {
 
 #[inline]
 fn tell(what: impl FnOnce(&mut Machine, ThreadId)) {
-    if on_model_thread() && of_model(|machine| machine.execution.races.is_on()) {
+    if on_model_thread() && of_model(|machine| machine.execution.races.follows_order()) {
         on_model(|machine| {
             let thread = machine.step.thread;
             what(machine, thread);

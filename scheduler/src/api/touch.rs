@@ -18,6 +18,7 @@ use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::orderings::Orderings;
 use crate::operation::{Operation, OperationKind, access_of};
 use dpor_explorer::{Access, AccessKind, Awaits, Location};
+use dpor_protocol::Memory;
 
 /// The accesses that an operation has declared, for the closure by which it takes effect.
 ///
@@ -126,7 +127,7 @@ impl Touch<'_> {
         if !on_model_thread() {
             return;
         }
-        let watched = of_model(|machine| machine.execution.races.is_on());
+        let watched = of_model(|machine| machine.execution.races.follows_order());
         // A modification that leaves the value as it was orders what follows it elsewhere all the same.
         let publishes = watched
             && kind == AccessKind::Read
@@ -153,7 +154,8 @@ impl Touch<'_> {
                 plain::fail_by_access();
             }
         }
-        if orderings.are_weak() {
+        // Under weak memory, all that they allow is explored.
+        if orderings.are_weak() && of_model(|machine| machine.session.options.memory() == Memory::Sc) {
             let address = self.operation.object;
             on_model(|machine| {
                 if !machine.step.repeating {
@@ -175,7 +177,7 @@ pub fn read_final(location: Location) {
 
 /// Notes the access of an operation on an atomic, on a model thread.
 #[inline(never)]
-fn note_atomic(touch: Touch<'_>, kind: AccessKind) {
+pub(super) fn note_atomic(touch: Touch<'_>, kind: AccessKind) {
     let operation = touch.operation;
     let location = atomics::location_of(operation.object);
     // In a traced execution, that atomics overlap may have become known since the operation was declared.
@@ -220,7 +222,7 @@ fn note(operation: &Operation<'_>, declared: (Location, AccessKind), location: L
         ownership::visible();
         let ready = |machine: &Machine| {
             let Machine { execution, step, .. } = machine;
-            !execution.clock.started && !execution.races.is_on() && step.record.footprint.has_room()
+            !execution.clock.started && !execution.races.follows_order() && step.record.footprint.has_room()
         };
         on_model_in_place_if(ready, |machine| {
             machine.step.record.footprint.insert(Access { location, kind, awaits });

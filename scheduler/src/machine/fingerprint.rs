@@ -1,6 +1,7 @@
 //! The fingerprint of a state, and its exact counterpart.
 
 use super::Machine;
+use super::execution::Execution;
 use crate::image::hash::StateHasher;
 use crate::image::part::{Extent, Memory, Owner, Part, Visitor};
 use dpor_explorer::keys::KeyMap;
@@ -9,8 +10,9 @@ use std::ops::Range;
 impl Machine {
     /// Evaluates statuses, and saves the thread-locals in place, before a look at the state.
     pub fn bring_up_to_date(&mut self) {
-        let threads = &mut self.execution.threads;
-        threads.refresh(self.session.spin_blocks);
+        let Execution { threads, races, .. } = &mut self.execution;
+        races.settle_atomics();
+        threads.refresh(self.session.spin_blocks, races);
         self.session.tls.save(threads);
     }
 

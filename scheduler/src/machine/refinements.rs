@@ -1,6 +1,7 @@
 //! What exploration has learnt that it needs; it survives restarts.
 
 use crate::memory_model::atomics::{self, Atomics};
+use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::part_of;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::Location;
@@ -25,6 +26,8 @@ pub(crate) struct Refinements {
     pub overlaps: bool,
     /// The atomics used so far, in any execution.
     pub atomics: Atomics,
+    /// The orderings that are requested, under weak memory.
+    pub orderings: LearntOrderings,
 }
 
 dpor_explorer::codec!(struct Refinements {
@@ -34,7 +37,8 @@ dpor_explorer::codec!(struct Refinements {
     loops,
     hashing,
     overlaps,
-    atomics
+    atomics,
+    orderings
 });
 
 impl Refinements {

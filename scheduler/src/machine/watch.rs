@@ -62,7 +62,7 @@ pub(crate) fn begins(machine: &mut Machine, transition: Transition) {
     session.recall.begin(execution.length.0 as usize - 1, transition);
     let record = &execution.threads[transition.thread];
     let watched = record.spin.has_anchors();
-    step.choosing = watched && record.has_choice();
+    step.choosing = watched && record.has_choice(&execution.races);
     step.before = watched.then(|| match session.recall.around().filter(|_| session.exact.is_none()) {
         Some(around) => Before::Recalled(around),
         None => Before::Hashed(

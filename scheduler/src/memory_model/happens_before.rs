@@ -12,7 +12,7 @@
 
 use super::clocks::{Clock, entry, join};
 use crate::operation::address_of;
-use dpor_explorer::{AccessKind, Location};
+use dpor_explorer::Location;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -36,6 +36,17 @@ impl AtomicAccess {
     /// Whether it reads.
     pub(crate) const fn reads(self) -> bool {
         !matches!(self, AtomicAccess::Store(_))
+    }
+
+    /// The ordering.
+    pub(crate) const fn ordering(self) -> Ordering {
+        let (AtomicAccess::Load(order) | AtomicAccess::Store(order) | AtomicAccess::Modify(order)) = self;
+        order
+    }
+
+    /// Whether what was published where it has read is known to its thread from then on.
+    pub(crate) fn acquires(self) -> bool {
+        self.reads() && acquires(self.ordering())
     }
 
     const fn words(self) -> (&'static str, Ordering) {
@@ -252,17 +263,6 @@ impl HappensBefore {
         self.view(thread).current[thread] += 1;
     }
 
-    /// An operation orders its thread as its access says: what changes a location publishes there, and what looks at
-    /// one comes after what was published.
-    pub fn order(&mut self, thread: usize, location: Location, kind: AccessKind) {
-        if kind != AccessKind::Update {
-            self.acquire(thread, location);
-        }
-        if kind != AccessKind::Read {
-            self.release(thread, location);
-        }
-    }
-
     /// What an access to an atomic makes known to its thread. Comes before the access itself.
     pub fn loaded(&mut self, thread: usize, location: Location, access: AtomicAccess) {
         let (AtomicAccess::Load(order) | AtomicAccess::Modify(order)) = access else {
@@ -278,6 +278,37 @@ impl HappensBefore {
             };
             join(into, &known);
             self.published[at].1 = known;
+        }
+    }
+
+    /// What was published at the location, which from now on is kept elsewhere.
+    pub fn take_published(&mut self, location: Location) -> Clock {
+        match self.at(location) {
+            Ok(at) => self.published.remove(at).1,
+            Err(_) => Clock::new(),
+        }
+    }
+
+    /// What an access that reads makes known to its thread, if this was published by what it has read.
+    pub fn learns(&mut self, thread: usize, access: AtomicAccess, released: &[u32]) {
+        let view = self.view(thread);
+        let into = match access.acquires() {
+            true => &mut view.current,
+            false => &mut view.acquired,
+        };
+        join(into, released);
+    }
+
+    /// What an access that stores publishes. If it releases, the thread begins a new epoch.
+    pub fn publishes_now(&mut self, thread: usize, access: AtomicAccess) -> Clock {
+        let view = self.view(thread);
+        match releases(access.ordering()) {
+            true => {
+                let known = view.current.clone();
+                view.current[thread] += 1;
+                known
+            }
+            false => view.released.clone(),
         }
     }
 
@@ -307,17 +338,22 @@ impl HappensBefore {
         join(published, &known);
     }
 
-    /// A fence.
-    pub fn fence(&mut self, thread: usize, order: Ordering) {
-        let releases = releases(order);
-        #[cfg(feature = "faults")]
-        let releases = releases && self.fault != Some(RaceFault::IgnoreReleaseFences);
-        let view = self.view(thread);
+    /// What a fence makes known to its thread.
+    pub fn fence_acquires(&mut self, thread: usize, order: Ordering) {
         if acquires(order) {
+            let view = self.view(thread);
             let acquired = std::mem::take(&mut view.acquired);
             join(&mut view.current, &acquired);
         }
+    }
+
+    /// What a fence has later stores publish. Comes after what it acquires.
+    pub fn fence_releases(&mut self, thread: usize, order: Ordering) {
+        let releases = releases(order);
+        #[cfg(feature = "faults")]
+        let releases = releases && self.fault != Some(RaceFault::IgnoreReleaseFences);
         if releases {
+            let view = self.view(thread);
             view.released.clone_from(&view.current);
             view.current[thread] += 1;
         }
@@ -328,6 +364,7 @@ impl HappensBefore {
 mod tests {
     use super::*;
     use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+    use dpor_explorer::AccessKind;
 
     const X: Location = Location(8);
     const Y: Location = Location(16);
@@ -349,6 +386,20 @@ mod tests {
     }
 
     impl HappensBefore {
+        fn order(&mut self, thread: usize, location: Location, kind: AccessKind) {
+            if kind != AccessKind::Update {
+                self.acquire(thread, location);
+            }
+            if kind != AccessKind::Read {
+                self.release(thread, location);
+            }
+        }
+
+        fn fence(&mut self, thread: usize, order: Ordering) {
+            self.fence_acquires(thread, order);
+            self.fence_releases(thread, order);
+        }
+
         fn atomic(&mut self, thread: usize, location: Location, access: AtomicAccess) {
             self.loaded(thread, location, access);
             self.stored(thread, location, access);

@@ -1,7 +1,8 @@
 //! What the explored program's memory promises to its threads.
 //!
-//! The model is sequential consistency: the program's memory is real memory, each step runs alone, and a load returns
-//! what the latest step has stored. So there is nothing to decide at a load, and no state beside the memory itself.
+//! Without weak memory, the model is sequential consistency: the program's memory is real memory, each step runs alone,
+//! and a load returns what the latest step has stored. So there is nothing to decide at a load, and no state beside the
+//! memory itself. With it, the memory holds what was stored last, and the stores before that may still be read.
 //!
 //! | module | what |
 //! |---|---|
@@ -11,9 +12,8 @@
 //! | `happens_before` | the order that the program may rely on |
 //! | `shadow` | what is known of the accesses to each piece of memory |
 //! | `blocks` | the blocks of the heap |
-//! | `races` | data races, and accesses outside of live blocks |
-//!
-//! Deliberately absent: a choice of memory models.
+//! | `rc11` | weak memory: what else an operation on an atomic may find |
+//! | `races` | data races, and accesses outside of live blocks; the owner of all that belongs to an execution |
 
 pub(crate) mod atomics;
 pub(crate) mod blocks;
@@ -21,4 +21,5 @@ pub(crate) mod clocks;
 pub mod happens_before;
 pub mod orderings;
 pub(crate) mod races;
+pub(crate) mod rc11;
 pub(crate) mod shadow;

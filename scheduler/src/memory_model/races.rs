@@ -27,10 +27,11 @@ use super::clocks::entry;
 #[cfg(feature = "faults")]
 use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
+use super::rc11::{self, LearntOrderings, Rc11, Request, SavedRc11, Taken};
 use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow};
 use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
-use dpor_explorer::{AccessKind, Location, ThreadId};
+use dpor_explorer::{AccessKind, BitSet, Location, ThreadId};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -80,6 +81,8 @@ pub(crate) struct DataRaces {
     /// Whether of plain accesses only those to cells are told (`api::cells`).
     of_cells: bool,
     order: HappensBefore,
+    /// What operations on atomics may find.
+    rc11: Rc11,
     blocks: Blocks,
     /// The threads that may still move, in ascending order.
     live: Vec<u16>,
@@ -200,15 +203,30 @@ impl DataRaces {
         (self.shared, self.news) = (granules(&learnt.shared), granules(&learnt.news));
     }
 
-    /// The first thread begins.
-    pub fn begins(&mut self) {
+    /// The first thread begins. Under `weak` memory, `learnt` is what is known of the orderings.
+    pub fn begins(&mut self, weak: bool, learnt: LearntOrderings) {
         self.live.push(0);
+        self.rc11.begins(weak, learnt);
+    }
+
+    /// Whether memory is weak.
+    #[inline]
+    pub fn is_weak(&self) -> bool {
+        self.rc11.is_on
+    }
+
+    /// Whether happens-before is followed.
+    #[inline]
+    pub fn follows_order(&self) -> bool {
+        self.is_on() || self.rc11.is_on
     }
 
     /// A thread has created another one.
     pub fn spawned(&mut self, parent: ThreadId, child: ThreadId) {
-        if self.is_on() {
+        if self.follows_order() {
+            self.passes(parent);
             self.order.spawned(parent.index(), child.index());
+            self.passes(child);
             if let Err(at) = self.live.binary_search(&index(child)) {
                 self.live.insert(at, index(child));
             }
@@ -220,30 +238,44 @@ impl DataRaces {
         self.live.retain(|&live| live != index(thread));
     }
 
-    /// The operation of a thread orders it as its access to the location says.
+    /// The operation of a thread orders it as its access to the location says: what changes a location publishes there,
+    /// and what looks at one comes after what was published.
     pub fn order(&mut self, thread: ThreadId, location: Location, kind: AccessKind) {
-        if self.is_on() {
-            self.order.order(thread.index(), location, kind);
+        if self.follows_order() {
+            if kind != AccessKind::Update {
+                self.order.acquire(thread.index(), location);
+            }
+            self.passes(thread);
+            if kind != AccessKind::Read {
+                self.order.release(thread.index(), location);
+            }
         }
     }
 
     /// The thread comes after all that was published at the location.
     pub fn acquire(&mut self, thread: ThreadId, location: Location) {
-        if self.is_on() {
+        if self.follows_order() {
             self.order.acquire(thread.index(), location);
+            self.passes(thread);
         }
     }
 
     /// The thread publishes what it knows at the location.
     pub fn release(&mut self, thread: ThreadId, location: Location) {
-        if self.is_on() {
+        if self.follows_order() {
+            self.passes(thread);
             self.order.release(thread.index(), location);
         }
     }
 
+    /// Notes for the order of sequentially consistent operations that a thread makes one that is none of an atomic's.
+    fn passes(&mut self, thread: ThreadId) {
+        self.rc11.passes(&mut self.order, thread.index(), None);
+    }
+
     /// Nobody will look at the location any more.
     pub fn settle(&mut self, location: Location) {
-        if self.is_on() {
+        if self.follows_order() {
             self.order.settle(location);
         }
     }
@@ -251,14 +283,15 @@ impl DataRaces {
     /// The thread has dropped the last share of the object with this location: what was published there happens before
     /// its destructor.
     pub fn lend(&mut self, thread: ThreadId, location: Location) {
-        if self.is_on() {
+        if self.follows_order() {
             self.order.lend(thread.index(), location);
+            self.passes(thread);
         }
     }
 
     /// The destructor is over, and the object's memory is freed.
     pub fn give_back(&mut self, thread: ThreadId) {
-        if self.is_on() {
+        if self.follows_order() {
             self.order.give_back(thread.index());
         }
     }
@@ -354,15 +387,20 @@ impl DataRaces {
 
     /// The thread makes a fence.
     pub fn fence(&mut self, thread: ThreadId, order: Ordering) {
-        if self.is_on() {
-            self.order.fence(thread.index(), order);
+        if self.follows_order() {
+            let (thread, beside_others) = (thread.index(), self.beside_others());
+            self.order.fence_acquires(thread, order);
+            if beside_others {
+                self.rc11.passes(&mut self.order, thread, Some(order));
+            }
+            self.order.fence_releases(thread, order);
         }
     }
 
     /// Says whether the thread's access to an atomic changes what happens before what follows, although it may leave
     /// the value as it was.
     pub fn publishes(&mut self, thread: ThreadId, access: AtomicAccess) -> bool {
-        self.is_on() && self.order.publishes(thread.index(), access)
+        self.follows_order() && self.order.publishes(thread.index(), access)
     }
 
     /// The thread accesses an atomic of this size.
@@ -376,7 +414,7 @@ impl DataRaces {
         size: usize,
         access: AtomicAccess,
     ) -> Result<(), BadAccess> {
-        if !self.is_on() {
+        if !self.follows_order() {
             return Ok(());
         }
         let published = atomics::sized(at, size);
@@ -388,8 +426,59 @@ impl DataRaces {
         Ok(())
     }
 
+    /// Whether operations on atomics choose what they find. Not while there was but one thread.
+    pub fn are_choosing(&self) -> bool {
+        self.rc11.chooses() && self.beside_others()
+    }
+
+    /// The alternatives of a thread's pending operation on an atomic.
+    pub fn choices(&self, thread: ThreadId, request: &Request) -> BitSet {
+        self.rc11.choices(&self.order, thread.index(), request)
+    }
+
+    /// The thread makes the access, by the chosen alternative, up to where it stores something.
+    ///
+    /// # Errors
+    /// The access is in a race, or outside of live blocks.
+    pub fn take(&mut self, thread: ThreadId, request: &Request, chosen: u32) -> (Taken, Result<(), BadAccess>) {
+        let taken = self.rc11.take(&mut self.order, thread.index(), request, chosen);
+        let access = rc11::access_of(request.ask, taken);
+        let judged = match self.of_cells {
+            true => Ok(()),
+            false => self.access(thread, request.address, request.size.into(), access.into()),
+        };
+        (taken, judged)
+    }
+
+    /// The thread stores what its access stores, in this step.
+    pub fn put(&mut self, thread: ThreadId, request: &Request, taken: Taken, value: u64, step: u32) {
+        let is_last = self
+            .rc11
+            .put(&mut self.order, thread.index(), request, taken, value, step);
+        if is_last {
+            request.put(value);
+        }
+    }
+
+    /// For reports: the step that has stored what was taken, and thread and step of the next later store.
+    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<(u16, u32)>) {
+        self.rc11.source(request, taken)
+    }
+
+    /// Forgets what no live thread can find any more.
+    pub fn settle_atomics(&mut self) {
+        if self.rc11.chooses() {
+            self.rc11.settle(&self.order, &self.live);
+        }
+    }
+
+    /// Whether more operations are on record than can be judged.
+    pub fn are_too_many(&self) -> bool {
+        self.rc11.is_too_long()
+    }
+
     /// Whether another thread may do something that is not ordered after what a thread does now.
-    fn beside_others(&self) -> bool {
+    pub fn beside_others(&self) -> bool {
         self.order.views.len() > 1
     }
 
@@ -514,6 +603,7 @@ impl DataRaces {
 
     /// What was published in this memory is over, as it holds something else from now on.
     fn forget(&mut self, range: Range<usize>) {
+        self.rc11.forget(range.clone());
         self.order.forget(range);
     }
 
@@ -642,6 +732,8 @@ impl DataRaces {
     /// thread that occur.
     fn visit_knowledge(&self, facts: &[Fact], mut add: impl FnMut(u64)) {
         let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.epoch).collect();
+        self.rc11
+            .add_epochs(|thread, number| epochs.push(Epoch { thread, number }));
         epochs.sort_unstable();
         epochs.dedup();
         // The positions in a clock, and whether it knows of any.
@@ -653,15 +745,18 @@ impl DataRaces {
             };
             of_threads.map(position).collect::<SmallVec<[u64; 16]>>()
         };
-        for fact in facts {
-            let epoch = fact.epoch;
+        let position = |epoch: Epoch| {
             let of_thread = epochs.partition_point(|other| other.thread < epoch.thread);
-            let position = epochs[of_thread..].partition_point(|other| *other < epoch);
+            epochs[of_thread..].partition_point(|other| *other < epoch) as u64
+        };
+        for fact in facts {
             add(fact.granule as u64);
             add(u64::from(fact.mask) << 8 | u64::from(fact.kind));
             add(fact.extent);
-            add(u64::from(epoch.thread) << 32 | position as u64);
+            add(u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
         }
+        let of_atomics = |thread, number| position(Epoch { thread, number });
+        self.rc11.visit(&positions, of_atomics, &mut add);
         for &live in &self.live {
             let Some(view) = self.order.views.get(usize::from(live)) else {
                 continue;
@@ -698,6 +793,7 @@ struct Fact {
 #[derive(Default)]
 pub(crate) struct SavedRaces {
     order: HappensBefore,
+    rc11: SavedRc11,
     blocks: SavedBlocks,
     live: Vec<u16>,
     point: Point,
@@ -711,6 +807,7 @@ impl Part for DataRaces {
             shadow,
             next_shadow,
             order,
+            rc11,
             blocks,
             live,
             // They are of all executions.
@@ -728,21 +825,26 @@ impl Part for DataRaces {
             *shadow = next_shadow.take();
         }
         order.reset();
+        rc11.reset();
         blocks.reset();
         live.clear();
         destructors.clear();
     }
 
     fn visit(&self, _: part::Extent, visitor: &mut impl Visitor) {
-        let Some(shadow) = &self.shadow else { return };
+        if !self.follows_order() {
+            return;
+        }
         #[cfg(feature = "faults")]
         if self.order.fault == Some(RaceFault::IgnoreInStates) {
             return;
         }
         let known = self.known_to_all();
         let mut facts = Vec::new();
-        for &granule in &self.shared {
-            self.facts(shadow, granule, &known, &mut facts);
+        if let Some(shadow) = &self.shadow {
+            for &granule in &self.shared {
+                self.facts(shadow, granule, &known, &mut facts);
+            }
         }
         // Which bytes one access has used beside others, and which alone, is no part of the state.
         facts.dedup_by(|later, fact| {
@@ -753,7 +855,7 @@ impl Part for DataRaces {
             same
         });
         visitor.number(Owner::Program, "accesses that are not known", facts.len() as u64);
-        if !facts.is_empty() {
+        if !facts.is_empty() || !self.rc11.is_settled() {
             self.visit_knowledge(&facts, |number| {
                 visitor.number(Owner::Program, "order of accesses", number);
             });
@@ -762,19 +864,27 @@ impl Part for DataRaces {
     }
 
     unsafe fn save(&self, saved: &mut SavedRaces, _: &mut Vec<u8>) {
-        let Some(shadow) = &self.shadow else { return };
+        if !self.follows_order() {
+            return;
+        }
         saved.order.clone_from(&self.order);
+        self.rc11.save(&mut saved.rc11);
         self.blocks.save(&mut saved.blocks);
         saved.live.clone_from(&self.live);
-        saved.point = shadow.point();
+        saved.point = self.shadow.as_ref().map(Shadow::point).unwrap_or_default();
     }
 
     unsafe fn load(&mut self, saved: &SavedRaces, _: &mut &[u8]) {
-        let Some(shadow) = &mut self.shadow else { return };
+        if !self.follows_order() {
+            return;
+        }
         self.order.clone_from(&saved.order);
+        self.rc11.load(&saved.rc11);
         self.blocks.load(&saved.blocks);
         self.live.clone_from(&saved.live);
-        shadow.undo(saved.point);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.undo(saved.point);
+        }
     }
 }
 
@@ -789,7 +899,7 @@ mod tests {
     fn races() -> DataRaces {
         let mut races = DataRaces::default();
         races.switch_on().unwrap();
-        races.begins();
+        races.begins(false, LearntOrderings::default());
         races
     }
 

@@ -27,6 +27,7 @@ use crate::machine::traced::Traced;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::orderings::WeakOrderings;
+use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::OperationKind;
 use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
@@ -35,7 +36,7 @@ use dpor_explorer::{
     BitSet, Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System,
     ThreadId, Transition,
 };
-use dpor_protocol::{FailureKind, ModelOption, Options, RaceSuppression, Timeouts};
+use dpor_protocol::{FailureKind, Memory, ModelOption, Options, RaceSuppression, Timeouts};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -162,12 +163,16 @@ impl Program {
     }
 
     /// The conditions on which what was explored rests: that timeouts do not fire at once, if a wait with one has been
-    /// met, and that libraries are as specified.
+    /// met, that libraries are as specified, and what atomics with weak
+    /// orderings do not show, if there are some.
     pub fn conditions(&self) -> Vec<String> {
         let session = &Self::machine().session;
         let timeouts = session.options.timeouts().condition();
         let timeouts = timeouts.filter(|_| session.timeouts_matter).map(str::to_owned);
-        timeouts.into_iter().chain(session.libraries.condition()).collect()
+        let memory = session.options.memory().condition();
+        let memory = memory.filter(|_| session.refinements.orderings.weak).map(str::to_owned);
+        let libraries = session.libraries.condition();
+        timeouts.into_iter().chain(libraries).chain(memory).collect()
     }
 
     /// Why states are not (or no longer) compared: something of the program that the checker does not see.
@@ -301,8 +306,9 @@ impl Program {
     /// Whether a transition that was possible in this state is so now. Whether threads are held back is not judged again:
     /// when it ran first, this one was not, and those were that had to be for time to pass.
     pub fn can_repeat(&self, Transition { thread, alternative }: Transition) -> bool {
-        Self::machine().execution.threads.alive(thread).is_some_and(|record| {
-            let status = record.status(false);
+        let Execution { threads, races, .. } = &Self::machine().execution;
+        threads.alive(thread).is_some_and(|record| {
+            let status = record.status(false, races);
             let enabled = status.alternatives().is_some_and(|all| all.contains(alternative));
             enabled || record.lets_time_pass(alternative)
         })
@@ -331,7 +337,13 @@ impl Program {
         let created = execution
             .threads
             .create(ThreadId::MAIN, main, name, None, initial, None);
-        execution.races.begins();
+        let weak = session.options.memory() == Memory::Rc11;
+        // In a traced execution nothing can be learnt, and what is not needed does no harm.
+        let learnt = match session.learn_in_place {
+            true => LearntOrderings::ALL,
+            false => session.refinements.orderings,
+        };
+        execution.races.begins(weak, learnt);
         if let Err(message) = created {
             execution.outcome.of_main = Some(Err(failure(FailureKind::Unsupported, message)));
         }
@@ -360,7 +372,7 @@ impl System for Program {
 
     fn threads(&self) -> &[Status] {
         let Machine { session, execution, .. } = Self::machine();
-        execution.threads.refresh(session.spin_blocks);
+        execution.threads.refresh(session.spin_blocks, &execution.races);
         execution.threads.statuses()
     }
 

@@ -124,8 +124,9 @@ impl Program {
     /// The threads that are blocked now.
     pub fn blocked(&self) -> Vec<BlockedReport> {
         let Machine { execution, traced, .. } = &*Self::machine();
+        let races = &execution.races;
         let blocked = execution.threads.iter();
-        let blocked = blocked.filter(|(_, record)| record.alive && record.status(true) == Status::Blocked);
+        let blocked = blocked.filter(|(_, record)| record.alive && record.status(true, races) == Status::Blocked);
         let report = |(thread, record): (ThreadId, &Record)| {
             let operation = record.operation();
             BlockedReport {

@@ -33,6 +33,9 @@ pub(crate) struct StepTrace {
     freed: Vec<usize>,
     /// The last known value of each object.
     known: KeyMap<Location, String>,
+    /// The step whose message the current step has taken, if that is not the last one: `None` within if it is older than
+    /// the record.
+    message: Option<Option<u32>>,
     /// The last step that changed a location, and its kind.
     writers: KeyMap<Location, (u32, OperationKind)>,
     /// Locations that stand for threads.
@@ -99,6 +102,11 @@ impl StepTrace {
         self.threads.get(&object).copied()
     }
 
+    /// Records that the current step reads what that step has stored, or what was there before.
+    pub fn took_message(&mut self, of: Option<u32>) {
+        self.message = Some(of);
+    }
+
     /// Records the change made by the step that has just ended; returns the step that wrote what it read.
     pub fn wrote(&mut self, step: u32, kind: OperationKind, object: Location, footprint: &Footprint) -> Option<u32> {
         let accesses = footprint.accesses();
@@ -106,7 +114,8 @@ impl StepTrace {
             let &(writer, by) = self.writers.get(&access.location)?;
             (kind.takes_from(by) && (!kind.is_atomic() || access.location == object)).then_some(writer)
         });
-        let reads_from = sources.max();
+        let last = sources.max();
+        let reads_from = self.message.take().unwrap_or(last);
         for access in accesses.iter().filter(|access| access.kind != AccessKind::Read) {
             self.writers.insert(access.location, (step, kind));
         }

@@ -16,7 +16,7 @@ use body::Body;
 use dpor_explorer::{Explorer, Limits, Report, Sharded, Statistics, Strategy, System, Verdict};
 use dpor_protocol::{Config, Creation, FailureKind, ModelOption, Seed, SeedStep, ValueBytes, test_hash};
 use dpor_scheduler::label::Label;
-use dpor_scheduler::{OperationKind, Options, Program, Timeouts};
+use dpor_scheduler::{Memory, OperationKind, Options, Program, Timeouts};
 use journal::{Journaled, unshared};
 use std::fmt;
 use std::process::{ExitCode, Termination};
@@ -151,6 +151,13 @@ impl Model {
         self
     }
 
+    /// Sets what atomics promise: sequential consistency, unless this says otherwise.
+    #[must_use]
+    pub fn memory(mut self, memory: Memory) -> Model {
+        self.options = self.options.with_memory(memory);
+        self
+    }
+
     /// Makes it a failure, of kind `leak`, if an execution succeeds but leaves memory that is neither freed nor
     /// reachable from statics or from the stack of a thread that waits for ever.
     #[must_use]
@@ -182,7 +189,8 @@ impl Model {
     /// the test is then `incomplete`.
     ///
     /// # Panics
-    /// If this process cannot hold a model, or if timeouts are to fire last and the strategy cannot do that.
+    /// If this process cannot hold a model, or if the strategy cannot explore what the options ask for: timeouts that
+    /// fire last, or weak memory.
     pub fn explore<T: Termination>(&self, test: impl Fn() -> T + 'static) -> Outcome {
         refuse_in_model("explore");
         let body = Body::new(self.name.clone(), None, test);
@@ -240,7 +248,7 @@ impl Model {
     }
 
     fn run(&self, body: Body) -> Result<Outcome, dpor_scheduler::SetupError> {
-        if let Err(error) = judge_timeouts(self.strategy, self.options) {
+        if let Err(error) = judge_strategy(self.strategy, self.options) {
             panic!("{error}");
         }
         let mut program = Program::new(self.options, move || body.run())?;
@@ -444,14 +452,17 @@ fn out_of_sight(program: &Program, strategy: Strategy) -> Option<String> {
     Some(format!("states were not compared: {what}"))
 }
 
-/// Checks that the strategy can explore what the option for timeouts asks for.
+/// Checks that the strategy can explore what the options ask for.
 ///
 /// # Errors
 /// A sentence.
-fn judge_timeouts(strategy: Strategy, options: Options) -> Result<(), String> {
+fn judge_strategy(strategy: Strategy, options: Options) -> Result<(), String> {
     match options.timeouts() {
         Timeouts::Last if !strategy.can_let_time_pass() => Err(format!(
             "`{strategy}` cannot let timeouts fire last; all other strategies can"
+        )),
+        _ if options.memory() == Memory::Rc11 && !strategy.can_choose_values() => Err(format!(
+            "`{strategy}` cannot explore weak memory; all strategies but `unfolding` and `trans` can"
         )),
         _ => Ok(()),
     }

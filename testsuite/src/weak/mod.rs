@@ -3,10 +3,11 @@
 //! A [`Program`] is data, and a Rust program in print. [`enumerate`] draws every execution graph (events, what each
 //! reads from, the modification order of each atomic) and keeps those that satisfy the axioms. There are no views, no
 //! clocks and no interleavings in it, and no code of the explorer or the scheduler. [`interleave`] knows interleavings
-//! only, and no axioms: it runs the program on one memory.
+//! only, and no axioms: it runs the program on one memory. And [`explore()`] runs it on the facades of std, under a strategy.
 
 mod axioms;
 mod enumerate;
+mod explore;
 mod generate;
 mod graph;
 mod interleave;
@@ -17,6 +18,7 @@ mod relation;
 
 pub use axioms::{Axioms, Psc, ReleaseSequence};
 pub use enumerate::{Executions, enumerate};
+pub use explore::{Explored, explore};
 pub use generate::generate;
 pub use graph::{Event, Graph, Name, Outcome, Reads};
 pub use interleave::interleave;

@@ -151,8 +151,8 @@ impl ModelOption {
         self.row().default
     }
 
-    const fn bit(self) -> u8 {
-        1 << self as u8
+    const fn bit(self) -> u16 {
+        1 << self as u16
     }
 }
 
@@ -216,9 +216,60 @@ impl FromStr for Timeouts {
     }
 }
 
-/// The options that are on, and when timeouts fire.
+/// What the program's atomics promise to its threads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Memory {
+    /// Sequential consistency: a load reads the latest store, whatever ordering it requests.
+    #[default]
+    Sc,
+    /// RC11 (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017) with the release sequences of C++20: all that the
+    /// requested orderings allow, except for load buffering.
+    Rc11,
+}
+
+impl Memory {
+    /// Both values, in the order of their codes in seeds.
+    pub const ALL: [Memory; 2] = [Memory::Sc, Memory::Rc11];
+
+    /// The bit of [`Options`] that stands for [`Memory::Rc11`], above those of [`Timeouts`].
+    const BIT: u16 = 1 << 8;
+
+    /// The name on the command line and in configuration files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Memory::Sc => "sc",
+            Memory::Rc11 => "rc11",
+        }
+    }
+
+    /// The condition on which a verdict rests that was reached with this value; `None` for the default, whose verdicts
+    /// tell by themselves where orderings are weaker.
+    pub const fn condition(self) -> Option<&'static str> {
+        match self {
+            Memory::Sc => None,
+            Memory::Rc11 => Some("weak memory without load buffering (--memory rc11)"),
+        }
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Memory {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Memory, &'static str> {
+        let known = Memory::ALL.into_iter().find(|memory| memory.name() == text);
+        known.ok_or("it is `sc` or `rc11`")
+    }
+}
+
+/// The options that are on, when timeouts fire, and what atomics promise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Options(u8);
+pub struct Options(u16);
 
 impl Options {
     /// None is on.
@@ -242,7 +293,7 @@ impl Options {
     /// When timeouts fire.
     #[inline]
     pub const fn timeouts(self) -> Timeouts {
-        match self.0 >> Timeouts::SHIFT {
+        match self.0 >> Timeouts::SHIFT & 3 {
             0 => Timeouts::Fire,
             1 => Timeouts::Last,
             _ => Timeouts::Never,
@@ -252,8 +303,26 @@ impl Options {
     /// The same with another value for when timeouts fire.
     #[must_use]
     pub const fn with_timeouts(self, timeouts: Timeouts) -> Options {
-        let flags = self.0 & ((1 << Timeouts::SHIFT) - 1);
-        Options(flags | (timeouts as u8) << Timeouts::SHIFT)
+        let others = self.0 & !(3 << Timeouts::SHIFT);
+        Options(others | (timeouts as u16) << Timeouts::SHIFT)
+    }
+
+    /// What atomics promise.
+    #[inline]
+    pub const fn memory(self) -> Memory {
+        match self.0 & Memory::BIT {
+            0 => Memory::Sc,
+            _ => Memory::Rc11,
+        }
+    }
+
+    /// The same with another promise of atomics.
+    #[must_use]
+    pub const fn with_memory(self, memory: Memory) -> Options {
+        match memory {
+            Memory::Sc => Options(self.0 & !Memory::BIT),
+            Memory::Rc11 => Options(self.0 | Memory::BIT),
+        }
     }
 
     /// The options that are on, in the order of the table.
@@ -261,12 +330,12 @@ impl Options {
         ModelOption::ALL.iter().copied().filter(move |&option| self.has(option))
     }
 
-    /// The options of a group that are on. When timeouts fire is about the environment.
+    /// The options of a group that are on. When timeouts fire, and what atomics promise, is about the environment.
     #[must_use]
     pub fn of(self, group: OptionGroup) -> Options {
         let flags: Options = self.iter().filter(|option| option.group() == group).collect();
         match group {
-            OptionGroup::Environment => flags.with_timeouts(self.timeouts()),
+            OptionGroup::Environment => flags.with_timeouts(self.timeouts()).with_memory(self.memory()),
             OptionGroup::Checks => flags,
         }
     }
@@ -275,12 +344,12 @@ impl Options {
     pub(crate) fn seed_bits(self) -> u64 {
         let of_seeds = self.iter().filter(|option| option.is_in_seeds());
         let flags: Options = of_seeds.collect();
-        u64::from(flags.with_timeouts(self.timeouts()).0)
+        u64::from(flags.with_timeouts(self.timeouts()).with_memory(self.memory()).0)
     }
 
     /// The options in a seed, if they are known.
     pub(crate) fn from_seed_bits(bits: u64) -> Option<Options> {
-        let options = Options(u8::try_from(bits).ok()?);
+        let options = Options(u16::try_from(bits).ok()?);
         (options.seed_bits() == bits).then_some(options)
     }
 }
@@ -289,9 +358,11 @@ impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let timeouts = Some(self.timeouts()).filter(|&timeouts| timeouts != Timeouts::Fire);
         let timeouts = timeouts.iter().map(|timeouts| timeouts as &dyn fmt::Debug);
+        let memory = Some(self.memory()).filter(|&memory| memory != Memory::Sc);
+        let memory = memory.iter().map(|memory| memory as &dyn fmt::Debug);
         let flags: Vec<ModelOption> = self.iter().collect();
         let flags = flags.iter().map(|option| option as &dyn fmt::Debug);
-        f.debug_set().entries(flags.chain(timeouts)).finish()
+        f.debug_set().entries(flags.chain(timeouts).chain(memory)).finish()
     }
 }
 
@@ -305,11 +376,12 @@ impl FromIterator<ModelOption> for Options {
 
 impl Codec for Options {
     fn encode(&self, out: &mut Vec<u8>) {
-        self.0.encode(out);
+        u32::from(self.0).encode(out);
     }
 
     fn decode(from: &mut &[u8]) -> Option<Self> {
-        Codec::decode(from).map(Options)
+        let bits: u32 = Codec::decode(from)?;
+        u16::try_from(bits).ok().map(Options)
     }
 }
 
@@ -329,7 +401,26 @@ mod tests {
             Options::from_seed_bits(6),
             Some([SpuriousCas, Leaks].into_iter().collect())
         );
-        assert_eq!((Options::from_seed_bits(8), Options::from_seed_bits(256)), (None, None));
+        assert_eq!((Options::from_seed_bits(8), Options::from_seed_bits(512)), (None, None));
+        assert_eq!(Options::NONE.with_memory(Memory::Rc11).seed_bits(), 256);
+    }
+
+    #[test]
+    fn what_atomics_promise_is_in_seeds_and_touches_nothing_else() {
+        for memory in Memory::ALL {
+            assert_eq!(memory.name().parse(), Ok(memory));
+            let options = Options::NONE
+                .with(ModelOption::DataRaces, true)
+                .with_timeouts(Timeouts::Never)
+                .with_memory(memory);
+            assert_eq!((options.memory(), options.timeouts()), (memory, Timeouts::Never));
+            assert_eq!(options.iter().count(), 1);
+            assert_eq!(Options::from_seed_bits(options.seed_bits()), Some(options));
+            assert_eq!(options.of(OptionGroup::Environment).memory(), memory);
+            assert_eq!(options.with_memory(Memory::Sc).timeouts(), Timeouts::Never);
+        }
+        assert_eq!(format!("{:?}", Options::NONE.with_memory(Memory::Rc11)), "{Rc11}");
+        assert!("tso".parse::<Memory>().is_err_and(|error| error.contains("`rc11`")));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::image::region;
 use crate::image::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::image::tls::TlsImage;
 use crate::machine::timeouts;
+use crate::memory_model::races::DataRaces;
 use crate::operation::Variables;
 use corosensei::{Coroutine, Yielder};
 use dpor_explorer::{BitSet, Status, ThreadId, Variable};
@@ -118,7 +119,7 @@ impl Threads {
     }
 
     /// Evaluates the statuses of the threads that have moved since the last time, or that depend on what has changed.
-    pub fn refresh(&mut self, spin_blocks: bool) {
+    pub fn refresh(&mut self, spin_blocks: bool, races: &DataRaces) {
         if !mem::take(&mut self.stale) {
             return;
         }
@@ -128,14 +129,14 @@ impl Threads {
             if !dependencies.may_be_among(changed) {
                 debug_assert_eq!(
                     self.statuses[index],
-                    self.records[index].status(spin_blocks),
+                    self.records[index].status(spin_blocks, races),
                     "nothing else has changed"
                 );
                 continue;
             }
             let record = &self.records[index];
             *dependencies = record.dependencies();
-            let new = record.status(spin_blocks);
+            let new = record.status(spin_blocks, races);
             if self.statuses[index] != new {
                 self.statuses[index] = new;
             }

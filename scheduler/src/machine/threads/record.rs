@@ -9,6 +9,8 @@ use crate::image::switch::ModelCoroutine;
 use crate::image::tls::TlsImage;
 use crate::machine::clock::nanoseconds;
 use crate::machine::panics::PanicRecord;
+use crate::memory_model::races::DataRaces;
+use crate::memory_model::rc11::Request;
 use crate::operation::{Operation, OperationKind, Variables, access_of, add_values_now, holds_now};
 use corosensei::Yielder;
 use dpor_explorer::keys::KeyHasher;
@@ -43,6 +45,9 @@ pub(crate) struct Record {
     pub alive: bool,
     /// The pending operation, on the thread's own stack.
     pub pending: *const Operation<'static>,
+    /// What the pending operation asks of an atomic, if it chooses what it finds there. Its alternatives are then those
+    /// choices.
+    pub request: Option<Request>,
     pub caller: Option<&'static Caller<'static>>,
     /// In a traced execution, the callers of an operation that does not say where it was called.
     pub callers: Box<[usize]>,
@@ -82,6 +87,7 @@ impl Record {
             tls: None,
             alive: false,
             pending: ptr::null(),
+            request: None,
             caller: None,
             callers: Box::default(),
             registers: ptr::null(),
@@ -103,7 +109,7 @@ impl Record {
     /// Abandons a thread that was stopped in the middle of a step and will not go on.
     pub fn abandon(&mut self) {
         self.pending = &raw const START;
-        self.deadline = None;
+        (self.request, self.deadline) = (None, None);
         self.registers = ptr::null();
     }
 
@@ -135,6 +141,7 @@ impl Record {
             yielder,
             alive,
             pending,
+            request,
             caller,
             callers,
             registers,
@@ -152,7 +159,7 @@ impl Record {
             spin,
         } = self;
         region::late(*index).store(0, Relaxed);
-        (*spawned, *yielder, *alive) = (0, ptr::null(), false);
+        (*spawned, *yielder, *alive, *request) = (0, ptr::null(), false, None);
         (*pending, *caller, *callers, *registers) = (ptr::null(), None, Box::default(), ptr::null());
         lowest.set(None);
         (*name, *created, *created_at) = (None, false, None);
@@ -229,13 +236,21 @@ impl Record {
     }
 
     /// What the thread can do now.
-    pub fn status(&self, spin_blocks: bool) -> Status {
+    pub fn status(&self, spin_blocks: bool, races: &DataRaces) -> Status {
         if !self.alive {
             return Status::Finished;
         }
         let operation = self.operation();
         let held = |alternative| spin_blocks && self.spin.holds_back(alternative);
         let free = |alternative| !held(alternative) && !self.is_early(alternative);
+        if let Some(request) = &self.request {
+            let choices = races.choices(ThreadId(self.index as u32), request);
+            let enabled: BitSet = choices.iter().filter(|&choice| !held(choice)).collect();
+            return match enabled.is_empty() {
+                true => Status::Blocked,
+                false => Status::Enabled(enabled),
+            };
+        }
         let enabled: BitSet = match operation.alternatives {
             [] if free(0) => BitSet::of(0),
             [guard] if free(0) && holds_now(guard) => BitSet::of(0),
@@ -260,7 +275,7 @@ impl Record {
         if !self.alive {
             return Variables::NONE;
         }
-        if self.spin.awaiting().is_some() {
+        if self.spin.awaiting().is_some() || self.request.is_some() {
             return Variables::AND_MORE;
         }
         let mut variables = Variables::NONE;
@@ -275,7 +290,15 @@ impl Record {
     }
 
     /// Says whether more than one alternative of the pending operation is enabled.
-    pub fn has_choice(&self) -> bool {
+    pub fn has_choice(&self, races: &DataRaces) -> bool {
+        if let Some(request) = &self.request {
+            let choices = races.choices(ThreadId(self.index as u32), request);
+            return choices
+                .iter()
+                .filter(|&choice| !self.spin.holds_back(choice))
+                .nth(1)
+                .is_some();
+        }
         let alternatives = self.operation().alternatives.iter().zip(0u32..);
         let free = |alternative| !self.spin.holds_back(alternative) && !self.is_early(alternative);
         let mut enabled = alternatives.filter(|&(guard, i)| free(i) && holds_now(guard));
@@ -294,7 +317,8 @@ impl Record {
             return;
         };
         let always = [Guard::always()];
-        let alternatives = if operation.alternatives.is_empty() {
+        // An operation that chooses what it finds waits where it would find the last message again.
+        let alternatives = if operation.alternatives.is_empty() || self.request.is_some() {
             &always
         } else {
             operation.alternatives
@@ -374,6 +398,7 @@ impl Record {
             tls,
             alive,
             pending,
+            request,
             // In the site.
             caller: _,
             // For reports.
@@ -418,11 +443,20 @@ impl Record {
                 ("threads created", u64::from(*spawned)),
                 ("pending operation", self.site()),
                 ("object of the operation", self.operation().object.0),
+                (
+                    "choice of a message",
+                    request.map_or(0, |request| u64::from(request.size)),
+                ),
                 // Its accesses and guards are on the thread's stack, or constant: their addresses stand for them.
                 ("address of the operation", pending.addr() as u64),
             ],
         );
         visit_status(status, owner, visitor);
+        if let Some(request) = request {
+            for number in request.ask.numbers() {
+                visitor.number(owner, "what is asked of an atomic", number);
+            }
+        }
         passage.numbers(|name, number| visitor.number(owner, name, number));
         spin.numbers(|name, number| visitor.number(owner, name, number));
         visitor.number(owner, "deadline has passed", region::late(*index).load(Relaxed) as u64);

@@ -7,6 +7,7 @@ use crate::image::registers::Registers;
 use crate::image::switch::SavedCoroutine;
 use crate::image::{region, stacks};
 use crate::machine::panics::PanicRecord;
+use crate::memory_model::rc11::Request;
 use crate::operation::Operation;
 use corosensei::Yielder;
 use std::ops::Range;
@@ -23,6 +24,7 @@ pub(crate) struct SavedThread {
     yielder: *const Yielder<(), ()>,
     alive: bool,
     pending: *const Operation<'static>,
+    request: Option<Request>,
     caller: Option<&'static Caller<'static>>,
     registers: *const Registers,
     name: Option<Rc<str>>,
@@ -57,6 +59,7 @@ impl SavedThread {
             yielder,
             alive,
             pending,
+            request,
             caller,
             registers,
             name,
@@ -105,6 +108,7 @@ impl SavedThread {
             yielder: *yielder,
             alive: *alive,
             pending: *pending,
+            request: *request,
             caller: *caller,
             registers: *registers,
             name: name.clone(),
@@ -154,6 +158,7 @@ impl SavedThread {
         record.yielder = self.yielder;
         record.alive = self.alive;
         record.pending = self.pending;
+        record.request = self.request;
         record.caller = self.caller;
         record.registers = self.registers;
         record.name.clone_from(&self.name);

@@ -9,13 +9,15 @@ use crate::runner::execution_log::ExecutionLog;
 use crate::runner::journal::{Explored, Journaled};
 use crate::runner::saving::Saving;
 use crate::runner::sharing::Sharing;
-use crate::runner::{judge_timeouts, out_of_sight, seed_of, unless_unseen};
+use crate::runner::{judge_strategy, out_of_sight, seed_of, unless_unseen};
 use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
     End, Explorer, Failure, Limits, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System, Trace, Turns,
     Verdict,
 };
-use dpor_protocol::{Config, FailureKind, Message, ModelOption, OutputStream, SharedSchedule, Timeouts, test_hash};
+use dpor_protocol::{
+    Config, FailureKind, Memory, Message, ModelOption, OutputStream, SharedSchedule, Timeouts, test_hash,
+};
 use dpor_scheduler::label::Label;
 use dpor_scheduler::output::Stream;
 use dpor_scheduler::{Program, SuppressedRaces};
@@ -159,7 +161,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     if shard.is_some() && !strategy.can_be_sharded() {
         return Err(format!("`{strategy}` cannot explore a shard"));
     }
-    judge_timeouts(strategy, config.options)?;
+    judge_strategy(strategy, config.options)?;
     let exact = config.options.has(ModelOption::ExactStates);
     let mut program = Program::new(config.options, move || body.run()).map_err(|error| error.to_string())?;
     program.compare_states(strategy.compares_states() && config.limits.preemptions.is_none());
@@ -202,6 +204,10 @@ fn shard_fingerprint(config: &Config, walks: u64) -> u64 {
     let timeouts = config.options.timeouts();
     if timeouts != Timeouts::Fire {
         timeouts.hash(&mut hasher);
+    }
+    let memory = config.options.memory();
+    if memory != Memory::Sc {
+        memory.hash(&mut hasher);
     }
     config.limits.preemptions.hash(&mut hasher);
     hasher.finish()

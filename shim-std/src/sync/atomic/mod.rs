@@ -1,11 +1,13 @@
 //! `std::sync::atomic`: every access is a scheduling point, and goes to the real atomic inside.
 //!
-//! Executions are sequentially consistent: orderings are checked as std checks them, noted where they are weaker, and
-//! else only matter off model threads. A fence touches no location, so it is no scheduling point.
+//! Unless memory is weak, executions are sequentially consistent: orderings are checked as std checks them, noted where
+//! they are weaker, and else only matter off model threads. Where it is, an operation chooses the value that it finds
+//! (`weak`). A fence touches no location, so it is no scheduling point.
 
 mod boolean;
 mod integer;
 mod pointer;
+mod weak;
 
 pub use boolean::AtomicBool;
 pub use integer::{
@@ -14,11 +16,13 @@ pub use integer::{
 pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
+use dpor_scheduler::atomics::is_weak;
 use dpor_scheduler::{
     AccessKind, AtomicAccess, Guard, Location, ModelOption, Operation, OperationKind, Orderings, Touch, access_of,
     atomic_location, location, note, on_model_thread, options, perform, perform_atomic, value,
 };
 use std::fmt::Debug;
+use std::panic::Location as Caller;
 
 /// An [`AtomicBool`] that is `false`.
 #[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
@@ -212,6 +216,9 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
+                if is_weak(self.location(), order, order) {
+                    return weak::load(self.location(), order, Caller::caller());
+                }
                 operate(OperationKind::Load, self, AccessKind::Read, |touch| {
                     let value = self.inner.load(order);
                     if on_model_thread() {
@@ -228,6 +235,9 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
+                if is_weak(self.location(), order, order) {
+                    return weak::store(self.location(), value, order, Caller::caller());
+                }
                 operate(OperationKind::Store, self, AccessKind::Write, |touch| {
                     if on_model_thread() {
                         let old = self.peek();
@@ -243,6 +253,10 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                if is_weak(self.location(), order, order) {
+                    let (kind, caller) = (OperationKind::Swap, Caller::caller());
+                    return weak::modify(kind, self.location(), order, caller, move |_| value);
+                }
                 operate(OperationKind::Swap, self, AccessKind::Write, |touch| {
                     let old = self.inner.swap(value, order);
                     if on_model_thread() {
@@ -278,6 +292,10 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                if is_weak(self.location(), success, failure) {
+                    let orderings = (success, failure);
+                    return weak::exchange(self.location(), (current, new), orderings, false, Caller::caller());
+                }
                 operate(OperationKind::CompareExchange, self, AccessKind::Write, |touch| {
                     let result = self.inner.compare_exchange(current, new, success, failure);
                     if on_model_thread() {
@@ -306,6 +324,10 @@ macro_rules! atomic {
             ) -> Result<$value, $value> {
                 if !on_model_thread() {
                     return self.inner.compare_exchange_weak(current, new, success, failure);
+                }
+                if is_weak(self.location(), success, failure) {
+                    let orderings = (success, failure);
+                    return weak::exchange(self.location(), (current, new), orderings, true, Caller::caller());
                 }
                 operate_weakly(self, |fails, touch| {
                     let result = match fails {
@@ -401,6 +423,14 @@ macro_rules! modify {
         #[inline]
         #[track_caller]
         pub fn $method(&self, val: $operand, order: Ordering) -> $value {
+            if is_weak(self.location(), order, order) {
+                let (kind, caller) = (OperationKind::Rmw, Caller::caller());
+                return weak::modify(kind, self.location(), order, caller, move |old| {
+                    let changed = Self::new(old).inner;
+                    changed.$method(val, Ordering::Relaxed);
+                    changed.into_inner()
+                });
+            }
             operate(OperationKind::Rmw, self, AccessKind::Write, |touch| {
                 let old = self.inner.$method(val, order);
                 if on_model_thread() {

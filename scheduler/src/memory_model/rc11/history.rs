@@ -1,0 +1,124 @@
+//! The messages of an atomic.
+
+use super::request::Ask;
+use super::{Clock, is_known_to_all};
+use crate::memory_model::happens_before::HappensBefore;
+use smallvec::SmallVec;
+
+/// A value that was stored.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub value: u64,
+    /// Whether a read-modify-write has stored it. Then nothing comes between it and the message before, which it read.
+    pub modifies: bool,
+    /// What is known to who acquires it.
+    pub released: Clock,
+    /// The threads that have read or written it, each with the first epoch in which it did.
+    pub taken: SmallVec<[(u16, u32); 2]>,
+    /// The store, in the record of operations.
+    pub event: Option<u32>,
+    /// The thread that has stored it, and the step, for reports.
+    pub writer: Option<(u16, u32)>,
+}
+
+impl Message {
+    /// What memory holds where there is no history.
+    pub fn initial(value: u64, released: Clock) -> Message {
+        Message {
+            value,
+            modifies: false,
+            released,
+            taken: SmallVec::new(),
+            event: None,
+            writer: None,
+        }
+    }
+}
+
+/// The messages that may still be taken, in modification order.
+///
+/// Invariant: there is at least one.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    pub messages: Vec<Message>,
+}
+
+impl History {
+    pub fn new(initial: Message) -> History {
+        History {
+            messages: vec![initial],
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub fn last(&self) -> &Message {
+        &self.messages[self.messages.len() - 1]
+    }
+
+    /// The first message that the thread may take: it knows of nobody who has taken a later one.
+    pub fn floor(&self, order: &HappensBefore, thread: usize) -> usize {
+        let knows = |message: &Message| {
+            let mut taken = message.taken.iter();
+            taken.any(|&(of, epoch)| order.knows(thread, of.into(), epoch))
+        };
+        self.messages.iter().rposition(knows).unwrap_or(0)
+    }
+
+    /// Whether the operation may take this message, as far as atomicity is concerned.
+    pub fn allows(&self, at: usize, ask: Ask, spuriously: bool) -> bool {
+        let value = self.messages[at].value;
+        let is_closed = self.messages.get(at + 1).is_some_and(|next| next.modifies);
+        match ask {
+            // It fails with a reason.
+            Ask::Exchange { expected, .. } if spuriously => value == expected,
+            _ => !is_closed || !ask.stores(value, spuriously),
+        }
+    }
+
+    /// A thread takes the message.
+    pub fn taken(&mut self, at: usize, thread: usize, epoch: u32) {
+        let thread = thread as u16;
+        // Who knows of this knows of that, too.
+        for message in &mut self.messages[..at] {
+            message.taken.retain(|&mut (of, since)| of != thread || since < epoch);
+        }
+        let later = self.messages[at..].iter().flat_map(|message| &message.taken);
+        if !later.into_iter().any(|&(of, since)| of == thread && since <= epoch) {
+            self.messages[at].taken.push((thread, epoch));
+        }
+    }
+
+    pub fn insert(&mut self, at: usize, message: Message) {
+        self.messages.insert(at, message);
+    }
+
+    /// Forgets the messages before this one.
+    pub fn forget_before(&mut self, at: usize) {
+        self.messages.drain(..at);
+        // What came before it is not there any more, so that nothing can come between.
+        self.messages[0].modifies = false;
+        self.messages[0].taken.clear();
+    }
+
+    /// Says whether nobody can learn anything from it.
+    pub fn is_known(&self, order: &HappensBefore, live: &[u16]) -> bool {
+        let all = self.messages.iter();
+        all.into_iter()
+            .all(|message| is_known_to_all(&message.released, order, live))
+    }
+
+    /// Forgets the record of operations.
+    pub fn forget_events(&mut self) {
+        self.messages.iter_mut().for_each(|message| message.event = None);
+    }
+
+    /// The epochs in which messages were taken, but for the first one, which all threads may take.
+    pub fn epochs(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.messages[1..]
+            .iter()
+            .flat_map(|message| message.taken.iter().copied())
+    }
+}

@@ -1,0 +1,461 @@
+//! Weak memory: RC11 (Lahav, Vafeiadis, Kang, Hur and Dreyer, *Repairing Sequential Consistency in C/C++11*, PLDI 2017,
+//! in the form of herd's `rc11.cat`), with the release sequences of C++20. Load buffering is excluded, as RC11 does.
+//!
+//! Each atomic has a *history*: the messages that were stored to it, in modification order. Which of them an operation
+//! may take is its choice, an alternative of its step: alternative 0 is the last message, and `k` the `k`-th before it.
+//! The memory itself holds the last one.
+//!
+//! | module | what |
+//! |---|---|
+//! | `request` | what a pending operation asks of its atomic |
+//! | `history` | the messages of an atomic, and which of them a thread may take |
+//! | `sequential` | the order of sequentially consistent operations |
+//!
+//! There are no views beside happens-before. A thread may not take a message if it knows of an operation that has read,
+//! or written, a later one (coherence): each message has with it who has taken it, and in which epoch.
+//!
+//! An operation is added to the execution graph after all that comes before it by program order or reads-from, and a
+//! prefix of a consistent graph is consistent. So all graphs are made in this way. A message that is not the last adds
+//! edges to later messages, by which the graph may become inconsistent where operations are sequentially consistent:
+//! such a choice is not offered. The last message is always allowed.
+//!
+//! A history of one message, from which nobody can learn anything, is none. So most atomics have no history, and where
+//! one thread runs alone from the start there is none at all.
+//!
+//! Invariant: what is forgotten (messages that nobody may take, histories, the record of sequentially consistent
+//! operations) changes no choice of any thread that lives, or will be created by one.
+
+mod history;
+mod request;
+mod sequential;
+
+use super::atomics;
+use super::clocks::{Clock, entry, join};
+use super::happens_before::{AtomicAccess, HappensBefore};
+use crate::operation::address_of;
+use dpor_explorer::{BitSet, Location};
+use history::{History, Message};
+pub(crate) use request::{Ask, Request};
+use sequential::{Event, EventKind, Log};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// What exploration has learnt about the orderings that the program requests while it has several threads.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct LearntOrderings {
+    /// Whether some are weaker than sequential consistency. Otherwise histories would offer no choice.
+    pub weak: bool,
+    /// Whether there are sequentially consistent ones beside them, so that their order matters.
+    pub mixed: bool,
+}
+
+dpor_explorer::codec!(struct LearntOrderings { weak, mixed });
+
+impl LearntOrderings {
+    /// Everything there is to learn.
+    pub const ALL: LearntOrderings = LearntOrderings {
+        weak: true,
+        mixed: true,
+    };
+
+    /// Notes an operation. Says whether exploration must start again.
+    pub fn note(&mut self, is_weak: bool) -> bool {
+        let before = *self;
+        if is_weak {
+            self.weak = true;
+        } else {
+            self.mixed |= self.weak;
+        }
+        *self != before
+    }
+}
+
+/// The atomics of the current execution, and their histories.
+#[derive(Default)]
+pub(crate) struct Rc11 {
+    /// Whether the program is explored under weak memory.
+    pub is_on: bool,
+    /// What is known of the orderings, the same throughout an execution.
+    learnt: LearntOrderings,
+    histories: BTreeMap<Location, History>,
+    /// The operations that may matter for sequential consistency.
+    log: Log,
+}
+
+/// What is kept of it in a saved state.
+#[derive(Clone, Default)]
+pub(crate) struct SavedRc11 {
+    histories: BTreeMap<Location, History>,
+    log: Log,
+}
+
+/// What an operation has taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Taken {
+    /// The value of the message.
+    pub value: u64,
+    /// How many messages are later.
+    pub older: u32,
+    /// Whether it stores something.
+    pub stores: bool,
+}
+
+/// How an operation accesses its atomic.
+pub(crate) fn access_of(ask: Ask, taken: Taken) -> AtomicAccess {
+    match ask {
+        Ask::Load(order) => AtomicAccess::Load(order),
+        Ask::Store(order) => AtomicAccess::Store(order),
+        Ask::Modify(order) => AtomicAccess::Modify(order),
+        Ask::Exchange { success, .. } if taken.stores => AtomicAccess::Modify(success),
+        Ask::Exchange { failure, .. } => AtomicAccess::Load(failure),
+    }
+}
+
+impl Rc11 {
+    /// Forgets the execution.
+    pub fn reset(&mut self) {
+        self.histories.clear();
+        self.log.clear();
+    }
+
+    /// An execution begins.
+    pub fn begins(&mut self, is_on: bool, learnt: LearntOrderings) {
+        (self.is_on, self.learnt) = (is_on, learnt);
+    }
+
+    /// Whether operations choose their messages.
+    #[inline]
+    pub fn chooses(&self) -> bool {
+        self.is_on && self.learnt.weak
+    }
+
+    fn logs(&self) -> bool {
+        self.chooses() && self.learnt.mixed
+    }
+
+    pub fn save(&self, saved: &mut SavedRc11) {
+        saved.histories.clone_from(&self.histories);
+        saved.log.clone_from(&self.log);
+    }
+
+    pub fn load(&mut self, saved: &SavedRc11) {
+        self.histories.clone_from(&saved.histories);
+        self.log.clone_from(&saved.log);
+    }
+
+    /// The history of the atomic, unless its memory was changed otherwise: then it is over.
+    fn history(&self, request: &Request) -> Option<&History> {
+        let history = self.histories.get(&request.location())?;
+        (history.last().value == request.present()).then_some(history)
+    }
+
+    /// The alternatives of a thread's pending operation.
+    pub fn choices(&self, order: &HappensBefore, thread: usize, request: &Request) -> BitSet {
+        let kinds = request.kinds();
+        let last = || (0..kinds).collect();
+        let Some(history) = self.history(request) else {
+            return last();
+        };
+        let mut choices: BitSet = last();
+        let floor = history.floor(order, thread);
+        for older in 1..history.len() - floor {
+            let at = history.len() - 1 - older;
+            for kind in 0..kinds {
+                let allowed = history.allows(at, request.ask, kind == 1);
+                if allowed && self.is_consistent(order, thread, request, history, (at, kind == 1)) {
+                    choices.insert(older as u32 * kinds + kind);
+                }
+            }
+        }
+        choices
+    }
+
+    /// Whether the graph with this operation of the thread is consistent, which does not take the last message.
+    fn is_consistent(
+        &self,
+        order: &HappensBefore,
+        thread: usize,
+        request: &Request,
+        history: &History,
+        (at, spuriously): (usize, bool),
+    ) -> bool {
+        if !self.logs() || self.log.is_empty() {
+            return true;
+        }
+        let message = &history.messages[at];
+        let taken = Taken {
+            value: message.value,
+            older: (history.len() - 1 - at) as u32,
+            stores: request.ask.stores(message.value, spuriously),
+        };
+        let access = access_of(request.ask, taken);
+        let Some(view) = order.views.get(thread) else {
+            return true;
+        };
+        let mut clock = view.current.clone();
+        if access.acquires() {
+            join(&mut clock, &message.released);
+        }
+        let event = Event {
+            thread: thread as u16,
+            epoch: entry(&view.current, thread).max(1),
+            clock,
+            at: Some(request.location()),
+            kind: EventKind::of(access),
+            is_sequential: access.ordering() == Ordering::SeqCst,
+            source: message.event,
+        };
+        self.log.allows(event)
+    }
+
+    /// The thread takes a message. Comes before what the operation does with it.
+    pub fn take(&mut self, order: &mut HappensBefore, thread: usize, request: &Request, chosen: u32) -> Taken {
+        let location = request.location();
+        if self.history(request).is_none() {
+            let mut initial = Message::initial(request.present(), order.take_published(location));
+            // Whatever is on record comes before it.
+            initial.event = self.log.last_store(location);
+            self.histories.insert(location, History::new(initial));
+        }
+        let Some(history) = self.histories.get_mut(&location) else {
+            unreachable!("it was made if it was missing")
+        };
+        let kinds = request.kinds();
+        let older = (chosen / kinds) as usize;
+        let at = history.len() - 1 - older.min(history.len() - 1);
+        let taken = Taken {
+            value: history.messages[at].value,
+            older: older as u32,
+            stores: request.ask.stores(history.messages[at].value, chosen % kinds == 1),
+        };
+        let access = access_of(request.ask, taken);
+        if access.reads() {
+            let released = history.messages[at].released.clone();
+            order.learns(thread, access, &released);
+            if !taken.stores {
+                let epoch = order.epoch(thread);
+                history.taken(at, thread, epoch);
+            }
+        }
+        if self.logs() && !taken.stores {
+            let source = self.histories[&location].messages[at].event;
+            self.log_access(order, thread, location, access, source);
+        }
+        taken
+    }
+
+    fn log_access(
+        &mut self,
+        order: &mut HappensBefore,
+        thread: usize,
+        location: Location,
+        access: AtomicAccess,
+        source: Option<u32>,
+    ) -> u32 {
+        let epoch = order.epoch(thread);
+        self.log.add(Event {
+            thread: thread as u16,
+            epoch,
+            clock: order.view(thread).current.clone(),
+            at: Some(location),
+            kind: EventKind::of(access),
+            is_sequential: access.ordering() == Ordering::SeqCst,
+            source,
+        })
+    }
+
+    /// The thread stores a value after the message that it has taken. Comes after [`Rc11::take`]. Says whether it is the
+    /// last message now.
+    pub fn put(
+        &mut self,
+        order: &mut HappensBefore,
+        thread: usize,
+        request: &Request,
+        taken: Taken,
+        value: u64,
+        step: u32,
+    ) -> bool {
+        let location = request.location();
+        let access = access_of(request.ask, taken);
+        let Some(history) = self.histories.get(&location) else {
+            unreachable!("the operation has taken a message of it")
+        };
+        let at = history.len() - 1 - taken.older as usize;
+        let source = history.messages[at].event;
+        let event = self
+            .logs()
+            .then(|| self.log_access(order, thread, location, access, source));
+        let epoch = order.epoch(thread);
+        let mut released = order.publishes_now(thread, access);
+        let Some(history) = self.histories.get_mut(&location) else {
+            unreachable!("it was there")
+        };
+        let modifies = access.reads();
+        if modifies {
+            // The release sequence goes on.
+            join(&mut released, &history.messages[at].released);
+        }
+        history.insert(
+            at + 1,
+            Message {
+                value,
+                modifies,
+                released,
+                taken: SmallVec::new(),
+                event,
+                writer: Some((thread as u16, step)),
+            },
+        );
+        history.taken(at + 1, thread, epoch);
+        taken.older == 0
+    }
+
+    /// For reports: the step that has stored the message that the operation has taken, and the next later message, with
+    /// its thread and step.
+    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<(u16, u32)>) {
+        let Some(history) = self.histories.get(&request.location()) else {
+            return (None, None);
+        };
+        let at = history.len() - 1 - taken.older as usize;
+        let later = history.messages.get(at + 1).and_then(|message| message.writer);
+        (history.messages[at].writer.map(|(_, step)| step), later)
+    }
+
+    /// Notes an operation that is none of an atomic's, after it has learnt something, or before it publishes something.
+    pub fn passes(&mut self, order: &mut HappensBefore, thread: usize, fence: Option<Ordering>) {
+        if !self.logs() || self.log.is_empty() && fence != Some(Ordering::SeqCst) {
+            return;
+        }
+        let epoch = order.epoch(thread);
+        self.log.add(Event {
+            thread: thread as u16,
+            epoch,
+            clock: order.view(thread).current.clone(),
+            at: None,
+            kind: if fence.is_some() {
+                EventKind::Fence
+            } else {
+                EventKind::Other
+            },
+            is_sequential: fence == Some(Ordering::SeqCst),
+            source: None,
+        });
+    }
+
+    /// Whether there is nothing to choose, and nothing on record.
+    pub fn is_settled(&self) -> bool {
+        self.histories.is_empty() && self.log.is_empty()
+    }
+
+    /// Whether more operations are on record than can be judged.
+    pub fn is_too_long(&self) -> bool {
+        self.log.is_too_long()
+    }
+
+    /// The memory holds something else from now on.
+    pub fn forget(&mut self, range: Range<usize>) {
+        if !self.histories.is_empty() {
+            self.histories
+                .retain(|&location, _| !range.contains(&address_of(location)));
+        }
+    }
+
+    /// Forgets what no live thread can choose or learn any more.
+    pub fn settle(&mut self, order: &HappensBefore, live: &[u16]) {
+        let mut settled = true;
+        self.histories.retain(|_, history| {
+            let floors = live.iter().map(|&thread| history.floor(order, thread.into()));
+            let floor = floors.min().unwrap_or(0);
+            history.forget_before(floor);
+            settled &= history.len() == 1;
+            history.len() > 1 || !history.is_known(order, live)
+        });
+        if settled {
+            // A new operation can come before none of those on record, so that no new cycle goes through them.
+            self.log.clear();
+            for history in self.histories.values_mut() {
+                history.forget_events();
+            }
+        }
+    }
+
+    /// Adds the epochs that decide what can be chosen.
+    pub fn add_epochs(&self, mut add: impl FnMut(u16, u32)) {
+        for history in self.histories.values() {
+            history.epochs().for_each(|(thread, epoch)| add(thread, epoch));
+        }
+        self.log.events.iter().for_each(|event| add(event.thread, event.epoch));
+    }
+
+    /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`.
+    pub fn visit(
+        &self,
+        positions: impl Fn(&[u32]) -> SmallVec<[u64; 16]>,
+        position: impl Fn(u16, u32) -> u64,
+        mut add: impl FnMut(u64),
+    ) {
+        let names = self.log.names();
+        let name = |event: Option<u32>| event.map_or(u64::MAX, |event| names[event as usize]);
+        for (location, history) in &self.histories {
+            let of_first = positions(&history.messages[0].released);
+            if history.len() == 1 && of_first.iter().all(|&position| position == 0) {
+                continue;
+            }
+            add(location.0);
+            add(history.len() as u64);
+            for (at, message) in history.messages.iter().enumerate() {
+                add(message.value);
+                add(u64::from(message.modifies));
+                add(name(message.event));
+                positions(&message.released).into_iter().for_each(&mut add);
+                if at > 0 {
+                    let mut taken = message.taken.clone();
+                    taken.sort_unstable();
+                    add(taken.len() as u64);
+                    for (thread, epoch) in taken {
+                        add(u64::from(thread) << 32 | position(thread, epoch));
+                    }
+                }
+            }
+        }
+        // By thread, so that the order of independent steps does not show.
+        let mut order: Vec<usize> = (0..self.log.events.len()).collect();
+        order.sort_by_key(|&event| names[event]);
+        for event in order {
+            let event = &self.log.events[event];
+            add(u64::from(event.thread) << 32 | position(event.thread, event.epoch));
+            positions(&event.clock).into_iter().for_each(&mut add);
+            add(event.at.map_or(0, |at| at.0));
+            add(event.kind as u64 | u64::from(event.is_sequential) << 8);
+            add(name(event.source));
+        }
+        for (location, events) in &self.log.orders {
+            add(location.0);
+            add(events.len() as u64);
+            events.iter().for_each(|&event| add(names[event as usize]));
+        }
+    }
+}
+
+impl Request {
+    /// The location of the history.
+    pub fn location(&self) -> Location {
+        atomics::sized(Location(self.address as u64), self.size.into())
+    }
+}
+
+/// Whether the clock knows no more than each of the live threads does.
+fn is_known_to_all(clock: &Clock, order: &HappensBefore, live: &[u16]) -> bool {
+    live.iter().all(|&thread| {
+        let current = order.views.get(usize::from(thread)).map(|view| &view.current);
+        clock
+            .iter()
+            .enumerate()
+            .all(|(of, &epoch)| epoch <= current.map_or(0, |current| entry(current, of)))
+    })
+}
+
+#[cfg(test)]
+mod tests;

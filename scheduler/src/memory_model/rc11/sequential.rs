@@ -1,0 +1,273 @@
+//! The order of sequentially consistent operations: RC11's `psc` has no cycle.
+//!
+//! It is no order of execution. There are consistent executions with weak operations beside sequentially consistent
+//! ones in which the latter take effect in no order that agrees with program order and reads-from. So no view of "all
+//! that is sequentially consistent" is kept, but a record of operations, and a choice is judged by the graph with it.
+//!
+//! The events are the operations on atomics, fences, and other operations that order threads. Plain accesses are none:
+//! between two operations on one atomic, a plain access counts in RC11 as an event of another location, by which more
+//! is ordered. What is allowed without them is what is allowed where a compiler has moved or removed them.
+
+use super::Clock;
+use crate::memory_model::clocks::entry;
+use crate::memory_model::happens_before::AtomicAccess;
+use dpor_explorer::Location;
+use std::collections::BTreeMap;
+
+/// What an event is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EventKind {
+    Load,
+    Store,
+    Modify,
+    Fence,
+    /// Of a lock, a thread, or anything else that orders its thread.
+    Other,
+}
+
+impl EventKind {
+    pub fn of(access: AtomicAccess) -> EventKind {
+        match access {
+            AtomicAccess::Load(_) => EventKind::Load,
+            AtomicAccess::Store(_) => EventKind::Store,
+            AtomicAccess::Modify(_) => EventKind::Modify,
+        }
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, EventKind::Store | EventKind::Modify)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub thread: u16,
+    /// The epoch of the thread: who knows of it knows of the event.
+    pub epoch: u32,
+    /// What the thread knew, with what it has learnt by the event.
+    pub clock: Clock,
+    /// The atomic.
+    pub at: Option<Location>,
+    pub kind: EventKind,
+    pub is_sequential: bool,
+    /// The store whose message it has taken: a load has read it, a store comes right after it. `None` if that is not on
+    /// record.
+    pub source: Option<u32>,
+}
+
+/// The operations so far, in the order in which they were made.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Log {
+    pub events: Vec<Event>,
+    /// The stores to each atomic, in modification order. Whatever was stored before comes before them.
+    pub orders: BTreeMap<Location, Vec<u32>>,
+}
+
+/// A set of events.
+type Set = Vec<u64>;
+
+fn insert(set: &mut Set, event: usize) {
+    set[event / 64] |= 1 << (event % 64);
+}
+
+fn contains(set: &Set, event: usize) -> bool {
+    set[event / 64] & 1 << (event % 64) != 0
+}
+
+fn add(set: &mut Set, other: &Set) {
+    set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
+}
+
+fn elements(set: &Set) -> impl Iterator<Item = usize> + '_ {
+    let words = set.iter().enumerate();
+    words.flat_map(|(index, &word)| {
+        (0..64)
+            .filter(move |bit| word & 1 << bit != 0)
+            .map(move |bit| index * 64 + bit)
+    })
+}
+
+/// For each event, those that come after it in some relation.
+type Relation = Vec<Set>;
+
+impl Log {
+    /// Maximum number of events.
+    const MOST: usize = 4096;
+
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.orders.clear();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    pub fn is_too_long(&self) -> bool {
+        self.events.len() > Log::MOST
+    }
+
+    /// Adds an event.
+    pub fn add(&mut self, event: Event) -> u32 {
+        let number = self.events.len() as u32;
+        if event.kind.writes()
+            && let Some(at) = event.at
+        {
+            let order = self.orders.entry(at).or_default();
+            let source = event.source;
+            let before = source.and_then(|source| order.iter().position(|&other| other == source));
+            order.insert(before.map_or(0, |before| before + 1), number);
+        }
+        self.events.push(event);
+        number
+    }
+
+    /// The last store to the atomic that is on record.
+    pub fn last_store(&self, at: Location) -> Option<u32> {
+        self.orders.get(&at)?.last().copied()
+    }
+
+    /// A name for each event that does not depend on the order in which threads have moved: its thread, and how many of
+    /// its events come before.
+    pub fn names(&self) -> Vec<u64> {
+        let mut counts: Vec<u64> = Vec::new();
+        let mut next = |thread: u16| {
+            let thread = usize::from(thread);
+            if counts.len() <= thread {
+                counts.resize(thread + 1, 0);
+            }
+            counts[thread] += 1;
+            counts[thread]
+        };
+        let name = |event: &Event| u64::from(event.thread) << 32 | next(event.thread);
+        self.events.iter().map(name).collect()
+    }
+
+    /// Whether `psc` has no cycle with this event as well. It has none without.
+    pub fn allows(&self, event: Event) -> bool {
+        // A new cycle needs the event as the end of `psc`, or a fence before it.
+        let is_before = |fence: &Event| {
+            fence.kind == EventKind::Fence
+                && fence.is_sequential
+                && (fence.thread == event.thread || entry(&event.clock, fence.thread.into()) >= fence.epoch)
+        };
+        if !event.is_sequential && !self.events.iter().any(is_before) {
+            return true;
+        }
+        let mut with = self.clone();
+        with.add(event);
+        !with.has_cycle()
+    }
+
+    /// Whether the first happens before the second.
+    fn happens_before(&self, first: usize, second: usize) -> bool {
+        let (one, other) = (&self.events[first], &self.events[second]);
+        match one.thread == other.thread {
+            true => first < second,
+            false => first < second && entry(&other.clock, one.thread.into()) >= one.epoch,
+        }
+    }
+
+    fn relation(&self, holds: impl Fn(usize, usize) -> bool) -> Relation {
+        let count = self.events.len();
+        let after = |first: usize| {
+            let mut set = vec![0; count.div_ceil(64)];
+            let others = (0..count).filter(|&second| second != first && holds(first, second));
+            others.for_each(|second| insert(&mut set, second));
+            set
+        };
+        (0..count).map(after).collect()
+    }
+
+    /// The position of each event in the modification order of its atomic: that of the message that it has read or
+    /// written. 0 is what was there before.
+    fn positions(&self) -> Vec<usize> {
+        let place = |of: u32| {
+            let order = self.events[of as usize].at.and_then(|at| self.orders.get(&at));
+            let place = order.and_then(|order| order.iter().position(|&other| other == of));
+            place.map_or(0, |place| place + 1)
+        };
+        let position = |(number, event): (u32, &Event)| match event.kind.writes() {
+            true => place(number),
+            false => event.source.map_or(0, place),
+        };
+        (0..).zip(&self.events).map(position).collect()
+    }
+
+    /// RC11's `psc`:
+    ///
+    /// ```text
+    /// scb = sb ∪ sb≠loc;hb;sb≠loc ∪ hb=loc ∪ mo ∪ rb
+    /// psc = ([Esc] ∪ [Fsc];hb?) ; scb ; ([Esc] ∪ hb?;[Fsc])  ∪  [Fsc] ; (hb ∪ hb;eco;hb) ; [Fsc]
+    /// ```
+    fn has_cycle(&self) -> bool {
+        let events = &self.events;
+        let hb = self.relation(|one, other| self.happens_before(one, other));
+        let sb = |one: usize, other: usize| one < other && events[one].thread == events[other].thread;
+        let same = |one: usize, other: usize| events[one].at.is_some() && events[one].at == events[other].at;
+        let elsewhere = self.relation(|one, other| sb(one, other) && !same(one, other));
+        let position = self.positions();
+        // `mo` and `rb`.
+        let overwritten = |one: usize, other: usize| {
+            same(one, other) && events[other].kind.writes() && position[one] < position[other]
+        };
+        let eco = self.relation(|one, other| {
+            let reads = events[one].kind.writes() && !events[other].kind.writes();
+            same(one, other) && (position[one] < position[other] || reads && position[one] == position[other])
+        });
+        let mut scb = self.relation(|one, other| {
+            sb(one, other) || same(one, other) && contains(&hb[one], other) || overwritten(one, other)
+        });
+        for (one, after) in scb.iter_mut().enumerate() {
+            let far = follow(&follow(&elsewhere[one], &hb), &elsewhere);
+            add(after, &far);
+        }
+        let is_fence = |event: usize| events[event].kind == EventKind::Fence;
+        let sequential: Vec<usize> = (0..events.len()).filter(|&event| events[event].is_sequential).collect();
+        let psc: Vec<Vec<usize>> = sequential
+            .iter()
+            .map(|&one| {
+                let mut ends = scb[one].clone();
+                let mut between = vec![0; ends.len()];
+                if is_fence(one) {
+                    add(&mut ends, &follow(&hb[one], &scb));
+                    add(&mut between, &hb[one]);
+                    add(&mut between, &follow(&follow(&hb[one], &eco), &hb));
+                }
+                let reaches = |other: usize| {
+                    contains(&ends, other)
+                        || is_fence(other)
+                            && (contains(&between, other) || elements(&ends).any(|end| contains(&hb[end], other)))
+                };
+                let reached = sequential.iter().enumerate().filter(|&(_, &other)| reaches(other));
+                reached.map(|(index, _)| index).collect()
+            })
+            .collect();
+        is_cyclic(&psc)
+    }
+}
+
+/// What comes after some event of the set.
+fn follow(set: &Set, relation: &Relation) -> Set {
+    let mut after = vec![0; set.len()];
+    elements(set).for_each(|event| add(&mut after, &relation[event]));
+    after
+}
+
+/// Whether the graph has a cycle, by removing what nothing leads to.
+fn is_cyclic(graph: &[Vec<usize>]) -> bool {
+    let mut incoming = vec![0; graph.len()];
+    graph.iter().flatten().for_each(|&to| incoming[to] += 1);
+    let mut free: Vec<usize> = (0..graph.len()).filter(|&node| incoming[node] == 0).collect();
+    let mut removed = 0;
+    while let Some(node) = free.pop() {
+        removed += 1;
+        for &to in &graph[node] {
+            incoming[to] -= 1;
+            if incoming[to] == 0 {
+                free.push(to);
+            }
+        }
+    }
+    removed < graph.len()
+}

@@ -1,0 +1,175 @@
+//! What the machine offers, step by step.
+
+use super::*;
+use Ordering::{Acquire, Relaxed, Release, SeqCst};
+
+/// A machine with three threads that know nothing of each other, and atomics.
+struct Bench {
+    rc11: Rc11,
+    order: HappensBefore,
+    memory: Box<[u64; 2]>,
+}
+
+impl Bench {
+    fn new(learnt: LearntOrderings) -> Bench {
+        let mut rc11 = Rc11::default();
+        rc11.begins(true, learnt);
+        let mut order = HappensBefore::default();
+        (0..3).for_each(|thread| {
+            order.view(thread);
+        });
+        Bench {
+            rc11,
+            order,
+            memory: Box::new([0; 2]),
+        }
+    }
+
+    fn request(&mut self, at: usize, ask: Ask) -> Request {
+        Request {
+            ask,
+            address: (&raw mut self.memory[at]).addr(),
+            size: 8,
+        }
+    }
+
+    fn choices(&mut self, thread: usize, at: usize, ask: Ask) -> Vec<u32> {
+        let request = self.request(at, ask);
+        self.rc11.choices(&self.order, thread, &request).iter().collect()
+    }
+
+    /// Makes the operation by this choice, which stores a value if it stores one. Returns what it finds.
+    fn run(&mut self, thread: usize, at: usize, ask: Ask, choice: u32, value: u64) -> u64 {
+        assert!(self.choices(thread, at, ask).contains(&choice));
+        let request = self.request(at, ask);
+        let taken = self.rc11.take(&mut self.order, thread, &request, choice);
+        if taken.stores && self.rc11.put(&mut self.order, thread, &request, taken, value, 0) {
+            self.memory[at] = value;
+        }
+        taken.value
+    }
+}
+
+fn weak() -> Bench {
+    Bench::new(LearntOrderings {
+        weak: true,
+        mixed: false,
+    })
+}
+
+#[test]
+fn a_thread_does_not_go_back() {
+    let mut bench = weak();
+    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
+    bench.run(0, 0, Ask::Store(Relaxed), 0, 2);
+    assert_eq!(bench.choices(0, 0, Ask::Load(Relaxed)), [0]);
+    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1, 2]);
+    assert_eq!(bench.run(1, 0, Ask::Load(Relaxed), 1, 0), 1);
+    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1]);
+    assert_eq!(bench.choices(2, 0, Ask::Load(Relaxed)), [0, 1, 2]);
+}
+
+#[test]
+fn who_acquires_does_not_go_back_behind_what_was_released() {
+    let mut bench = weak();
+    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
+    bench.run(0, 1, Ask::Store(Release), 0, 1);
+    assert_eq!(bench.run(1, 1, Ask::Load(Relaxed), 0, 0), 1);
+    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1]);
+    assert_eq!(bench.run(2, 1, Ask::Load(Acquire), 0, 0), 1);
+    assert_eq!(bench.choices(2, 0, Ask::Load(Relaxed)), [0]);
+    bench.order.fence_acquires(1, Acquire);
+    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0]);
+}
+
+#[test]
+fn a_store_may_come_before_another_and_memory_holds_the_last() {
+    let mut bench = weak();
+    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
+    bench.run(1, 0, Ask::Store(Relaxed), 1, 2);
+    assert_eq!(bench.memory[0], 1);
+    // It has not seen the other one.
+    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1]);
+    assert_eq!(bench.choices(0, 0, Ask::Load(Relaxed)), [0]);
+}
+
+#[test]
+fn nothing_comes_between_a_modification_and_what_it_has_found() {
+    let mut bench = weak();
+    assert_eq!(bench.run(0, 0, Ask::Modify(Relaxed), 0, 1), 0);
+    for ask in [Ask::Store(Relaxed), Ask::Modify(Relaxed)] {
+        assert_eq!(bench.choices(1, 0, ask), [0]);
+    }
+    let exchange = |expected| Ask::Exchange {
+        expected,
+        success: Relaxed,
+        failure: Relaxed,
+        spuriously: false,
+    };
+    // It cannot replace the first value, and may find it.
+    assert_eq!(bench.choices(1, 0, exchange(0)), [0]);
+    assert_eq!(bench.choices(1, 0, exchange(5)), [0, 1]);
+}
+
+#[test]
+fn an_exchange_that_fails_without_a_reason_is_a_kind_of_its_own() {
+    let mut bench = weak();
+    bench.run(0, 0, Ask::Modify(Relaxed), 0, 1);
+    let ask = Ask::Exchange {
+        expected: 0,
+        success: Relaxed,
+        failure: Relaxed,
+        spuriously: true,
+    };
+    // The last value by both kinds, the first by the second only, as it was modified.
+    assert_eq!(bench.choices(1, 0, ask), [0, 1, 3]);
+    assert_eq!(bench.run(1, 0, ask, 3, 9), 0);
+    assert_eq!(bench.memory[0], 1);
+}
+
+#[test]
+fn sequentially_consistent_operations_are_not_buffered() {
+    let mut bench = Bench::new(LearntOrderings::ALL);
+    bench.run(0, 0, Ask::Store(SeqCst), 0, 1);
+    bench.run(1, 1, Ask::Store(SeqCst), 0, 1);
+    assert_eq!(bench.choices(0, 1, Ask::Load(SeqCst)), [0, 1]);
+    assert_eq!(bench.run(0, 1, Ask::Load(SeqCst), 1, 0), 0);
+    assert_eq!(bench.choices(1, 0, Ask::Load(SeqCst)), [0]);
+    assert_eq!(bench.choices(1, 0, Ask::Load(Acquire)), [0, 1]);
+}
+
+#[test]
+fn what_all_know_is_forgotten() {
+    let mut bench = Bench::new(LearntOrderings::ALL);
+    bench.run(0, 0, Ask::Store(SeqCst), 0, 1);
+    bench.run(0, 0, Ask::Store(SeqCst), 0, 2);
+    let live = [0, 1];
+    bench.rc11.settle(&bench.order, &live);
+    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1, 2]);
+    bench.run(1, 0, Ask::Load(Relaxed), 0, 0);
+    bench.rc11.settle(&bench.order, &live);
+    // What is learnt by acquiring it is not known yet.
+    assert!(!bench.rc11.is_settled() && bench.rc11.log.is_empty());
+    bench.run(1, 0, Ask::Load(Acquire), 0, 0);
+    bench.rc11.settle(&bench.order, &live);
+    assert!(bench.rc11.is_settled());
+}
+
+#[test]
+fn memory_that_was_changed_otherwise_has_no_history() {
+    let mut bench = weak();
+    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
+    bench.memory[0] = 7;
+    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0]);
+    assert_eq!(bench.run(1, 0, Ask::Load(Relaxed), 0, 0), 7);
+}
+
+#[test]
+fn orderings_are_learnt_when_they_matter() {
+    let mut learnt = LearntOrderings::default();
+    assert!(!learnt.note(false) && !learnt.weak && !learnt.mixed);
+    assert!(learnt.note(true) && learnt.weak && !learnt.mixed);
+    assert!(!learnt.note(true));
+    assert!(learnt.note(false) && learnt.mixed);
+    assert!(!learnt.note(false) && !learnt.note(true));
+}
