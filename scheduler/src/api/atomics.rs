@@ -253,15 +253,11 @@ fn tell(machine: &mut Machine, request: &Request, taken: Taken) {
     if rc11::access_of(request.ask, taken).reads() {
         traced.steps.took_message(source);
     }
-    if let Some((thread, _)) = later {
-        let (by, own) = (ThreadId(thread.into()), machine.step.thread);
-        let verb = match request.ask {
-            Ask::Store(_) => "stored before a later value of",
-            _ => "found an older value than that of",
-        };
-        traced.steps.note(match by == own {
-            true => format!("{verb} {by} itself"),
-            false => format!("{verb} {by}, of which {own} does not know"),
+    if let Some(by) = later {
+        let (by, own) = (ThreadId(by.into()), machine.step.thread);
+        traced.steps.remark(match request.ask {
+            Ask::Store(_) => format!("before {by}'s store, of which {own} does not know"),
+            _ => format!("old: {own} does not know of {by}'s store"),
         });
     }
 }

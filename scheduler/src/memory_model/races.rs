@@ -460,8 +460,8 @@ impl DataRaces {
         }
     }
 
-    /// For reports: the step that has stored what was taken, and thread and step of the next later store.
-    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<(u16, u32)>) {
+    /// For reports: the step that has stored what was taken, and the thread of the next later store.
+    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<u16>) {
         self.rc11.source(request, taken)
     }
 
@@ -756,7 +756,7 @@ impl DataRaces {
             add(u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
         }
         let of_atomics = |thread, number| position(Epoch { thread, number });
-        self.rc11.visit(&positions, of_atomics, &mut add);
+        self.rc11.visit(positions, of_atomics, &mut add);
         for &live in &self.live {
             let Some(view) = self.order.views.get(usize::from(live)) else {
                 continue;

@@ -22,6 +22,8 @@ pub(crate) struct Mark {
 #[derive(Default, Debug)]
 pub(crate) struct StepTrace {
     notes: Vec<String>,
+    /// What comes after the notes.
+    remark: Option<String>,
     holders: Vec<(Location, ThreadId, Option<Source>)>,
     /// Releases by the current step of locks that the same step has acquired.
     released_at_once: Vec<(Location, ThreadId)>,
@@ -50,7 +52,13 @@ impl StepTrace {
         std::mem::forget(detail);
     }
 
+    /// Adds something of the checker's own, which comes after all notes of the step.
+    pub fn remark(&mut self, remark: String) {
+        self.remark = Some(remark);
+    }
+
     pub fn take_notes(&mut self) -> String {
+        self.notes.extend(self.remark.take());
         let notes = self.notes.join(", ");
         self.notes.clear();
         notes

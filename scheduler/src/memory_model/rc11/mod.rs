@@ -312,15 +312,16 @@ impl Rc11 {
         taken.older == 0
     }
 
-    /// For reports: the step that has stored the message that the operation has taken, and the next later message, with
-    /// its thread and step.
-    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<(u16, u32)>) {
+    /// For reports: the step that has stored the message that the operation has taken, and the thread that has stored
+    /// the next later one.
+    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<u16>) {
         let Some(history) = self.histories.get(&request.location()) else {
             return (None, None);
         };
         let at = history.len() - 1 - taken.older as usize;
         let later = history.messages.get(at + 1).and_then(|message| message.writer);
-        (history.messages[at].writer.map(|(_, step)| step), later)
+        let step = history.messages[at].writer.map(|(_, step)| step);
+        (step, later.map(|(thread, _)| thread))
     }
 
     /// Notes an operation that is none of an atomic's, after it has learnt something, or before it publishes something.
