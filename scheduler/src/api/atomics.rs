@@ -250,7 +250,8 @@ fn put(request: &Request, taken: Taken, value: u64) {
 fn tell(machine: &mut Machine, request: &Request, taken: Taken) {
     let Some(traced) = &mut machine.traced else { return };
     let (source, later) = machine.execution.races.source(request, taken);
-    if rc11::access_of(request.ask, taken).reads() {
+    // The record knows who has stored the last one.
+    if taken.older > 0 && rc11::access_of(request.ask, taken).reads() {
         traced.steps.took_message(source);
     }
     if let Some(by) = later {

@@ -441,6 +441,7 @@ impl DataRaces {
     /// # Errors
     /// The access is in a race, or outside of live blocks.
     pub fn take(&mut self, thread: ThreadId, request: &Request, chosen: u32) -> (Taken, Result<(), BadAccess>) {
+        self.settle_atomics();
         let taken = self.rc11.take(&mut self.order, thread.index(), request, chosen);
         let access = rc11::access_of(request.ask, taken);
         let judged = match self.of_cells {
