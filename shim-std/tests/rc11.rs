@@ -174,6 +174,23 @@ fn an_exchange_may_fail_by_an_old_value() {
     assert_eq!(results(test), [0, 1, 2, 3]);
 }
 
+/// Each of the orderings counts where it applies.
+#[test]
+fn an_exchange_is_sequentially_consistent_by_one_of_its_orderings() {
+    let test = || {
+        let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+        let other = shared.clone();
+        let one = |own: &AtomicU32, others: &AtomicU32| {
+            own.compare_exchange(0, 1, SeqCst, Relaxed).unwrap();
+            others.compare_exchange(5, 5, Relaxed, SeqCst).unwrap_err()
+        };
+        let thread = thread::spawn(move || one(&other.1, &other.0));
+        let first = one(&shared.0, &shared.1);
+        first * 2 + thread.join().unwrap()
+    };
+    assert_eq!(results(test), [1, 2, 3]);
+}
+
 #[test]
 fn pointers_and_booleans_are_found_as_they_were_stored() {
     let test = || {
@@ -257,6 +274,22 @@ fn an_old_value_is_not_read_for_ever() {
 }
 
 #[test]
+fn states_see_through_a_loop_that_waits_for_two_values() {
+    let test = || {
+        let flags = Arc::new((AtomicBool::new(false), AtomicBool::new(false)));
+        let other = flags.clone();
+        let thread = thread::spawn(move || {
+            other.0.store(true, Relaxed);
+            other.1.store(true, Relaxed);
+        });
+        while !flags.0.load(Relaxed) || !flags.1.load(Relaxed) {}
+        thread.join().unwrap();
+    };
+    let outcome = weak("states").explore(test);
+    assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+}
+
+#[test]
 fn a_seed_leads_to_the_same_failure() {
     fn test() {
         assert_ne!(store_buffering(Relaxed, Relaxed, None), 0, "both are buffered");
@@ -267,6 +300,21 @@ fn a_seed_leads_to_the_same_failure() {
     let message = replayed.downcast::<String>().unwrap();
     assert!(message.contains("both are buffered"), "{message}");
     assert!(message.contains(", old: t"), "{message}");
+    // One that is found without choices is also found again without.
+    fn stuck() {
+        let flag = Arc::new(AtomicU8::new(0));
+        let other = flag.clone();
+        let thread = thread::spawn(move || {
+            other.store(1, SeqCst);
+            other.store(0, SeqCst);
+        });
+        while flag.load(SeqCst) == 0 {}
+        thread.join().unwrap();
+    }
+    let seed = fails("livelock", stuck).seed.unwrap();
+    let replayed = std::panic::catch_unwind(|| Model::new().replay(&seed, stuck)).unwrap_err();
+    let message = replayed.downcast::<String>().unwrap();
+    assert!(message.contains("livelock"), "{message}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! [`Touch::relaxed`](super::Touch::relaxed). Nothing here is a scheduling point, and nothing does anything off model
 //! threads or if nobody looks for data races.
 
-use super::{of_model, on_model, on_model_thread};
+use super::{of_model, on_model, on_model_thread, ownership};
 use crate::machine::Machine;
 use crate::operation::sub_location;
 use dpor_explorer::{Location, ThreadId};
@@ -58,6 +58,10 @@ pub fn last_share(location: Location) -> Lent {
 pub fn fence(order: Ordering) {
     if order == Ordering::SeqCst && on_model_thread() {
         super::atomics::requests(order, order);
+    }
+    // Later operations of this thread can tell who has made it.
+    if on_model_thread() && of_model(|machine| machine.execution.races.is_weak()) {
+        ownership::visible();
     }
     tell(|machine, thread| machine.execution.races.fence(thread, order));
 }

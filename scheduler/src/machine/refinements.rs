@@ -6,6 +6,7 @@ use crate::operation::part_of;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::Location;
 use dpor_explorer::keys::KeySet;
+use std::sync::atomic::Ordering;
 
 /// What makes exploration start again when it grows.
 ///
@@ -14,7 +15,7 @@ use dpor_explorer::keys::KeySet;
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
     pub observed: KeySet<Location>,
-    /// The same locations, in the order in which they were learnt.
+    /// The same locations, and those that stand for what was learnt of orderings, in the order in which they were learnt.
     pub observed_in_order: Vec<Location>,
     /// The kinds of locations all of which count as observed: objects, and parts of objects by number.
     observed_kinds: KeySet<u64>,
@@ -47,6 +48,11 @@ impl Refinements {
         /// Number of observed locations of a kind after which all of them count as observed: their addresses may depend
         /// on the interleaving.
         const MANY: usize = 64;
+        if LearntOrderings::is_place(object) {
+            let is_news = self.orderings.learn(object);
+            self.observed_in_order.extend(is_news.then_some(object));
+            return is_news;
+        }
         if self.is_observed(object) {
             return false;
         }
@@ -65,6 +71,16 @@ impl Refinements {
     pub fn is_observed(&self, object: Location) -> bool {
         self.observed.contains(&object)
             || !self.observed_kinds.is_empty() && self.observed_kinds.contains(&part_of(object))
+    }
+
+    /// Notes the orderings of an atomic operation. Says whether that is news.
+    pub fn note_orderings(&mut self, success: Ordering, failure: Ordering) -> bool {
+        let noted = self.orderings.with(success, failure);
+        let is_news = noted != self.orderings;
+        for location in noted.as_locations() {
+            self.observe(location);
+        }
+        is_news
     }
 
     /// Notes the use of an atomic. Says whether it is now known to overlap another one, and was not before.

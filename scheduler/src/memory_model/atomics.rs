@@ -6,7 +6,7 @@
 //! explored once, whatever came before them. (Accesses of different sizes that race are outside of Rust's rules; what
 //! we explore is that each of them happens at once.)
 
-use crate::operation::sub_location;
+use crate::operation::{address_of, part_of, sub_location};
 use dpor_explorer::Location;
 use dpor_explorer::keys::KeyMap;
 
@@ -33,6 +33,11 @@ const SIZED: u64 = 0xF0B0;
 /// a part of a store is not to read the atomic that was stored to.
 pub(crate) fn sized(address: Location, size: usize) -> Location {
     sub_location(address, SIZED + size as u64)
+}
+
+/// The address and the size of the atomic whose stores publish at this location ([`sized`]).
+pub(crate) fn extent(published: Location) -> (usize, usize) {
+    (address_of(published), (part_of(published) - 1 - SIZED) as usize)
 }
 
 fn place(address: Location, size: usize) -> (usize, u8) {

@@ -473,6 +473,11 @@ impl DataRaces {
         }
     }
 
+    /// Whether an atomic overlaps another one in a way that weak memory leaves undefined.
+    pub fn overlaps_another(&self, request: &Request) -> bool {
+        self.rc11.overlaps_another(request)
+    }
+
     /// Whether more operations are on record than can be judged.
     pub fn are_too_many(&self) -> bool {
         self.rc11.is_too_long()

@@ -27,7 +27,6 @@ use crate::machine::traced::Traced;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::orderings::WeakOrderings;
-use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::OperationKind;
 use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
@@ -235,12 +234,13 @@ impl Program {
         }
     }
 
-    /// The locations whose releases are observed.
+    /// The locations whose releases are observed, and those that stand for what is known of orderings, in the order in
+    /// which they were learnt.
     pub fn observed(&self) -> Vec<Location> {
         Self::machine().session.refinements.observed_in_order.clone()
     }
 
-    /// Makes releases of these locations scheduling points from the start.
+    /// Makes releases of these locations scheduling points from the start, and takes what is known of orderings.
     pub fn observe(&mut self, locations: &[Location]) {
         let session = &mut Self::machine().session;
         for &location in locations {
@@ -338,12 +338,7 @@ impl Program {
             .threads
             .create(ThreadId::MAIN, main, name, None, initial, None);
         let weak = session.options.memory() == Memory::Rc11;
-        // In a traced execution nothing can be learnt, and what is not needed does no harm.
-        let learnt = match session.learn_in_place {
-            true => LearntOrderings::ALL,
-            false => session.refinements.orderings,
-        };
-        execution.races.begins(weak, learnt);
+        execution.races.begins(weak, session.refinements.orderings);
         if let Err(message) = created {
             execution.outcome.of_main = Some(Err(failure(FailureKind::Unsupported, message)));
         }

@@ -1,7 +1,7 @@
 //! The messages of an atomic.
 
 use super::request::Ask;
-use super::{Clock, is_known_to_all};
+use super::{Clock, entry, is_known_to_all};
 use crate::memory_model::happens_before::HappensBefore;
 use smallvec::SmallVec;
 
@@ -63,6 +63,16 @@ impl History {
         let knows = |message: &Message| {
             let mut taken = message.taken.iter();
             taken.any(|&(of, epoch)| order.knows(thread, of.into(), epoch))
+        };
+        self.messages.iter().rposition(knows).unwrap_or(0)
+    }
+
+    /// Like [`History::floor`], by what the thread knows not only while it runs a destructor.
+    pub fn floor_for_good(&self, order: &HappensBefore, thread: usize) -> usize {
+        let current = order.views.get(thread).map(|view| &view.current);
+        let knows = |message: &Message| {
+            let mut taken = message.taken.iter();
+            taken.any(|&(of, epoch)| current.is_some_and(|current| entry(current, of.into()) >= epoch))
         };
         self.messages.iter().rposition(knows).unwrap_or(0)
     }

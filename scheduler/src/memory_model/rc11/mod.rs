@@ -54,20 +54,37 @@ pub(crate) struct LearntOrderings {
 dpor_explorer::codec!(struct LearntOrderings { weak, mixed });
 
 impl LearntOrderings {
-    /// Everything there is to learn.
-    pub const ALL: LearntOrderings = LearntOrderings {
-        weak: true,
-        mixed: true,
-    };
+    /// What is known after an operation with these orderings, if it succeeds or fails.
+    pub fn with(mut self, success: Ordering, failure: Ordering) -> LearntOrderings {
+        let both = [success, failure];
+        self.weak |= both.iter().any(|&order| order != Ordering::SeqCst);
+        self.mixed |= self.weak && both.contains(&Ordering::SeqCst);
+        self
+    }
 
-    /// Notes an operation. Says whether exploration must start again.
-    pub fn note(&mut self, is_weak: bool) -> bool {
+    /// Where no object is, so that they can stand for what was learnt among the locations that are learnt.
+    const PLACES: [Location; 2] = [Location(1), Location(2)];
+
+    /// What was learnt, as locations.
+    pub fn as_locations(self) -> impl Iterator<Item = Location> {
+        let [weak, mixed] = LearntOrderings::PLACES;
+        let learnt = [(self.weak, weak), (self.mixed, mixed)];
+        learnt
+            .into_iter()
+            .filter_map(|(is_learnt, place)| is_learnt.then_some(place))
+    }
+
+    /// Whether the location stands for something to learn.
+    pub fn is_place(location: Location) -> bool {
+        LearntOrderings::PLACES.contains(&location)
+    }
+
+    /// Learns what the location stands for. Says whether that is news.
+    pub fn learn(&mut self, location: Location) -> bool {
         let before = *self;
-        if is_weak {
-            self.weak = true;
-        } else {
-            self.mixed |= self.weak;
-        }
+        let [weak, mixed] = LearntOrderings::PLACES;
+        self.weak |= location == weak;
+        self.mixed |= location == mixed;
         *self != before
     }
 }
@@ -363,11 +380,22 @@ impl Rc11 {
         }
     }
 
+    /// Whether the operation's atomic overlaps one of another size, or shifted against it, of which older values may be
+    /// found.
+    pub fn overlaps_another(&self, request: &Request) -> bool {
+        let end = request.address + usize::from(request.size);
+        let overlaps = |location: Location| {
+            let (start, size) = atomics::extent(location);
+            location != request.location() && start < end && request.address < start + size
+        };
+        self.histories.keys().any(|&location| overlaps(location))
+    }
+
     /// Forgets what no live thread can choose or learn any more.
     pub fn settle(&mut self, order: &HappensBefore, live: &[u16]) {
         let mut settled = true;
         self.histories.retain(|_, history| {
-            let floors = live.iter().map(|&thread| history.floor(order, thread.into()));
+            let floors = live.iter().map(|&thread| history.floor_for_good(order, thread.into()));
             let floor = floors.min().unwrap_or(0);
             history.forget_before(floor);
             settled &= history.len() == 1;
@@ -421,6 +449,7 @@ impl Rc11 {
                 }
             }
         }
+        add(u64::MAX);
         // By thread, so that the order of independent steps does not show.
         let mut order: Vec<usize> = (0..self.log.events.len()).collect();
         order.sort_by_key(|&event| names[event]);
@@ -432,6 +461,7 @@ impl Rc11 {
             add(event.kind as u64 | u64::from(event.is_sequential) << 8);
             add(name(event.source));
         }
+        add(u64::MAX);
         for (location, events) in &self.log.orders {
             add(location.0);
             add(events.len() as u64);

@@ -50,6 +50,11 @@ impl Bench {
     }
 }
 
+const ALL: LearntOrderings = LearntOrderings {
+    weak: true,
+    mixed: true,
+};
+
 fn weak() -> Bench {
     Bench::new(LearntOrderings {
         weak: true,
@@ -129,7 +134,7 @@ fn an_exchange_that_fails_without_a_reason_is_a_kind_of_its_own() {
 
 #[test]
 fn sequentially_consistent_operations_are_not_buffered() {
-    let mut bench = Bench::new(LearntOrderings::ALL);
+    let mut bench = Bench::new(ALL);
     bench.run(0, 0, Ask::Store(SeqCst), 0, 1);
     bench.run(1, 1, Ask::Store(SeqCst), 0, 1);
     assert_eq!(bench.choices(0, 1, Ask::Load(SeqCst)), [0, 1]);
@@ -140,7 +145,7 @@ fn sequentially_consistent_operations_are_not_buffered() {
 
 #[test]
 fn what_all_know_is_forgotten() {
-    let mut bench = Bench::new(LearntOrderings::ALL);
+    let mut bench = Bench::new(ALL);
     bench.run(0, 0, Ask::Store(SeqCst), 0, 1);
     bench.run(0, 0, Ask::Store(SeqCst), 0, 2);
     let live = [0, 1];
@@ -166,10 +171,42 @@ fn memory_that_was_changed_otherwise_has_no_history() {
 
 #[test]
 fn orderings_are_learnt_when_they_matter() {
-    let mut learnt = LearntOrderings::default();
-    assert!(!learnt.note(false) && !learnt.weak && !learnt.mixed);
-    assert!(learnt.note(true) && learnt.weak && !learnt.mixed);
-    assert!(!learnt.note(true));
-    assert!(learnt.note(false) && learnt.mixed);
-    assert!(!learnt.note(false) && !learnt.note(true));
+    let known = |orderings: &[(Ordering, Ordering)]| {
+        let all = orderings.iter();
+        all.fold(LearntOrderings::default(), |known, &(success, failure)| {
+            known.with(success, failure)
+        })
+    };
+    assert_eq!(known(&[(SeqCst, SeqCst)]), LearntOrderings::default());
+    assert_eq!(
+        known(&[(Release, Relaxed)]),
+        LearntOrderings {
+            weak: true,
+            mixed: false
+        }
+    );
+    assert_eq!(known(&[(Relaxed, Relaxed), (SeqCst, SeqCst)]), ALL);
+    // An exchange can be both.
+    assert_eq!(known(&[(SeqCst, Relaxed)]), ALL);
+    // As in seeds.
+    let mut again = LearntOrderings::default();
+    assert!(
+        ALL.as_locations()
+            .all(|location| LearntOrderings::is_place(location) && again.learn(location))
+    );
+    assert!(again == ALL && !ALL.as_locations().any(|location| again.learn(location)));
+    assert!(!LearntOrderings::is_place(Location(8)));
+}
+
+#[test]
+fn atomics_of_different_sizes_overlap_where_an_old_value_is_in_reach() {
+    let mut bench = weak();
+    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
+    let mut half = bench.request(0, Ask::Load(Relaxed));
+    (half.address, half.size) = (half.address + 4, 4);
+    assert!(bench.rc11.overlaps_another(&half));
+    let beside = bench.request(1, Ask::Load(Relaxed));
+    assert!(!bench.rc11.overlaps_another(&beside));
+    bench.rc11.settle(&bench.order, &[0]);
+    assert!(!bench.rc11.overlaps_another(&half));
 }
