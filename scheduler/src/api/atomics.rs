@@ -99,9 +99,13 @@ pub(super) fn requests(success: Ordering, failure: Ordering) {
 /// whose it is, such as thread-locals.
 #[inline]
 pub fn is_weak(address: Location, success: Ordering, failure: Ordering) -> bool {
-    if !on_model_thread() || of_model(|machine| !machine.execution.races.is_weak()) {
-        return false;
-    }
+    on_model_thread() && of_model(|machine| machine.execution.races.is_weak()) && chooses(address, success, failure)
+}
+
+// Out of the way of who does not come here, whose frame counts as the thread's state.
+#[cold]
+#[inline(never)]
+fn chooses(address: Location, success: Ordering, failure: Ordering) -> bool {
     requests(success, failure);
     of_model(|machine| {
         let is_shared = || plain::is_shareable(&machine.session, address.0 as usize);

@@ -1,7 +1,7 @@
 //! Operations under weak memory, each of which chooses the value that it finds.
 //!
-//! They are functions of their own: what they leave in a frame is in none of the functions that call them where memory is
-//! not weak.
+//! They are functions of their own, and out of the way: what they need of a frame is in none of the functions that call
+//! them where memory is not weak.
 
 use super::changed;
 use dpor_scheduler::{Location, OperationKind, atomics, note, value};
@@ -36,6 +36,7 @@ unsafe fn of_bits<V: Copy>(bits: u64) -> V {
     }
 }
 
+#[cold]
 #[inline(never)]
 pub(super) fn load<V: Copy + Debug>(at: Location, order: Ordering, caller: &'static Caller<'static>) -> V {
     // Panics where std does.
@@ -47,6 +48,7 @@ pub(super) fn load<V: Copy + Debug>(at: Location, order: Ordering, caller: &'sta
     found
 }
 
+#[cold]
 #[inline(never)]
 pub(super) fn store<V: Copy + Debug>(at: Location, new: V, order: Ordering, caller: &'static Caller<'static>) {
     real::AtomicBool::new(false).store(false, order);
@@ -55,6 +57,7 @@ pub(super) fn store<V: Copy + Debug>(at: Location, new: V, order: Ordering, call
     note(|| format!("{new:?}"));
 }
 
+#[cold]
 #[inline(never)]
 pub(super) fn modify<V: Copy + Debug>(
     kind: OperationKind,
@@ -72,6 +75,7 @@ pub(super) fn modify<V: Copy + Debug>(
     old
 }
 
+#[cold]
 #[inline(never)]
 pub(super) fn exchange<V: Copy + Debug>(
     at: Location,
