@@ -3,6 +3,17 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Lets one test of an executable run at a time. Its statics are part of a model's state, proptest's among them; another
+/// test would change them between two steps.
+pub fn alone() -> MutexGuard<'static, ()> {
+    // Where statics stay as they are: it is waited for while a model runs.
+    // SAFETY: the section holds what its statics put there, and is writable like `.data`.
+    #[unsafe(link_section = ".dpor.data")]
+    static RUNNING: Mutex<()> = Mutex::new(());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The number in an environment variable, or `default` if it is not set.
 ///

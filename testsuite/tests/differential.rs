@@ -6,26 +6,15 @@
 
 use dpor_explorer::{Context, Strategy as Exploration};
 use dpor_scheduler::Timeouts;
-use dpor_testsuite::generated::setting;
+use dpor_testsuite::generated::{alone, setting};
 use dpor_testsuite::rust_programs::{
     Agreement, Channel, Line, Op, Program, Under, check, check_shards, enumerate, minimise, polling_programs, programs,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of executions after which `exhaustive` is abandoned.
 const EXHAUSTIVE: u64 = 1000;
-
-/// Lets one test run at a time. Statics of this executable are part of a model's state, proptest's among them; another
-/// test would change them between two steps.
-fn alone() -> MutexGuard<'static, ()> {
-    // Where statics stay as they are: it is waited for while a model runs.
-    // SAFETY: the section holds what its statics put there, and is writable like `.data`.
-    #[unsafe(link_section = ".dpor.data")]
-    static RUNNING: Mutex<()> = Mutex::new(());
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[derive(Default)]
 struct Totals {

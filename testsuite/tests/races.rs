@@ -6,12 +6,11 @@
 
 use dpor_explorer::SplitMix64;
 use dpor_scheduler::RaceFault;
-use dpor_testsuite::generated::{first_caught, setting};
+use dpor_testsuite::generated::{alone, first_caught, setting};
 use dpor_testsuite::races::{Agreement, Program, Settings, check, minimise, program};
 use proptest::prelude::any;
 use proptest::strategy::Strategy;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const SETTINGS: Settings = Settings {
     states: 20_000,
@@ -20,15 +19,6 @@ const SETTINGS: Settings = Settings {
     thorough: false,
     fault: None,
 };
-
-/// Lets one test run at a time: statics of this executable are part of a model's state.
-fn alone() -> MutexGuard<'static, ()> {
-    // Where statics stay as they are: it is waited for while a model runs.
-    // SAFETY: the section holds what its statics put there, and is writable like `.data`.
-    #[unsafe(link_section = ".dpor.data")]
-    static RUNNING: Mutex<()> = Mutex::new(());
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[derive(Default)]
 struct Totals {

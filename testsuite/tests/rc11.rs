@@ -5,19 +5,9 @@
 
 use dpor_explorer::{Strategy, Verdict};
 use dpor_scheduler::Memory;
-use dpor_testsuite::generated::setting;
+use dpor_testsuite::generated::{alone, setting};
 use dpor_testsuite::weak::{Outcome, Program, explore, generate, interleave, litmus, outcomes, render};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Lets one test run at a time: statics of this executable are part of a model's state.
-fn alone() -> MutexGuard<'static, ()> {
-    // Where statics stay as they are: it is waited for while a model runs.
-    // SAFETY: the section holds what its statics put there, and is writable like `.data`.
-    #[unsafe(link_section = ".dpor.data")]
-    static RUNNING: Mutex<()> = Mutex::new(());
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 const STRATEGIES: [&str; 5] = ["exhaustive", "source", "states", "context", "dpor"];
 
