@@ -162,7 +162,27 @@ impl fmt::Display for ModelOption {
     }
 }
 
-/// When a wait with a timeout may time out: the one option of the model that is more than on or off.
+/// Lets an option that is more than on or off be printed and read by the names of its values, which a text names.
+macro_rules! named {
+    ($option:ident, $names:literal) => {
+        impl fmt::Display for $option {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $option {
+            type Err = &'static str;
+
+            fn from_str(text: &str) -> Result<$option, &'static str> {
+                let known = $option::ALL.into_iter().find(|value| value.name() == text);
+                known.ok_or($names)
+            }
+        }
+    };
+}
+
+/// When a wait with a timeout may time out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Timeouts {
     /// At once: whether it does is always explored.
@@ -201,20 +221,7 @@ impl Timeouts {
     }
 }
 
-impl fmt::Display for Timeouts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Timeouts {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Timeouts, &'static str> {
-        let known = Timeouts::ALL.into_iter().find(|timeouts| timeouts.name() == text);
-        known.ok_or("it is `fire`, `last` or `never`")
-    }
-}
+named!(Timeouts, "it is `fire`, `last` or `never`");
 
 /// What the program's atomics promise to its threads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -252,20 +259,7 @@ impl Memory {
     }
 }
 
-impl fmt::Display for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Memory {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Memory, &'static str> {
-        let known = Memory::ALL.into_iter().find(|memory| memory.name() == text);
-        known.ok_or("it is `sc` or `rc11`")
-    }
-}
+named!(Memory, "it is `sc` or `rc11`");
 
 /// The options that are on, when timeouts fire, and what atomics promise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
