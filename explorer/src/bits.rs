@@ -133,7 +133,7 @@ impl BitSet {
     }
 
     /// Adds the elements of another set.
-    pub(crate) fn extend_from(&mut self, other: &BitSet) {
+    pub fn extend_from(&mut self, other: &BitSet) {
         self.first |= other.first;
         let Some(theirs) = &other.rest else {
             return;

@@ -230,6 +230,25 @@ fn memory_that_was_changed_without_an_operation_has_no_history() {
 }
 
 #[test]
+fn atomics_of_different_sizes_are_not_explored_where_an_old_value_is_in_reach() {
+    for strategy in STRATEGIES {
+        let outcome = weak(strategy).explore(|| {
+            let whole = Arc::new(AtomicU64::new(0));
+            let other = whole.clone();
+            let thread = thread::spawn(move || other.store(1, Relaxed));
+            // SAFETY: it is aligned, as long as the other one lives, and accessed by atomics only.
+            let half = unsafe { AtomicU32::from_ptr(whole.as_ptr().cast()) };
+            half.load(Relaxed);
+            thread.join().unwrap();
+        });
+        let Verdict::Incomplete { reason, .. } = &outcome.report.verdict else {
+            panic!("{strategy}: {outcome}")
+        };
+        assert!(reason.contains("different sizes"), "{outcome}");
+    }
+}
+
+#[test]
 fn a_race_that_only_an_old_value_leads_to_is_found() {
     struct Shared(AtomicU32, AtomicU32, UnsafeCell<u32>);
     // SAFETY: none. Where threads race, the model ends.

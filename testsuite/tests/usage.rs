@@ -832,6 +832,30 @@ fn waiting() {
     sender.join().unwrap();
 }
 
+struct Fenced;
+
+impl Drop for Fenced {
+    fn drop(&mut self) {
+        std::sync::atomic::fence(Acquire);
+    }
+}
+
+// Whoever drops the last share makes a fence: another thread may not have made it.
+#[test]
+fn fenced() {
+    let (shared, fence) = (Arc::new((AtomicU32::new(0), AtomicBool::new(false))), Arc::new(Fenced));
+    let (others, fences) = (shared.clone(), fence.clone());
+    let reader = thread::spawn(move || {
+        let ready = others.1.load(Relaxed);
+        drop(fences);
+        assert!(!ready || others.0.load(Relaxed) == 42);
+    });
+    drop(fence);
+    shared.0.store(42, Relaxed);
+    shared.1.store(true, Release);
+    reader.join().unwrap();
+}
+
 #[test]
 fn endless() {
     let flag = Arc::new(AtomicBool::new(false));
@@ -886,7 +910,12 @@ fn weak_memory_is_explored_where_it_is_asked_for() {
             assert_eq!(test["note"].to_string().contains("(--memory rc11)"), told, "{test}");
             assert_eq!(test["weak_orderings"].as_array().map_or(0, Vec::len), 0, "{test}");
         }
-        for (name, kind) in [("relaxed", "panic"), ("racing", "data-race"), ("endless", "livelock")] {
+        for (name, kind) in [
+            ("relaxed", "panic"),
+            ("fenced", "panic"),
+            ("racing", "data-race"),
+            ("endless", "livelock"),
+        ] {
             let test = finished(&test(name, &weak).ends(FAILED));
             assert_eq!(test["failure"]["kind"], kind, "{name} {strategy}: {test}");
             // The seed says what atomics promise.

@@ -1,18 +1,17 @@
 //! Scheduling points and locations of atomics.
 
-use super::touch::note_atomic;
-use super::{
-    Touch, arrive, arrive_with, is_observed, of_model, on_model, on_model_thread, options, plain, stop, unsupported,
-};
+use super::{Touch, arrive, is_observed, of_model, on_model, on_model_thread, options, plain, stop, unsupported};
 use crate::image::registers::Registers;
 use crate::machine::Machine;
 use crate::memory_model::atomics::whole;
-use crate::memory_model::rc11::{self, Ask, Request, Taken};
+use crate::memory_model::happens_before::AtomicAccess;
+use crate::memory_model::rc11::{Ask, Request};
 use crate::operation::{Operation, OperationKind, access_of};
 use dpor_explorer::{AccessKind, Location, Stop, ThreadId};
-use dpor_protocol::{Memory, ModelOption};
+use dpor_protocol::ModelOption;
 use std::panic::Location as Caller;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{self, Relaxed};
 
 /// Notes that an atomic of this size is about to be used, on a model thread, and returns the location of its accesses.
 // On its own, so that it leaves nothing in the frame of a function that goes round a loop.
@@ -75,14 +74,12 @@ pub fn atomic_location(address: Location, size: usize) -> Location {
     }
 }
 
-/// Notes the orderings of an operation on an atomic, or of a fence, on a model thread. The first time that exploration
-/// meets such ones while the program has several threads, under weak memory, it starts again.
+/// Notes the orderings of an operation on an atomic, or of a fence, on a model thread, under weak memory. The first time
+/// that exploration meets such ones while the program has several threads, it starts again.
 // On its own, as `used`.
 #[inline(never)]
 pub(super) fn requests(success: Ordering, failure: Ordering) {
-    let none =
-        of_model(|machine| machine.session.options.memory() == Memory::Sc || !machine.execution.races.beside_others());
-    if none {
+    if of_model(|machine| !machine.execution.races.beside_others()) {
         return;
     }
     let learns = on_model(|machine| {
@@ -94,173 +91,121 @@ pub(super) fn requests(success: Ordering, failure: Ordering) {
     }
 }
 
-/// Whether an operation on the atomic with these orderings, if it succeeds or fails, chooses what it finds there: then it is one of [`load`],
-/// [`store`], [`modify`] and [`exchange`]. Never off model threads, nor in memory of which the checker does not know
-/// whose it is, such as thread-locals.
-#[inline]
-pub fn is_weak(address: Location, success: Ordering, failure: Ordering) -> bool {
-    on_model_thread() && of_model(|machine| machine.execution.races.is_weak()) && chooses(address, success, failure)
+/// Whether memory is weak in the model, if there is one. A byte of its own, so that to ask takes no register, which
+/// counts as the thread's state.
+#[unsafe(link_section = ".dpor.data")]
+static WEAK: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether memory is weak.
+pub(crate) fn set_weak(weak: bool) {
+    WEAK.store(weak, Relaxed);
 }
 
-// Out of the way of who does not come here, whose frame counts as the thread's state.
+/// Whether a model exists whose memory is weak. A model thread then says what its next operation asks of an atomic, by
+/// [`asks`] or [`asks_to_exchange`].
+#[inline(always)]
+pub fn is_weak() -> bool {
+    WEAK.load(Relaxed)
+}
+
+/// Says that the thread's next operation makes this access to the atomic of this size. Only if memory [`is_weak`].
+// Here and below: out of the way of those whose memory is not weak, so that their frames, which count as the thread's
+// state, hold nothing of it.
 #[cold]
 #[inline(never)]
-fn chooses(address: Location, success: Ordering, failure: Ordering) -> bool {
-    requests(success, failure);
-    of_model(|machine| {
-        let is_shared = || plain::is_shareable(&machine.session, address.0 as usize);
-        machine.execution.races.are_choosing() && is_shared()
-    })
+pub fn asks(address: Location, size: usize, access: AtomicAccess) {
+    ask(address, size, Ask::Access(access));
 }
 
-/// A place of the program.
-type Place = &'static Caller<'static>;
-
-/// Loads one of the values that may be found in the atomic of this size, as its bytes. Only if it [`is_weak`].
+/// Says that the thread's next operation is a `compare_exchange` on the atomic of this size, which replaces a value with
+/// these bytes; `weakly` if it may fail without a reason. Only if memory [`is_weak`].
+#[cold]
 #[inline(never)]
-pub fn load(address: Location, size: usize, order: Ordering, caller: Place) -> u64 {
-    let [value, _] = run(OperationKind::Load, address, size, Ask::Load(order), caller, |value| {
-        value
-    });
-    value
-}
-
-/// Stores a value, which need not be the last one in modification order. Only if it [`is_weak`].
-#[inline(never)]
-pub fn store(address: Location, size: usize, value: u64, order: Ordering, caller: Place) {
-    run(OperationKind::Store, address, size, Ask::Store(order), caller, |_| {
-        value
-    });
-}
-
-/// Changes one of the values that may be found, and returns it. Only if it [`is_weak`].
-#[inline(never)]
-pub fn modify(
-    kind: OperationKind,
+pub fn asks_to_exchange(
     address: Location,
     size: usize,
-    order: Ordering,
-    caller: Place,
-    change: impl FnOnce(u64) -> u64,
-) -> u64 {
-    let [value, _] = run(kind, address, size, Ask::Modify(order), caller, change);
-    value
-}
-
-/// Stores a new value if the expected one is found, of those that may be. Returns the one that was found, and whether
-/// the other was stored. Only if it [`is_weak`].
-#[inline(never)]
-pub fn exchange(
-    address: Location,
-    size: usize,
-    (expected, new): (u64, u64),
+    expected: u64,
     (success, failure): (Ordering, Ordering),
     weakly: bool,
-    caller: Place,
-) -> (u64, bool) {
+) {
     let ask = Ask::Exchange {
         expected,
         success,
         failure,
         spuriously: weakly && options().has(ModelOption::SpuriousCas),
     };
-    let [value, stored] = run(OperationKind::CompareExchange, address, size, ask, caller, |_| new);
-    (value, stored != 0)
+    self::ask(address, size, ask);
 }
 
-/// Runs an operation that chooses what it finds. Returns the value that it has found, and whether it has stored one.
-#[inline(always)]
-fn run(
-    kind: OperationKind,
-    address: Location,
-    size: usize,
-    ask: Ask,
-    caller: Place,
-    change: impl FnOnce(u64) -> u64,
-) -> [u64; 2] {
-    let declared = match ask {
-        Ask::Load(_) => AccessKind::Read,
-        _ => AccessKind::Write,
-    };
-    let at = used(address, size);
-    let accesses = [access_of(at, declared)];
-    let operation = Operation::always(kind, address, &accesses);
-    let request = Request {
-        ask,
-        address: address.0 as usize,
-        size: size as u8,
-    };
-    let chosen = arrive_with(&operation, Some(caller), &Registers::save(), Some(&request));
-    let [value, older, stores] = plain::quietly(|| take(&operation, &request, chosen));
-    if stores != 0 {
-        let new = plain::quietly(|| change(value));
-        put(
-            &request,
-            Taken {
-                value,
-                older: older as u32,
-                stores: true,
-            },
-            new,
-        );
+fn ask(address: Location, size: usize, ask: Ask) {
+    if !on_model_thread() {
+        return;
     }
-    [value, stores]
-}
-
-/// Takes what the operation finds.
-#[inline(never)]
-fn take(operation: &Operation<'_>, request: &Request, chosen: u32) -> [u64; 3] {
-    let Request { ask, address, size } = *request;
-    let [value, older, stores] = on_model(|machine| {
-        let Machine { execution, step, .. } = &mut *machine;
-        let (taken, judged) = execution.races.take(step.thread, request, chosen);
-        step.bad_access = judged.err();
-        let access = rc11::access_of(ask, taken);
-        plain::trace(machine, (address, size.into()), access.into(), Some(access), None);
-        tell(machine, request, taken);
-        [taken.value, taken.older.into(), taken.stores.into()]
+    let (success, failure) = ask.orderings();
+    requests(success, failure);
+    let address = address.0 as usize;
+    if !ask.is_allowed() {
+        // It panics when it takes effect.
+        return;
+    }
+    on_model(|machine| {
+        // Of other memory, such as thread-locals, nobody knows whose it is.
+        if machine.execution.races.are_choosing() && plain::is_shareable(&machine.session, address) {
+            let size = size as u8;
+            machine.step.asked = Some(Request { ask, address, size });
+        }
     });
-    let kind = if stores != 0 {
-        AccessKind::Write
-    } else {
-        AccessKind::Read
-    };
-    note_atomic(Touch::of(operation), kind);
-    if of_model(|machine| machine.step.bad_access.is_some()) {
-        plain::fail_by_access();
-    }
-    if of_model(|machine| machine.execution.races.overlaps_another(request)) {
+}
+
+/// The thread goes on with an operation that chooses what it finds: memory holds that, until its access is
+/// [noted](Touch::atomic).
+#[cold]
+#[inline(never)]
+pub(super) fn place() {
+    let overlaps = on_model(|machine| {
+        let Machine { execution, step, .. } = machine;
+        execution.threads[step.thread].request.is_some_and(|request| {
+            execution.races.place(&request, step.chosen);
+            execution.races.overlaps_another(&request)
+        })
+    });
+    if overlaps {
         unsupported("atomics of different sizes overlap, and an older value of one may be found");
     }
     if of_model(|machine| machine.execution.races.are_too_many()) {
         unsupported("there are too many operations on atomics to order the sequentially consistent ones");
     }
-    [value, older, stores]
 }
 
-/// Stores a value after what the operation has taken.
-#[inline(never)]
-fn put(request: &Request, taken: Taken, value: u64) {
-    on_model(|machine| {
-        let Machine { execution, step, .. } = machine;
-        let number = execution.length.0.saturating_sub(1);
-        execution.races.put(step.thread, request, taken, value, number);
-    });
+/// Notes the access that the thread has made by an operation that has chosen what it found. `None` if it chooses nothing;
+/// otherwise whether the execution ends by the access.
+pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<bool> {
+    let Machine { execution, step, .. } = &mut *machine;
+    let request = execution.threads[step.thread].request?;
+    let found = execution.races.source(&request, step.chosen);
+    let number = execution.length.0.saturating_sub(1);
+    let judged = execution
+        .races
+        .choose(step.thread, (&request, step.chosen), access, number);
+    step.bad_access = judged.err();
+    let place = (request.address, request.size.into());
+    plain::trace(machine, place, access.into(), Some(access), None);
+    tell(machine, access, found);
+    Some(machine.step.bad_access.is_some())
 }
 
-/// Records, in a traced execution, what the operation has found.
-fn tell(machine: &mut Machine, request: &Request, taken: Taken) {
-    let Some(traced) = &mut machine.traced else { return };
-    let (source, later) = machine.execution.races.source(request, taken);
-    // The record knows who has stored the last one.
-    if taken.older > 0 && rc11::access_of(request.ask, taken).reads() {
+/// Records, in a traced execution, which step has stored what an access has found, and which thread the next later value,
+/// if there is one.
+fn tell(machine: &mut Machine, access: AtomicAccess, (source, later): (Option<u32>, Option<u16>)) {
+    let (Some(traced), Some(by)) = (&mut machine.traced, later) else {
+        return;
+    };
+    if access.reads() {
         traced.steps.took_message(source);
     }
-    if let Some(by) = later {
-        let (by, own) = (ThreadId(by.into()), machine.step.thread);
-        traced.steps.remark(match request.ask {
-            Ask::Store(_) => format!("before {by}'s store, of which {own} does not know"),
-            _ => format!("old: {own} does not know of {by}'s store"),
-        });
-    }
+    let (by, own) = (ThreadId(by.into()), machine.step.thread);
+    traced.steps.remark(match access {
+        AtomicAccess::Store(_) => format!("before {by}'s store, of which {own} does not know"),
+        _ => format!("old: {own} does not know of {by}'s store"),
+    });
 }

@@ -26,7 +26,6 @@ use crate::machine::Machine;
 use crate::machine::cell::{self, OnModel};
 use crate::machine::libraries::Library;
 use crate::machine::step::Request;
-use crate::memory_model::rc11::Request as Asked;
 use crate::operation::{Operation, OperationKind, access_of};
 use crate::report::trace::{Mark, StepTrace};
 use dpor_explorer::{AccessKind, Effect, Location, Stop, ThreadId};
@@ -345,17 +344,6 @@ pub(crate) fn arrive(
     caller: Option<&'static Caller<'static>>,
     registers: &Registers,
 ) -> u32 {
-    arrive_with(operation, caller, registers, None)
-}
-
-/// Like [`arrive`], for an operation that chooses what it finds in its atomic, if there is a `request`.
-#[inline(never)]
-fn arrive_with(
-    operation: &Operation<'_>,
-    caller: Option<&'static Caller<'static>>,
-    registers: &Registers,
-    request: Option<&Asked>,
-) -> u32 {
     ownership::visible();
     if caller.is_none() && of_model(|machine| machine.traced.is_some()) {
         on_model(|machine| machine.execution.threads[machine.step.thread].callers = backtrace());
@@ -365,12 +353,15 @@ fn arrive_with(
         let record = &mut machine.execution.threads[machine.step.thread];
         record.unwinds = unwinds;
         record.pending = std::ptr::from_ref(operation).cast();
-        record.request = request.copied();
+        record.request = machine.step.asked.take();
         record.caller = caller;
         record.registers = registers;
         machine.session.timeouts_matter |= record.set_deadline(machine.session.options.timeouts());
         machine.step.request = Some(Request::Point);
     });
+    if of_model(|machine| machine.execution.threads[machine.step.thread].request.is_some()) {
+        atomics::place();
+    }
     of_model(|machine| machine.step.chosen)
 }
 

@@ -2,7 +2,7 @@
 //! [`Touch::relaxed`](super::Touch::relaxed). Nothing here is a scheduling point, and nothing does anything off model
 //! threads or if nobody looks for data races.
 
-use super::{of_model, on_model, on_model_thread, ownership};
+use super::{atomics, of_model, on_model, on_model_thread, ownership};
 use crate::machine::Machine;
 use crate::operation::sub_location;
 use dpor_explorer::{Location, ThreadId};
@@ -56,11 +56,11 @@ pub fn last_share(location: Location) -> Lent {
 /// The current thread makes an atomic fence.
 #[inline]
 pub fn fence(order: Ordering) {
-    if order == Ordering::SeqCst && on_model_thread() {
-        super::atomics::requests(order, order);
-    }
-    // Later operations of this thread can tell who has made it.
-    if on_model_thread() && of_model(|machine| machine.execution.races.is_weak()) {
+    if on_model_thread() && atomics::is_weak() {
+        if order == Ordering::SeqCst {
+            atomics::requests(order, order);
+        }
+        // Later operations of this thread can tell who has made it.
         ownership::visible();
     }
     tell(|machine, thread| machine.execution.races.fence(thread, order));

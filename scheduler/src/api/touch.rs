@@ -128,15 +128,22 @@ impl Touch<'_> {
             return;
         }
         let watched = of_model(|machine| machine.execution.races.follows_order());
-        // A modification that leaves the value as it was orders what follows it elsewhere all the same.
+        // A modification that leaves the value as it was orders what follows it elsewhere all the same, and is a value of
+        // its own where there are several to choose from.
         let publishes = watched
             && kind == AccessKind::Read
             && matches!(access, AtomicAccess::Modify(_))
-            && on_model(|machine| machine.execution.races.publishes(machine.step.thread, access));
+            && on_model(|machine| {
+                let races = &mut machine.execution.races;
+                races.are_choosing() || races.publishes(machine.step.thread, access)
+            });
         note_atomic(self, if publishes { AccessKind::Write } else { kind });
         if watched {
             let object = self.operation.object;
             let ends = on_model(|machine| {
+                if let Some(ends) = atomics::choose(machine, access) {
+                    return ends;
+                }
                 let Machine {
                     session,
                     execution,
@@ -177,7 +184,7 @@ pub fn read_final(location: Location) {
 
 /// Notes the access of an operation on an atomic, on a model thread.
 #[inline(never)]
-pub(super) fn note_atomic(touch: Touch<'_>, kind: AccessKind) {
+fn note_atomic(touch: Touch<'_>, kind: AccessKind) {
     let operation = touch.operation;
     let location = atomics::location_of(operation.object);
     // In a traced execution, that atomics overlap may have become known since the operation was declared.

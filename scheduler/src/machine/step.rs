@@ -2,6 +2,7 @@
 
 use super::watch::Before;
 use crate::memory_model::races::BadAccess;
+use crate::memory_model::rc11::Request as Asked;
 use dpor_explorer::{Step, Stop, ThreadId};
 
 /// Why a coroutine suspends.
@@ -29,6 +30,8 @@ pub(crate) struct CurrentStep {
     /// Whether the step runs again what ran before: only its signature counts.
     pub repeating: bool,
     pub request: Option<Request>,
+    /// What the running thread's next operation asks of its atomic, if it chooses what it finds there.
+    pub asked: Option<Asked>,
     /// What is known before the step, between its start and end, if its thread is watched.
     pub before: Option<Before>,
     /// Whether the step's thread is watched, and has more than one alternative.
@@ -41,6 +44,6 @@ impl CurrentStep {
     /// Forgets a step that did not come to its end.
     pub fn clear(&mut self) {
         self.record.clear();
-        (self.request, self.before, self.bad_access) = (None, None, None);
+        (self.request, self.asked, self.before, self.bad_access) = (None, None, None, None);
     }
 }

@@ -265,18 +265,11 @@ impl HappensBefore {
 
     /// What an access to an atomic makes known to its thread. Comes before the access itself.
     pub fn loaded(&mut self, thread: usize, location: Location, access: AtomicAccess) {
-        let (AtomicAccess::Load(order) | AtomicAccess::Modify(order)) = access else {
-            return;
-        };
-        if let Ok(at) = self.at(location) {
+        if access.reads()
+            && let Ok(at) = self.at(location)
+        {
             let known = std::mem::take(&mut self.published[at].1);
-            let view = self.view(thread);
-            let into = if acquires(order) {
-                &mut view.current
-            } else {
-                &mut view.acquired
-            };
-            join(into, &known);
+            self.learns(thread, access, &known);
             self.published[at].1 = known;
         }
     }
@@ -314,17 +307,10 @@ impl HappensBefore {
 
     /// What an access to an atomic publishes. Comes after the access itself.
     pub fn stored(&mut self, thread: usize, location: Location, access: AtomicAccess) {
-        let (AtomicAccess::Store(order) | AtomicAccess::Modify(order)) = access else {
+        if !access.writes() {
             return;
-        };
-        let view = self.view(thread);
-        let known = if releases(order) {
-            let known = view.current.clone();
-            view.current[thread] += 1;
-            known
-        } else {
-            view.released.clone()
-        };
+        }
+        let known = self.publishes_now(thread, access);
         if known.is_empty() && !self.is_published(location) {
             return;
         }

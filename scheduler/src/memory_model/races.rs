@@ -27,7 +27,7 @@ use super::clocks::entry;
 #[cfg(feature = "faults")]
 use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
-use super::rc11::{self, LearntOrderings, Rc11, Request, SavedRc11, Taken};
+use super::rc11::{LearntOrderings, Rc11, Request, SavedRc11};
 use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow};
 use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
@@ -207,12 +207,6 @@ impl DataRaces {
     pub fn begins(&mut self, weak: bool, learnt: LearntOrderings) {
         self.live.push(0);
         self.rc11.begins(weak, learnt);
-    }
-
-    /// Whether memory is weak.
-    #[inline]
-    pub fn is_weak(&self) -> bool {
-        self.rc11.is_on
     }
 
     /// Whether happens-before is followed.
@@ -436,34 +430,37 @@ impl DataRaces {
         self.rc11.choices(&self.order, thread.index(), request)
     }
 
-    /// The thread makes the access, by the chosen alternative, up to where it stores something.
+    /// A thread's operation on an atomic goes on by this choice: memory holds what it finds.
+    pub fn place(&mut self, request: &Request, chosen: u32) {
+        self.settle_atomics();
+        self.rc11.place(&mut self.order, request, chosen);
+    }
+
+    /// The thread has made this access to the atomic by this choice, in this step; memory holds what it has left there.
+    /// From then on it holds the last value.
     ///
     /// # Errors
     /// The access is in a race, or outside of live blocks.
-    pub fn take(&mut self, thread: ThreadId, request: &Request, chosen: u32) -> (Taken, Result<(), BadAccess>) {
-        self.settle_atomics();
-        let taken = self.rc11.take(&mut self.order, thread.index(), request, chosen);
-        let access = rc11::access_of(request.ask, taken);
-        let judged = match self.of_cells {
-            true => Ok(()),
-            false => self.access(thread, request.address, request.size.into(), access.into()),
-        };
-        (taken, judged)
-    }
-
-    /// The thread stores what its access stores, in this step.
-    pub fn put(&mut self, thread: ThreadId, request: &Request, taken: Taken, value: u64, step: u32) {
-        let is_last = self
-            .rc11
-            .put(&mut self.order, thread.index(), request, taken, value, step);
-        if is_last {
-            request.put(value);
+    pub fn choose(
+        &mut self,
+        thread: ThreadId,
+        (request, chosen): (&Request, u32),
+        access: AtomicAccess,
+        step: u32,
+    ) -> Result<(), BadAccess> {
+        self.rc11
+            .loaded(&mut self.order, thread.index(), request, chosen, access);
+        if !self.of_cells {
+            self.access(thread, request.address, request.size.into(), access.into())?;
         }
+        self.rc11
+            .stored(&mut self.order, thread.index(), request, chosen, access, step);
+        Ok(())
     }
 
-    /// For reports: the step that has stored what was taken, and the thread of the next later store.
-    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<u16>) {
-        self.rc11.source(request, taken)
+    /// For reports: the step that has stored what is taken by this choice, and the thread of the next later store.
+    pub fn source(&self, request: &Request, chosen: u32) -> (Option<u32>, Option<u16>) {
+        self.rc11.source(request, chosen)
     }
 
     /// Forgets what no live thread can find any more.

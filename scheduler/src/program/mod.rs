@@ -339,6 +339,7 @@ impl Program {
             .create(ThreadId::MAIN, main, name, None, initial, None);
         let weak = session.options.memory() == Memory::Rc11;
         execution.races.begins(weak, session.refinements.orderings);
+        api::atomics::set_weak(weak);
         if let Err(message) = created {
             execution.outcome.of_main = Some(Err(failure(FailureKind::Unsupported, message)));
         }
@@ -353,6 +354,7 @@ impl Drop for Program {
             Self::machine().restart();
             arena::set_trace_hook(None);
             arena::set_use_hook(None);
+            api::atomics::set_weak(false);
             cell::install(None);
         }
     }

@@ -3,7 +3,8 @@
 //! A [`Program`] is data, and a Rust program in print. [`enumerate`] draws every execution graph (events, what each
 //! reads from, the modification order of each atomic) and keeps those that satisfy the axioms. There are no views, no
 //! clocks and no interleavings in it, and no code of the explorer or the scheduler. [`interleave`] knows interleavings
-//! only, and no axioms: it runs the program on one memory. And [`explore()`] runs it on the facades of std, under a strategy.
+//! only, and no axioms: it runs the program on one memory. And [`explore()`] runs it on the facades of std, under a
+//! strategy.
 
 mod axioms;
 mod enumerate;

@@ -235,6 +235,12 @@ impl Record {
         kind.is_always_point().then(|| hasher.finish())
     }
 
+    /// The alternatives of an operation that chooses what it finds in its atomic.
+    fn choices(&self, races: &DataRaces) -> Option<BitSet> {
+        let request = self.request.as_ref()?;
+        Some(races.choices(ThreadId(self.index as u32), request))
+    }
+
     /// What the thread can do now.
     pub fn status(&self, spin_blocks: bool, races: &DataRaces) -> Status {
         if !self.alive {
@@ -243,8 +249,7 @@ impl Record {
         let operation = self.operation();
         let held = |alternative| spin_blocks && self.spin.holds_back(alternative);
         let free = |alternative| !held(alternative) && !self.is_early(alternative);
-        if let Some(request) = &self.request {
-            let choices = races.choices(ThreadId(self.index as u32), request);
+        if let Some(choices) = self.choices(races) {
             let enabled: BitSet = choices.iter().filter(|&choice| !held(choice)).collect();
             return match enabled.is_empty() {
                 true => Status::Blocked,
@@ -291,8 +296,7 @@ impl Record {
 
     /// Says whether more than one alternative of the pending operation is enabled.
     pub fn has_choice(&self, races: &DataRaces) -> bool {
-        if let Some(request) = &self.request {
-            let choices = races.choices(ThreadId(self.index as u32), request);
+        if let Some(choices) = self.choices(races) {
             return choices
                 .iter()
                 .filter(|&choice| !self.spin.holds_back(choice))

@@ -55,26 +55,28 @@ impl History {
     }
 
     pub fn last(&self) -> &Message {
-        &self.messages[self.messages.len() - 1]
+        self.before_last(0)
+    }
+
+    /// The message to which there are so many later ones.
+    pub fn before_last(&self, older: usize) -> &Message {
+        &self.messages[self.messages.len() - 1 - older]
     }
 
     /// The first message that the thread may take: it knows of nobody who has taken a later one.
     pub fn floor(&self, order: &HappensBefore, thread: usize) -> usize {
-        let knows = |message: &Message| {
-            let mut taken = message.taken.iter();
-            taken.any(|&(of, epoch)| order.knows(thread, of.into(), epoch))
-        };
-        self.messages.iter().rposition(knows).unwrap_or(0)
+        self.floor_by(|of, epoch| order.knows(thread, of, epoch))
     }
 
     /// Like [`History::floor`], by what the thread knows not only while it runs a destructor.
     pub fn floor_for_good(&self, order: &HappensBefore, thread: usize) -> usize {
         let current = order.views.get(thread).map(|view| &view.current);
-        let knows = |message: &Message| {
-            let mut taken = message.taken.iter();
-            taken.any(|&(of, epoch)| current.is_some_and(|current| entry(current, of.into()) >= epoch))
-        };
-        self.messages.iter().rposition(knows).unwrap_or(0)
+        self.floor_by(|of, epoch| current.is_some_and(|current| entry(current, of) >= epoch))
+    }
+
+    fn floor_by(&self, knows: impl Fn(usize, u32) -> bool) -> usize {
+        let is_known = |message: &Message| message.taken.iter().any(|&(of, epoch)| knows(of.into(), epoch));
+        self.messages.iter().rposition(is_known).unwrap_or(0)
     }
 
     /// Whether the operation may take this message, as far as atomicity is concerned.
@@ -84,7 +86,7 @@ impl History {
         match ask {
             // It fails with a reason.
             Ask::Exchange { expected, .. } if spuriously => value == expected,
-            _ => !is_closed || !ask.stores(value, spuriously),
+            _ => !is_closed || !ask.on(value, spuriously).writes(),
         }
     }
 
@@ -95,14 +97,10 @@ impl History {
         for message in &mut self.messages[..at] {
             message.taken.retain(|&mut (of, since)| of != thread || since < epoch);
         }
-        let later = self.messages[at..].iter().flat_map(|message| &message.taken);
-        if !later.into_iter().any(|&(of, since)| of == thread && since <= epoch) {
+        let mut later = self.messages[at..].iter().flat_map(|message| &message.taken);
+        if !later.any(|&(of, since)| of == thread && since <= epoch) {
             self.messages[at].taken.push((thread, epoch));
         }
-    }
-
-    pub fn insert(&mut self, at: usize, message: Message) {
-        self.messages.insert(at, message);
     }
 
     /// Forgets the messages before this one.
@@ -115,9 +113,8 @@ impl History {
 
     /// Says whether nobody can learn anything from it.
     pub fn is_known(&self, order: &HappensBefore, live: &[u16]) -> bool {
-        let all = self.messages.iter();
-        all.into_iter()
-            .all(|message| is_known_to_all(&message.released, order, live))
+        let mut all = self.messages.iter();
+        all.all(|message| is_known_to_all(&message.released, order, live))
     }
 
     /// Forgets the record of operations.

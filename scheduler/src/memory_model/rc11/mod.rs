@@ -108,28 +108,6 @@ pub(crate) struct SavedRc11 {
     log: Log,
 }
 
-/// What an operation has taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Taken {
-    /// The value of the message.
-    pub value: u64,
-    /// How many messages are later.
-    pub older: u32,
-    /// Whether it stores something.
-    pub stores: bool,
-}
-
-/// How an operation accesses its atomic.
-pub(crate) fn access_of(ask: Ask, taken: Taken) -> AtomicAccess {
-    match ask {
-        Ask::Load(order) => AtomicAccess::Load(order),
-        Ask::Store(order) => AtomicAccess::Store(order),
-        Ask::Modify(order) => AtomicAccess::Modify(order),
-        Ask::Exchange { success, .. } if taken.stores => AtomicAccess::Modify(success),
-        Ask::Exchange { failure, .. } => AtomicAccess::Load(failure),
-    }
-}
-
 impl Rc11 {
     /// Forgets the execution.
     pub fn reset(&mut self) {
@@ -198,37 +176,26 @@ impl Rc11 {
         history: &History,
         (at, spuriously): (usize, bool),
     ) -> bool {
-        if !self.logs() || self.log.is_empty() {
+        if self.log.is_empty() {
             return true;
         }
-        let message = &history.messages[at];
-        let taken = Taken {
-            value: message.value,
-            older: (history.len() - 1 - at) as u32,
-            stores: request.ask.stores(message.value, spuriously),
-        };
-        let access = access_of(request.ask, taken);
         let Some(view) = order.views.get(thread) else {
             return true;
         };
+        let message = &history.messages[at];
+        let access = request.ask.on(message.value, spuriously);
         let mut clock = view.current.clone();
         if access.acquires() {
             join(&mut clock, &message.released);
         }
-        let event = Event {
-            thread: thread as u16,
-            epoch: entry(&view.current, thread).max(1),
-            clock,
-            at: Some(request.location()),
-            kind: EventKind::of(access),
-            is_sequential: access.ordering() == Ordering::SeqCst,
-            source: message.event,
-        };
-        self.log.allows(event)
+        let who = (thread, entry(&view.current, thread).max(1), clock);
+        self.log
+            .allows(Event::of(who, request.location(), access, message.event))
     }
 
-    /// The thread takes a message. Comes before what the operation does with it.
-    pub fn take(&mut self, order: &mut HappensBefore, thread: usize, request: &Request, chosen: u32) -> Taken {
+    /// The thread's operation goes on by this choice: memory holds what it has taken, until it has
+    /// [stored](Rc11::stored).
+    pub fn place(&mut self, order: &mut HappensBefore, request: &Request, chosen: u32) {
         let location = request.location();
         if self.history(request).is_none() {
             let mut initial = Message::initial(request.present(), order.take_published(location));
@@ -236,31 +203,81 @@ impl Rc11 {
             initial.event = self.log.last_store(location);
             self.histories.insert(location, History::new(initial));
         }
+        let older = request.older(chosen);
+        if older > 0 {
+            request.put(self.histories[&location].before_last(older).value);
+        }
+    }
+
+    /// The thread's operation has read what it has taken. Comes after [`Rc11::place`].
+    pub fn loaded(
+        &mut self,
+        order: &mut HappensBefore,
+        thread: usize,
+        request: &Request,
+        chosen: u32,
+        access: AtomicAccess,
+    ) {
+        let location = request.location();
         let Some(history) = self.histories.get_mut(&location) else {
-            unreachable!("it was made if it was missing")
+            unreachable!("the operation has taken a message of it")
         };
-        let kinds = request.kinds();
-        let older = (chosen / kinds) as usize;
-        let at = history.len() - 1 - older.min(history.len() - 1);
-        let taken = Taken {
-            value: history.messages[at].value,
-            older: older as u32,
-            stores: request.ask.stores(history.messages[at].value, chosen % kinds == 1),
-        };
-        let access = access_of(request.ask, taken);
+        let at = history.len() - 1 - request.older(chosen);
+        let message = &history.messages[at];
+        let source = message.event;
         if access.reads() {
-            let released = history.messages[at].released.clone();
-            order.learns(thread, access, &released);
-            if !taken.stores {
-                let epoch = order.epoch(thread);
-                history.taken(at, thread, epoch);
+            order.learns(thread, access, &message.released);
+        }
+        if !access.writes() {
+            history.taken(at, thread, order.epoch(thread));
+            if self.logs() {
+                self.log_access(order, thread, location, access, source);
             }
         }
-        if self.logs() && !taken.stores {
-            let source = self.histories[&location].messages[at].event;
-            self.log_access(order, thread, location, access, source);
+    }
+
+    /// The thread's operation has stored what memory holds, after the message that it has taken. Comes after
+    /// [`Rc11::loaded`]. From here on, memory holds the last message.
+    pub fn stored(
+        &mut self,
+        order: &mut HappensBefore,
+        thread: usize,
+        request: &Request,
+        chosen: u32,
+        access: AtomicAccess,
+        step: u32,
+    ) {
+        let (location, older) = (request.location(), request.older(chosen));
+        if access.writes() {
+            let source = self.histories[&location].before_last(older).event;
+            let event = self
+                .logs()
+                .then(|| self.log_access(order, thread, location, access, source));
+            let epoch = order.epoch(thread);
+            let mut released = order.publishes_now(thread, access);
+            let Some(history) = self.histories.get_mut(&location) else {
+                unreachable!("the operation has taken a message of it")
+            };
+            let at = history.len() - 1 - older;
+            let modifies = access.reads();
+            if modifies {
+                // The release sequence goes on.
+                join(&mut released, &history.messages[at].released);
+            }
+            let message = Message {
+                value: request.present(),
+                modifies,
+                released,
+                taken: SmallVec::new(),
+                event,
+                writer: Some((thread as u16, step)),
+            };
+            history.messages.insert(at + 1, message);
+            history.taken(at + 1, thread, epoch);
         }
-        taken
+        if older > 0 {
+            request.put(self.histories[&location].last().value);
+        }
     }
 
     fn log_access(
@@ -271,73 +288,19 @@ impl Rc11 {
         access: AtomicAccess,
         source: Option<u32>,
     ) -> u32 {
-        let epoch = order.epoch(thread);
-        self.log.add(Event {
-            thread: thread as u16,
-            epoch,
-            clock: order.view(thread).current.clone(),
-            at: Some(location),
-            kind: EventKind::of(access),
-            is_sequential: access.ordering() == Ordering::SeqCst,
-            source,
-        })
+        let who = (thread, order.epoch(thread), order.view(thread).current.clone());
+        self.log.add(Event::of(who, location, access, source))
     }
 
-    /// The thread stores a value after the message that it has taken. Comes after [`Rc11::take`]. Says whether it is the
-    /// last message now.
-    pub fn put(
-        &mut self,
-        order: &mut HappensBefore,
-        thread: usize,
-        request: &Request,
-        taken: Taken,
-        value: u64,
-        step: u32,
-    ) -> bool {
-        let location = request.location();
-        let access = access_of(request.ask, taken);
-        let Some(history) = self.histories.get(&location) else {
-            unreachable!("the operation has taken a message of it")
-        };
-        let at = history.len() - 1 - taken.older as usize;
-        let source = history.messages[at].event;
-        let event = self
-            .logs()
-            .then(|| self.log_access(order, thread, location, access, source));
-        let epoch = order.epoch(thread);
-        let mut released = order.publishes_now(thread, access);
-        let Some(history) = self.histories.get_mut(&location) else {
-            unreachable!("it was there")
-        };
-        let modifies = access.reads();
-        if modifies {
-            // The release sequence goes on.
-            join(&mut released, &history.messages[at].released);
-        }
-        history.insert(
-            at + 1,
-            Message {
-                value,
-                modifies,
-                released,
-                taken: SmallVec::new(),
-                event,
-                writer: Some((thread as u16, step)),
-            },
-        );
-        history.taken(at + 1, thread, epoch);
-        taken.older == 0
-    }
-
-    /// For reports: the step that has stored the message that the operation has taken, and the thread that has stored
-    /// the next later one.
-    pub fn source(&self, request: &Request, taken: Taken) -> (Option<u32>, Option<u16>) {
+    /// For reports: the step that has stored the message that an operation takes by this choice, and the thread that has
+    /// stored the next later one.
+    pub fn source(&self, request: &Request, chosen: u32) -> (Option<u32>, Option<u16>) {
         let Some(history) = self.histories.get(&request.location()) else {
             return (None, None);
         };
-        let at = history.len() - 1 - taken.older as usize;
-        let later = history.messages.get(at + 1).and_then(|message| message.writer);
-        let step = history.messages[at].writer.map(|(_, step)| step);
+        let older = request.older(chosen);
+        let later = older.checked_sub(1).and_then(|older| history.before_last(older).writer);
+        let step = history.before_last(older).writer.map(|(_, step)| step);
         (step, later.map(|(thread, _)| thread))
     }
 
@@ -467,13 +430,6 @@ impl Rc11 {
             add(events.len() as u64);
             events.iter().for_each(|&event| add(names[event as usize]));
         }
-    }
-}
-
-impl Request {
-    /// The location of the history.
-    pub fn location(&self) -> Location {
-        atomics::sized(Location(self.address as u64), self.size.into())
     }
 }
 

@@ -1,14 +1,15 @@
 //! What a pending operation asks of its atomic.
 
+use crate::memory_model::atomics;
+use crate::memory_model::happens_before::AtomicAccess;
+use dpor_explorer::Location;
 use std::sync::atomic::Ordering;
 
 /// The operation, with the orderings that it requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ask {
-    Load(Ordering),
-    Store(Ordering),
-    /// A read-modify-write that always writes.
-    Modify(Ordering),
+    /// One that makes this access, whatever it finds.
+    Access(AtomicAccess),
     /// A read-modify-write that writes if it finds the value.
     Exchange {
         expected: u64,
@@ -20,31 +21,48 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
-    /// Whether the operation stores something if it takes a message with this value, and fails `spuriously` or not.
-    pub fn stores(self, value: u64, spuriously: bool) -> bool {
+    /// The access if the operation finds this value, and fails `spuriously` or not.
+    pub fn on(self, value: u64, spuriously: bool) -> AtomicAccess {
         match self {
-            Ask::Load(_) => false,
-            Ask::Store(_) | Ask::Modify(_) => true,
-            Ask::Exchange { expected, .. } => value == expected && !spuriously,
+            Ask::Access(access) => access,
+            Ask::Exchange { expected, success, .. } if value == expected && !spuriously => {
+                AtomicAccess::Modify(success)
+            }
+            Ask::Exchange { failure, .. } => AtomicAccess::Load(failure),
+        }
+    }
+
+    /// The ordering if it succeeds, or cannot fail, and if it fails.
+    pub fn orderings(self) -> (Ordering, Ordering) {
+        match self {
+            Ask::Access(access) => (access.ordering(), access.ordering()),
+            Ask::Exchange { success, failure, .. } => (success, failure),
+        }
+    }
+
+    /// Whether std allows the orderings.
+    pub fn is_allowed(self) -> bool {
+        let of_load = |order| !matches!(order, Ordering::Release | Ordering::AcqRel);
+        match self {
+            Ask::Access(AtomicAccess::Load(order)) | Ask::Exchange { failure: order, .. } => of_load(order),
+            Ask::Access(AtomicAccess::Store(order)) => !matches!(order, Ordering::Acquire | Ordering::AcqRel),
+            Ask::Access(AtomicAccess::Modify(_)) => true,
         }
     }
 
     /// All that is in it, as numbers.
     pub fn numbers(self) -> [u64; 3] {
+        let (success, failure) = self.orderings();
+        let orderings = (success as u64) << 8 | failure as u64;
         match self {
-            Ask::Load(order) => [1, order as u64, 0],
-            Ask::Store(order) => [2, order as u64, 0],
-            Ask::Modify(order) => [3, order as u64, 0],
-            Ask::Exchange {
-                expected,
-                success,
-                failure,
-                spuriously,
-            } => [
-                4 | u64::from(spuriously) << 8,
-                (success as u64) << 8 | failure as u64,
-                expected,
+            Ask::Access(access) => [
+                u64::from(access.reads()) | u64::from(access.writes()) << 1,
+                orderings,
+                0,
             ],
+            Ask::Exchange {
+                expected, spuriously, ..
+            } => [4 | u64::from(spuriously), orderings, expected],
         }
     }
 }
@@ -65,6 +83,16 @@ impl Request {
             Ask::Exchange { spuriously: true, .. } => 2,
             _ => 1,
         }
+    }
+
+    /// How many later messages there are than the one that is taken by this choice.
+    pub fn older(&self, chosen: u32) -> usize {
+        (chosen / self.kinds()) as usize
+    }
+
+    /// The location of the history.
+    pub fn location(&self) -> Location {
+        atomics::sized(Location(self.address as u64), self.size.into())
     }
 
     /// The value in memory.

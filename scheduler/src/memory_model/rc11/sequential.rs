@@ -11,8 +11,9 @@
 use super::Clock;
 use crate::memory_model::clocks::entry;
 use crate::memory_model::happens_before::AtomicAccess;
-use dpor_explorer::Location;
+use dpor_explorer::{BitSet, Location};
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 /// What an event is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,26 @@ pub(super) struct Event {
     pub source: Option<u32>,
 }
 
+impl Event {
+    /// An access by a thread, in this epoch, that knows this with what it has learnt by it.
+    pub fn of(
+        (thread, epoch, clock): (usize, u32, Clock),
+        at: Location,
+        access: AtomicAccess,
+        source: Option<u32>,
+    ) -> Event {
+        Event {
+            thread: thread as u16,
+            epoch,
+            clock,
+            at: Some(at),
+            kind: EventKind::of(access),
+            is_sequential: access.ordering() == Ordering::SeqCst,
+            source,
+        }
+    }
+}
+
 /// The operations so far, in the order in which they were made.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Log {
@@ -63,32 +84,8 @@ pub(super) struct Log {
     pub orders: BTreeMap<Location, Vec<u32>>,
 }
 
-/// A set of events.
-type Set = Vec<u64>;
-
-fn insert(set: &mut Set, event: usize) {
-    set[event / 64] |= 1 << (event % 64);
-}
-
-fn contains(set: &Set, event: usize) -> bool {
-    set[event / 64] & 1 << (event % 64) != 0
-}
-
-fn add(set: &mut Set, other: &Set) {
-    set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
-}
-
-fn elements(set: &Set) -> impl Iterator<Item = usize> + '_ {
-    let words = set.iter().enumerate();
-    words.flat_map(|(index, &word)| {
-        (0..64)
-            .filter(move |bit| word & 1 << bit != 0)
-            .map(move |bit| index * 64 + bit)
-    })
-}
-
 /// For each event, those that come after it in some relation.
-type Relation = Vec<Set>;
+type Relation = Vec<BitSet>;
 
 impl Log {
     /// Maximum number of events.
@@ -171,10 +168,8 @@ impl Log {
     fn relation(&self, holds: impl Fn(usize, usize) -> bool) -> Relation {
         let count = self.events.len();
         let after = |first: usize| {
-            let mut set = vec![0; count.div_ceil(64)];
             let others = (0..count).filter(|&second| second != first && holds(first, second));
-            others.for_each(|second| insert(&mut set, second));
-            set
+            others.map(|second| second as u32).collect()
         };
         (0..count).map(after).collect()
     }
@@ -216,11 +211,11 @@ impl Log {
             same(one, other) && (position[one] < position[other] || reads && position[one] == position[other])
         });
         let mut scb = self.relation(|one, other| {
-            sb(one, other) || same(one, other) && contains(&hb[one], other) || overwritten(one, other)
+            sb(one, other) || same(one, other) && hb[one].contains(other as u32) || overwritten(one, other)
         });
         for (one, after) in scb.iter_mut().enumerate() {
             let far = follow(&follow(&elsewhere[one], &hb), &elsewhere);
-            add(after, &far);
+            after.extend_from(&far);
         }
         let is_fence = |event: usize| events[event].kind == EventKind::Fence;
         let sequential: Vec<usize> = (0..events.len()).filter(|&event| events[event].is_sequential).collect();
@@ -228,16 +223,16 @@ impl Log {
             .iter()
             .map(|&one| {
                 let mut ends = scb[one].clone();
-                let mut between = vec![0; ends.len()];
+                let mut between = BitSet::new();
                 if is_fence(one) {
-                    add(&mut ends, &follow(&hb[one], &scb));
-                    add(&mut between, &hb[one]);
-                    add(&mut between, &follow(&follow(&hb[one], &eco), &hb));
+                    ends.extend_from(&follow(&hb[one], &scb));
+                    between.extend_from(&hb[one]);
+                    between.extend_from(&follow(&follow(&hb[one], &eco), &hb));
                 }
                 let reaches = |other: usize| {
-                    contains(&ends, other)
-                        || is_fence(other)
-                            && (contains(&between, other) || elements(&ends).any(|end| contains(&hb[end], other)))
+                    let (fence, other) = (is_fence(other), other as u32);
+                    let comes_after_an_end = || ends.iter().any(|end| hb[end as usize].contains(other));
+                    ends.contains(other) || fence && (between.contains(other) || comes_after_an_end())
                 };
                 let reached = sequential.iter().enumerate().filter(|&(_, &other)| reaches(other));
                 reached.map(|(index, _)| index).collect()
@@ -248,9 +243,10 @@ impl Log {
 }
 
 /// What comes after some event of the set.
-fn follow(set: &Set, relation: &Relation) -> Set {
-    let mut after = vec![0; set.len()];
-    elements(set).for_each(|event| add(&mut after, &relation[event]));
+fn follow(set: &BitSet, relation: &Relation) -> BitSet {
+    let mut after = BitSet::new();
+    set.iter()
+        .for_each(|event| after.extend_from(&relation[event as usize]));
     after
 }
 

@@ -42,13 +42,21 @@ impl Bench {
     fn run(&mut self, thread: usize, at: usize, ask: Ask, choice: u32, value: u64) -> u64 {
         assert!(self.choices(thread, at, ask).contains(&choice));
         let request = self.request(at, ask);
-        let taken = self.rc11.take(&mut self.order, thread, &request, choice);
-        if taken.stores && self.rc11.put(&mut self.order, thread, &request, taken, value, 0) {
+        self.rc11.place(&mut self.order, &request, choice);
+        let found = self.memory[at];
+        let access = ask.on(found, choice % request.kinds() == 1);
+        self.rc11.loaded(&mut self.order, thread, &request, choice, access);
+        if access.writes() {
             self.memory[at] = value;
         }
-        taken.value
+        self.rc11.stored(&mut self.order, thread, &request, choice, access, 0);
+        found
     }
 }
+
+const LOAD: fn(Ordering) -> Ask = |order| Ask::Access(AtomicAccess::Load(order));
+const STORE: fn(Ordering) -> Ask = |order| Ask::Access(AtomicAccess::Store(order));
+const MODIFY: fn(Ordering) -> Ask = |order| Ask::Access(AtomicAccess::Modify(order));
 
 const ALL: LearntOrderings = LearntOrderings {
     weak: true,
@@ -65,44 +73,44 @@ fn weak() -> Bench {
 #[test]
 fn a_thread_does_not_go_back() {
     let mut bench = weak();
-    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
-    bench.run(0, 0, Ask::Store(Relaxed), 0, 2);
-    assert_eq!(bench.choices(0, 0, Ask::Load(Relaxed)), [0]);
-    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1, 2]);
-    assert_eq!(bench.run(1, 0, Ask::Load(Relaxed), 1, 0), 1);
-    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1]);
-    assert_eq!(bench.choices(2, 0, Ask::Load(Relaxed)), [0, 1, 2]);
+    bench.run(0, 0, STORE(Relaxed), 0, 1);
+    bench.run(0, 0, STORE(Relaxed), 0, 2);
+    assert_eq!(bench.choices(0, 0, LOAD(Relaxed)), [0]);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1, 2]);
+    assert_eq!(bench.run(1, 0, LOAD(Relaxed), 1, 0), 1);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1]);
+    assert_eq!(bench.choices(2, 0, LOAD(Relaxed)), [0, 1, 2]);
 }
 
 #[test]
 fn who_acquires_does_not_go_back_behind_what_was_released() {
     let mut bench = weak();
-    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
-    bench.run(0, 1, Ask::Store(Release), 0, 1);
-    assert_eq!(bench.run(1, 1, Ask::Load(Relaxed), 0, 0), 1);
-    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1]);
-    assert_eq!(bench.run(2, 1, Ask::Load(Acquire), 0, 0), 1);
-    assert_eq!(bench.choices(2, 0, Ask::Load(Relaxed)), [0]);
+    bench.run(0, 0, STORE(Relaxed), 0, 1);
+    bench.run(0, 1, STORE(Release), 0, 1);
+    assert_eq!(bench.run(1, 1, LOAD(Relaxed), 0, 0), 1);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1]);
+    assert_eq!(bench.run(2, 1, LOAD(Acquire), 0, 0), 1);
+    assert_eq!(bench.choices(2, 0, LOAD(Relaxed)), [0]);
     bench.order.fence_acquires(1, Acquire);
-    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0]);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0]);
 }
 
 #[test]
 fn a_store_may_come_before_another_and_memory_holds_the_last() {
     let mut bench = weak();
-    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
-    bench.run(1, 0, Ask::Store(Relaxed), 1, 2);
+    bench.run(0, 0, STORE(Relaxed), 0, 1);
+    bench.run(1, 0, STORE(Relaxed), 1, 2);
     assert_eq!(bench.memory[0], 1);
     // It has not seen the other one.
-    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1]);
-    assert_eq!(bench.choices(0, 0, Ask::Load(Relaxed)), [0]);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1]);
+    assert_eq!(bench.choices(0, 0, LOAD(Relaxed)), [0]);
 }
 
 #[test]
 fn nothing_comes_between_a_modification_and_what_it_has_found() {
     let mut bench = weak();
-    assert_eq!(bench.run(0, 0, Ask::Modify(Relaxed), 0, 1), 0);
-    for ask in [Ask::Store(Relaxed), Ask::Modify(Relaxed)] {
+    assert_eq!(bench.run(0, 0, MODIFY(Relaxed), 0, 1), 0);
+    for ask in [STORE(Relaxed), MODIFY(Relaxed)] {
         assert_eq!(bench.choices(1, 0, ask), [0]);
     }
     let exchange = |expected| Ask::Exchange {
@@ -119,7 +127,7 @@ fn nothing_comes_between_a_modification_and_what_it_has_found() {
 #[test]
 fn an_exchange_that_fails_without_a_reason_is_a_kind_of_its_own() {
     let mut bench = weak();
-    bench.run(0, 0, Ask::Modify(Relaxed), 0, 1);
+    bench.run(0, 0, MODIFY(Relaxed), 0, 1);
     let ask = Ask::Exchange {
         expected: 0,
         success: Relaxed,
@@ -135,27 +143,27 @@ fn an_exchange_that_fails_without_a_reason_is_a_kind_of_its_own() {
 #[test]
 fn sequentially_consistent_operations_are_not_buffered() {
     let mut bench = Bench::new(ALL);
-    bench.run(0, 0, Ask::Store(SeqCst), 0, 1);
-    bench.run(1, 1, Ask::Store(SeqCst), 0, 1);
-    assert_eq!(bench.choices(0, 1, Ask::Load(SeqCst)), [0, 1]);
-    assert_eq!(bench.run(0, 1, Ask::Load(SeqCst), 1, 0), 0);
-    assert_eq!(bench.choices(1, 0, Ask::Load(SeqCst)), [0]);
-    assert_eq!(bench.choices(1, 0, Ask::Load(Acquire)), [0, 1]);
+    bench.run(0, 0, STORE(SeqCst), 0, 1);
+    bench.run(1, 1, STORE(SeqCst), 0, 1);
+    assert_eq!(bench.choices(0, 1, LOAD(SeqCst)), [0, 1]);
+    assert_eq!(bench.run(0, 1, LOAD(SeqCst), 1, 0), 0);
+    assert_eq!(bench.choices(1, 0, LOAD(SeqCst)), [0]);
+    assert_eq!(bench.choices(1, 0, LOAD(Acquire)), [0, 1]);
 }
 
 #[test]
 fn what_all_know_is_forgotten() {
     let mut bench = Bench::new(ALL);
-    bench.run(0, 0, Ask::Store(SeqCst), 0, 1);
-    bench.run(0, 0, Ask::Store(SeqCst), 0, 2);
+    bench.run(0, 0, STORE(SeqCst), 0, 1);
+    bench.run(0, 0, STORE(SeqCst), 0, 2);
     let live = [0, 1];
     bench.rc11.settle(&bench.order, &live);
-    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0, 1, 2]);
-    bench.run(1, 0, Ask::Load(Relaxed), 0, 0);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1, 2]);
+    bench.run(1, 0, LOAD(Relaxed), 0, 0);
     bench.rc11.settle(&bench.order, &live);
     // What is learnt by acquiring it is not known yet.
     assert!(!bench.rc11.is_settled() && bench.rc11.log.is_empty());
-    bench.run(1, 0, Ask::Load(Acquire), 0, 0);
+    bench.run(1, 0, LOAD(Acquire), 0, 0);
     bench.rc11.settle(&bench.order, &live);
     assert!(bench.rc11.is_settled());
 }
@@ -163,10 +171,10 @@ fn what_all_know_is_forgotten() {
 #[test]
 fn memory_that_was_changed_otherwise_has_no_history() {
     let mut bench = weak();
-    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
+    bench.run(0, 0, STORE(Relaxed), 0, 1);
     bench.memory[0] = 7;
-    assert_eq!(bench.choices(1, 0, Ask::Load(Relaxed)), [0]);
-    assert_eq!(bench.run(1, 0, Ask::Load(Relaxed), 0, 0), 7);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0]);
+    assert_eq!(bench.run(1, 0, LOAD(Relaxed), 0, 0), 7);
 }
 
 #[test]
@@ -201,11 +209,11 @@ fn orderings_are_learnt_when_they_matter() {
 #[test]
 fn atomics_of_different_sizes_overlap_where_an_old_value_is_in_reach() {
     let mut bench = weak();
-    bench.run(0, 0, Ask::Store(Relaxed), 0, 1);
-    let mut half = bench.request(0, Ask::Load(Relaxed));
+    bench.run(0, 0, STORE(Relaxed), 0, 1);
+    let mut half = bench.request(0, LOAD(Relaxed));
     (half.address, half.size) = (half.address + 4, 4);
     assert!(bench.rc11.overlaps_another(&half));
-    let beside = bench.request(1, Ask::Load(Relaxed));
+    let beside = bench.request(1, LOAD(Relaxed));
     assert!(!bench.rc11.overlaps_another(&beside));
     bench.rc11.settle(&bench.order, &[0]);
     assert!(!bench.rc11.overlaps_another(&half));

@@ -1,7 +1,7 @@
 //! The atomic integers.
 
-use super::{AccessKind, OperationKind, Ordering, atomic, did_exchange, did_modify, did_read, did_write};
-use super::{Caller, failure_ordering, is_weak, modify, on_model_thread, operate, operate_weakly, weak};
+use super::{AccessKind, AtomicAccess, OperationKind, Ordering, atomic, did_exchange, did_modify, did_read, did_write};
+use super::{asks, asks_to_exchange, failure_ordering, modify, on_model_thread, operate, operate_weakly};
 use std::fmt;
 use std::sync::atomic as real;
 

@@ -1,13 +1,13 @@
 //! `std::sync::atomic`: every access is a scheduling point, and goes to the real atomic inside.
 //!
 //! Unless memory is weak, executions are sequentially consistent: orderings are checked as std checks them, noted where
-//! they are weaker, and else only matter off model threads. Where it is, an operation chooses the value that it finds
-//! (`weak`). A fence touches no location, so it is no scheduling point.
+//! they are weaker, and else only matter off model threads. Where it is, an operation says beforehand what it asks of
+//! its atomic (`asks`), and the real atomic holds the value that it finds while it takes effect. A fence touches no
+//! location, so it is no scheduling point.
 
 mod boolean;
 mod integer;
 mod pointer;
-mod weak;
 
 pub use boolean::AtomicBool;
 pub use integer::{
@@ -16,13 +16,11 @@ pub use integer::{
 pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
-use dpor_scheduler::atomics::is_weak;
 use dpor_scheduler::{
     AccessKind, AtomicAccess, Guard, Location, ModelOption, Operation, OperationKind, Orderings, Touch, access_of,
-    atomic_location, location, note, on_model_thread, options, perform, perform_atomic, value,
+    atomic_location, atomics, location, note, on_model_thread, options, perform, perform_atomic, value,
 };
 use std::fmt::Debug;
-use std::panic::Location as Caller;
 
 /// An [`AtomicBool`] that is `false`.
 #[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
@@ -87,7 +85,36 @@ fn operate_weakly<A, R>(atomic: &A, apply: impl FnOnce(bool, Touch<'_>) -> R) ->
     let accesses = [access_of(atomic_location(at, size_of::<A>()), AccessKind::Write)];
     let alternatives = [Guard::always(), Guard::always()];
     let operation = Operation::guarded(kind, at, &accesses, &alternatives);
-    perform(&operation, |alternative, touch| apply(alternative == 1, touch))
+    // Under weak memory there are these two for each value that may be found.
+    perform(&operation, |alternative, touch| apply(alternative % 2 == 1, touch))
+}
+
+/// Under weak memory, says which access the operation that comes next makes.
+#[inline(always)]
+fn asks<A>(atomic: &A, access: AtomicAccess) {
+    if atomics::is_weak() {
+        atomics::asks(location(atomic), size_of::<A>(), access);
+    }
+}
+
+/// Under weak memory, says that a `compare_exchange` comes next.
+#[inline(always)]
+fn asks_to_exchange<A, V: Copy>(atomic: &A, expected: V, orderings: (Ordering, Ordering), weakly: bool) {
+    /// On its own, as what it asks is.
+    #[cold]
+    #[inline(never)]
+    fn ask<V: Copy>(at: Location, expected: V, orderings: (Ordering, Ordering), weakly: bool) {
+        let mut bytes = [0; size_of::<u64>()];
+        // SAFETY: the value is that of an atomic: no larger, and a boolean, an integer or a pointer, without padding.
+        unsafe {
+            let value = (&raw const expected).cast::<u8>();
+            value.copy_to_nonoverlapping(bytes.as_mut_ptr(), size_of::<V>());
+        }
+        atomics::asks_to_exchange(at, size_of::<V>(), u64::from_ne_bytes(bytes), orderings, weakly);
+    }
+    if atomics::is_weak() {
+        ask(location(atomic), expected, orderings, weakly);
+    }
 }
 
 fn did_read<V: Debug>(touch: Touch<'_>, at: Location, order: Ordering, found: V) {
@@ -216,9 +243,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                if is_weak(self.location(), order, order) {
-                    return weak::load(self.location(), order, Caller::caller());
-                }
+                asks(self, AtomicAccess::Load(order));
                 operate(OperationKind::Load, self, AccessKind::Read, |touch| {
                     let value = self.inner.load(order);
                     if on_model_thread() {
@@ -235,9 +260,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                if is_weak(self.location(), order, order) {
-                    return weak::store(self.location(), value, order, Caller::caller());
-                }
+                asks(self, AtomicAccess::Store(order));
                 operate(OperationKind::Store, self, AccessKind::Write, |touch| {
                     if on_model_thread() {
                         let old = self.peek();
@@ -253,10 +276,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                if is_weak(self.location(), order, order) {
-                    let (kind, caller) = (OperationKind::Swap, Caller::caller());
-                    return weak::modify(kind, self.location(), order, caller, move |_| value);
-                }
+                asks(self, AtomicAccess::Modify(order));
                 operate(OperationKind::Swap, self, AccessKind::Write, |touch| {
                     let old = self.inner.swap(value, order);
                     if on_model_thread() {
@@ -292,10 +312,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                if is_weak(self.location(), success, failure) {
-                    let orderings = (success, failure);
-                    return weak::exchange(self.location(), (current, new), orderings, false, Caller::caller());
-                }
+                asks_to_exchange(self, current, (success, failure), false);
                 operate(OperationKind::CompareExchange, self, AccessKind::Write, |touch| {
                     let result = self.inner.compare_exchange(current, new, success, failure);
                     if on_model_thread() {
@@ -325,10 +342,7 @@ macro_rules! atomic {
                 if !on_model_thread() {
                     return self.inner.compare_exchange_weak(current, new, success, failure);
                 }
-                if is_weak(self.location(), success, failure) {
-                    let orderings = (success, failure);
-                    return weak::exchange(self.location(), (current, new), orderings, true, Caller::caller());
-                }
+                asks_to_exchange(self, current, (success, failure), true);
                 operate_weakly(self, |fails, touch| {
                     let result = match fails {
                         true => Err(self.inner.load(failure)),
@@ -423,14 +437,7 @@ macro_rules! modify {
         #[inline]
         #[track_caller]
         pub fn $method(&self, val: $operand, order: Ordering) -> $value {
-            if is_weak(self.location(), order, order) {
-                let (kind, caller) = (OperationKind::Rmw, Caller::caller());
-                return weak::modify(kind, self.location(), order, caller, move |old| {
-                    let changed = Self::new(old).inner;
-                    changed.$method(val, Ordering::Relaxed);
-                    changed.into_inner()
-                });
-            }
+            asks(self, AtomicAccess::Modify(order));
             operate(OperationKind::Rmw, self, AccessKind::Write, |touch| {
                 let old = self.inner.$method(val, order);
                 if on_model_thread() {
