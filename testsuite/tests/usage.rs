@@ -845,15 +845,18 @@ impl Drop for Fenced {
 fn fenced() {
     let (shared, fence) = (Arc::new((AtomicU32::new(0), AtomicBool::new(false))), Arc::new(Fenced));
     let (others, fences) = (shared.clone(), fence.clone());
+    let writer = thread::spawn(move || {
+        shared.0.store(42, Relaxed);
+        shared.1.store(true, Release);
+    });
     let reader = thread::spawn(move || {
         let ready = others.1.load(Relaxed);
         drop(fences);
         assert!(!ready || others.0.load(Relaxed) == 42);
     });
     drop(fence);
-    shared.0.store(42, Relaxed);
-    shared.1.store(true, Release);
     reader.join().unwrap();
+    writer.join().unwrap();
 }
 
 #[test]

@@ -157,26 +157,6 @@ fn ask(address: Location, size: usize, ask: Ask) {
     });
 }
 
-/// The thread goes on with an operation that chooses what it finds: memory holds that, until its access is
-/// [noted](Touch::atomic).
-#[cold]
-#[inline(never)]
-pub(super) fn place() {
-    let overlaps = on_model(|machine| {
-        let Machine { execution, step, .. } = machine;
-        execution.threads[step.thread].request.is_some_and(|request| {
-            execution.races.place(&request, step.chosen);
-            execution.races.overlaps_another(&request)
-        })
-    });
-    if overlaps {
-        unsupported("atomics of different sizes overlap, and an older value of one may be found");
-    }
-    if of_model(|machine| machine.execution.races.are_too_many()) {
-        unsupported("there are too many operations on atomics to order the sequentially consistent ones");
-    }
-}
-
 /// Notes the access that the thread has made by an operation that has chosen what it found. `None` if it chooses nothing;
 /// otherwise whether the execution ends by the access.
 pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<bool> {
@@ -208,4 +188,21 @@ fn tell(machine: &mut Machine, access: AtomicAccess, (source, later): (Option<u3
         AtomicAccess::Store(_) => format!("before {by}'s store, of which {own} does not know"),
         _ => format!("old: {own} does not know of {by}'s store"),
     });
+}
+
+/// Ends the exploration if the operation that has just chosen what it found cannot be modelled.
+#[cold]
+#[inline(never)]
+pub(super) fn check_choice() {
+    let overlaps = of_model(|machine| {
+        let Machine { execution, step, .. } = machine;
+        let request = execution.threads[step.thread].request;
+        request.is_some_and(|request| execution.races.overlaps_another(&request))
+    });
+    if overlaps {
+        unsupported("atomics of different sizes overlap, and an older value of one may be found");
+    }
+    if of_model(|machine| machine.execution.races.are_too_many()) {
+        unsupported("there are too many operations on atomics to order the sequentially consistent ones");
+    }
 }

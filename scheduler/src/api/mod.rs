@@ -359,9 +359,6 @@ pub(crate) fn arrive(
         machine.session.timeouts_matter |= record.set_deadline(machine.session.options.timeouts());
         machine.step.request = Some(Request::Point);
     });
-    if of_model(|machine| machine.execution.threads[machine.step.thread].request.is_some()) {
-        atomics::place();
-    }
     of_model(|machine| machine.step.chosen)
 }
 

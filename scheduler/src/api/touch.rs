@@ -160,6 +160,9 @@ impl Touch<'_> {
             if ends {
                 plain::fail_by_access();
             }
+            if atomics::is_weak() {
+                atomics::check_choice();
+            }
         }
         // Under weak memory, all that they allow is explored.
         if orderings.are_weak() && of_model(|machine| machine.session.options.memory() == Memory::Sc) {

@@ -30,6 +30,9 @@ impl Program {
         execution.length.0 += 1;
         execution.threads.note_move(thread);
         let record = &execution.threads[thread];
+        if let Some(request) = &record.request {
+            execution.races.place(request, transition.alternative);
+        }
         let own = &mut step.record;
         debug_assert!(own.footprint.accesses().is_empty() && own.guards.is_empty() && own.signature == 0);
         own.signature = record.signature();
