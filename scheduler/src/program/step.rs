@@ -5,6 +5,7 @@ use crate::api::plain;
 use crate::failure::failure;
 use crate::image::{stacks, switch};
 use crate::machine::Machine;
+use crate::machine::execution::Execution;
 use crate::machine::step::Request;
 use crate::machine::{timeouts, watch};
 use crate::operation::{OperationKind, add_values_now};
@@ -30,9 +31,6 @@ impl Program {
         execution.length.0 += 1;
         execution.threads.note_move(thread);
         let record = &execution.threads[thread];
-        if let Some(request) = &record.request {
-            execution.races.place(request, transition.alternative);
-        }
         let own = &mut step.record;
         debug_assert!(own.footprint.accesses().is_empty() && own.guards.is_empty() && own.signature == 0);
         own.signature = record.signature();
@@ -51,6 +49,11 @@ impl Program {
         let main_ran_before = execution.outcome.of_main.is_some();
         watch::begins(machine, transition);
         Self::end_wait(machine, thread);
+        // Last, because the memory is not that of the program from here until the thread has made its operation.
+        let Execution { threads, races, .. } = &mut machine.execution;
+        if let Some(request) = &threads[thread].request {
+            races.place(request, transition.alternative);
+        }
         let result = Self::run(thread);
         let machine = Self::machine();
         if !repeating && machine.session.options.timeouts() == Timeouts::Last {
