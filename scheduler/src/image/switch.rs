@@ -204,7 +204,7 @@ impl SavedCoroutine {
 }
 
 struct Resumption {
-    coroutine: *mut Option<ModelCoroutine>,
+    coroutine: MaybeUninit<Option<ModelCoroutine>>,
     result: MaybeUninit<CoroutineResult<(), ()>>,
 }
 
@@ -213,41 +213,43 @@ struct Shared(UnsafeCell<Resumption>);
 // SAFETY: only the model's thread of the operating system resumes coroutines, one at a time.
 unsafe impl Sync for Shared {}
 
-/// The resumption in progress, at an address that is always the same, as it may get into a register that the coroutine
-/// saves.
+/// The resumption in progress, with the coroutine, at an address that is the same in every process that explores the
+/// program: it may get into a register that the coroutine saves.
 #[unsafe(link_section = ".dpor.data")]
 static RESUMED: Shared = Shared(UnsafeCell::new(Resumption {
-    coroutine: ptr::null_mut(),
+    coroutine: MaybeUninit::uninit(),
     result: MaybeUninit::uninit(),
 }));
 
-/// Resumes a coroutine. `clean` leaves nothing of the caller on the coroutine's stack except the coroutine's own
-/// address; without it, a little time is saved.
+/// Resumes a coroutine. `clean` leaves nothing of the caller on the coroutine's stack; without it, a little time is
+/// saved.
 ///
 /// # Safety
 ///
 /// The region is reserved, the caller is the model's thread of the operating system but on no model thread's stack, and
-/// there is a coroutine, which stays where it is until it suspends.
+/// there is a coroutine, whose place stays valid, and is not used, until it suspends.
 #[inline]
 pub(crate) unsafe fn resume(coroutine: *mut Option<ModelCoroutine>, clean: bool) -> CoroutineResult<(), ()> {
     extern "C" fn run(resumption: *mut u8) {
         // SAFETY: called with the static above. The borrow ends before anything else is resumed.
         let resumption = unsafe { &mut *resumption.cast::<Resumption>() };
-        // SAFETY: the promise of the caller of `resume`.
-        let Some(coroutine) = (unsafe { &mut *resumption.coroutine }) else {
+        // SAFETY: `resume` has written it.
+        let Some(coroutine) = (unsafe { resumption.coroutine.assume_init_mut() }) else {
             unreachable!("a live thread has a coroutine")
         };
         resumption.result.write(coroutine.resume(()));
     }
     let shared = RESUMED.0.get();
-    // SAFETY: the caller's promise, by which nobody else uses the static; `run` writes the result.
+    // SAFETY: the caller's promise, by which nobody else uses the static, nor the coroutine in its own place while it is
+    // moved to the static and back; `run` writes the result.
     unsafe {
-        (*shared).coroutine = coroutine;
+        ptr::copy_nonoverlapping(coroutine, (*shared).coroutine.as_mut_ptr(), 1);
         if clean {
             call_on_resumer_stack(shared.cast(), run);
         } else {
             run(shared.cast());
         }
+        ptr::copy_nonoverlapping((*shared).coroutine.as_ptr(), coroutine, 1);
         (*shared).result.assume_init_read()
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Record {
     pub children: Vec<ThreadId>,
     /// Number of them created in this execution.
     pub spawned: u32,
-    /// The coroutine, at an address that is the same in all executions.
+    /// The coroutine, at an address that stays the same while the list of threads grows.
     pub coroutine: Box<Option<ModelCoroutine>>,
     pub yielder: *const Yielder<(), ()>,
     pub tls: Option<TlsImage>,
