@@ -22,6 +22,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use xxhash_rust::xxh3::Xxh3;
 
+/// Libraries that make fences by means that nobody sees, inline assembly or a system call, except where Miri runs them:
+/// there by `fence`. They are compiled as for Miri; nothing else in them depends on it.
+const AS_FOR_MIRI: [&str; 3] = ["concurrent-queue", "event-listener", "seize"];
+
 /// The environment variable by which the wrapper gets its [`Wrapper`].
 const ENV: &str = "CARGO_DPOR_STAND_INS";
 
@@ -124,7 +128,7 @@ pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if let Some(call) = Call::read(&arguments) {
         match wrapper.root(&call) {
             Ok(Some(root)) => arguments = call.with_root(arguments, root),
-            Ok(None) => {}
+            Ok(None) => arguments.extend(call.flags().map(OsString::from)),
             Err(error) => return fail(&format!("cannot make a stand-in for {}: {error}", call.package)),
         }
     }
@@ -184,6 +188,12 @@ impl Call {
         let without = |feature: &&str| self.features.iter().any(|given| given == feature);
         let as_written = members.contains(&self.manifest) || stand_in.as_written_with.iter().any(without);
         (!as_written).then_some(stand_in)
+    }
+
+    /// Flags for a library that has no stand-in.
+    fn flags(&self) -> impl Iterator<Item = &'static str> {
+        let as_for_miri = AS_FOR_MIRI.contains(&&*self.package);
+        as_for_miri.then_some(["--cfg", "miri"]).into_iter().flatten()
     }
 
     /// The arguments for another root file.

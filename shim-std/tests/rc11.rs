@@ -3,7 +3,7 @@
 use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use dpor_explorer::{Strategy, Verdict};
 use shim_std::cell::UnsafeCell;
-use shim_std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use shim_std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use shim_std::sync::{Arc, Mutex, mpsc};
 use shim_std::{Memory, Model, Outcome, thread};
 use std::ptr;
@@ -51,31 +51,55 @@ fn fails(kind: &str, test: fn()) -> Outcome {
     weak("states").explore(test)
 }
 
-/// What two loads find in a store buffering with these orderings.
-fn store_buffering(store: Ordering, load: Ordering, between: Option<Ordering>) -> u32 {
+/// What two loads find in a store buffering with these orderings, and this between the store and the load.
+fn store_buffering(store: Ordering, load: Ordering, between: fn()) -> u32 {
     let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
     let other = shared.clone();
     let second = thread::spawn(move || {
         other.1.store(1, store);
-        between.into_iter().for_each(fence);
+        between();
         other.0.load(load)
     });
     shared.0.store(1, store);
-    between.into_iter().for_each(fence);
+    between();
     let first = shared.1.load(load);
     first * 2 + second.join().unwrap()
 }
 
 #[test]
 fn stores_are_buffered_unless_they_are_sequentially_consistent() {
-    assert_eq!(results(|| store_buffering(Release, Acquire, None)), [0, 1, 2, 3]);
-    assert_eq!(results(|| store_buffering(SeqCst, SeqCst, None)), [1, 2, 3]);
-    assert_eq!(results(|| store_buffering(SeqCst, Acquire, None)), [0, 1, 2, 3]);
-    assert_eq!(results(|| store_buffering(Relaxed, Relaxed, Some(SeqCst))), [1, 2, 3]);
+    assert_eq!(results(|| store_buffering(Release, Acquire, || ())), [0, 1, 2, 3]);
+    assert_eq!(results(|| store_buffering(SeqCst, SeqCst, || ())), [1, 2, 3]);
+    assert_eq!(results(|| store_buffering(SeqCst, Acquire, || ())), [0, 1, 2, 3]);
     assert_eq!(
-        results(|| store_buffering(Relaxed, Relaxed, Some(AcqRel))),
+        results(|| store_buffering(Relaxed, Relaxed, || fence(SeqCst))),
+        [1, 2, 3]
+    );
+    assert_eq!(
+        results(|| store_buffering(Relaxed, Relaxed, || fence(AcqRel))),
         [0, 1, 2, 3]
     );
+}
+
+#[test]
+fn a_fence_for_the_compiler_is_one_for_all_right_after_a_read_modify_write() {
+    let alone = || store_buffering(Relaxed, Relaxed, || compiler_fence(SeqCst));
+    assert_eq!(results(alone), [0, 1, 2, 3]);
+    let after_a_store = || {
+        store_buffering(Relaxed, Relaxed, || {
+            AtomicU32::new(0).store(1, SeqCst);
+            compiler_fence(SeqCst);
+        })
+    };
+    assert_eq!(results(after_a_store), [0, 1, 2, 3]);
+    // This is a fence where it is compiled for x86-64.
+    let after_an_exchange = || {
+        store_buffering(Relaxed, Relaxed, || {
+            let _ = AtomicU32::new(0).compare_exchange(0, 1, SeqCst, SeqCst);
+            compiler_fence(SeqCst);
+        })
+    };
+    assert_eq!(results(after_an_exchange), [1, 2, 3]);
 }
 
 #[test]
@@ -311,7 +335,7 @@ fn states_see_through_a_loop_that_waits_for_two_values() {
 #[test]
 fn a_seed_leads_to_the_same_failure() {
     fn test() {
-        assert_ne!(store_buffering(Relaxed, Relaxed, None), 0, "both are buffered");
+        assert_ne!(store_buffering(Relaxed, Relaxed, || ()), 0, "both are buffered");
     }
     let outcome = fails("panic", test);
     let seed = outcome.seed.unwrap();

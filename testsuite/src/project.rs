@@ -1,4 +1,4 @@
-//! Small projects, made for a test of the tool as users run it.
+//! Small projects for tests of the tool as users run it.
 
 use crate::tool;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A package that is made for a test.
+/// A package that is there for a test.
 pub struct Project {
     /// Its folder.
     pub folder: PathBuf,
@@ -40,6 +40,11 @@ impl Project {
         );
         project.write("src/lib.rs", source);
         project
+    }
+
+    /// The package in this folder.
+    pub fn of(folder: PathBuf) -> Project {
+        Project { folder }
     }
 
     /// Writes a file of it.

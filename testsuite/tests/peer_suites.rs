@@ -4,7 +4,7 @@
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
-use dpor_testsuite::peer_suites::Suite;
+use dpor_testsuite::peer_suites::{How, SC, Suite};
 use dpor_testsuite::project::Project;
 use dpor_testsuite::registry;
 use std::collections::BTreeMap;
@@ -15,21 +15,33 @@ use std::time::Duration;
 /// Maximum duration of a test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn check(package: &str, filters: &[&str], strategies: &[&str]) {
+fn check(package: &str, filters: &[&str], explorations: &[(&str, &str)]) {
     let suite = Suite::build(package).unwrap_or_else(|error| panic!("{error}"));
-    for strategy in strategies {
+    for &(strategy, memory) in explorations {
+        let how = How {
+            strategy,
+            memory,
+            time: PATIENCE,
+        };
         for filter in filters {
-            let report = suite.run(filter, strategy, PATIENCE);
+            let report = suite.run(filter, how);
             let report = report.unwrap_or_else(|error| panic!("{error}"));
             assert!(!report.met.is_empty(), "{package} has no {filter}");
-            assert!(report.mismatches.is_empty(), "{package} under {strategy}:\n{report}");
+            assert!(
+                report.mismatches.is_empty(),
+                "{package}, {strategy}, {memory}:\n{report}"
+            );
         }
     }
 }
 
 #[test]
 fn loom() {
-    check("loom", &[""], &["source", "context"]);
+    check(
+        "loom",
+        &[""],
+        &[("source", SC), ("context", SC), ("states", "rc11"), ("context", "rc11")],
+    );
 }
 
 #[test]
@@ -44,7 +56,7 @@ fn shuttle() {
         "thread",
         "usize",
     ];
-    check("shuttle", &fast, &["source"]);
+    check("shuttle", &fast, &[("source", SC)]);
 }
 
 /// By file and name of the test, `complete` or the kind of failure.

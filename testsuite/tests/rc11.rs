@@ -4,10 +4,16 @@
 //! thousand: `DPOR_RC11_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test rc11`.
 
 use dpor_explorer::{Strategy, Verdict};
-use dpor_scheduler::Memory;
-use dpor_testsuite::generated::{alone, setting};
-use dpor_testsuite::weak::{Outcome, Program, explore, generate, interleave, litmus, outcomes, render};
+use dpor_scheduler::{Memory, RaceFault};
+use dpor_testsuite::generated::{alone, first_caught, setting};
+use dpor_testsuite::weak::{
+    Instruction, Outcome, Program, explore, explore_with, generate, interleave, litmus, outcomes, render,
+};
+use proptest::prelude::any;
+use proptest::strategy::Strategy as _;
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const STRATEGIES: [&str; 5] = ["exhaustive", "source", "states", "context", "dpor"];
 
@@ -28,26 +34,163 @@ fn interleavings(program: &Program) -> u64 {
 }
 
 /// Compares all strategies with the oracle.
+#[track_caller]
 fn compare(program: &Program, expected: &BTreeSet<Outcome>, memory: Memory) {
+    check(program, expected, memory, None).unwrap_or_else(|wrong| panic!("{wrong}\nin\n{}", render(program)));
+}
+
+/// Compares all strategies with the oracle, with this fault in the model. Says what is wrong.
+fn check(
+    program: &Program,
+    expected: &BTreeSet<Outcome>,
+    memory: Memory,
+    fault: Option<RaceFault>,
+) -> Result<(), String> {
     for name in STRATEGIES {
         if name == "exhaustive" && interleavings(program) > MOST_INTERLEAVINGS {
             continue;
         }
         let strategy: Strategy = name.parse().unwrap();
-        let explored = explore(program, strategy, memory);
-        assert_eq!(explored.verdict, Verdict::Complete, "{name}\n{}", render(program));
+        let explored = explore_with(program, strategy, memory, fault);
+        if explored.verdict != Verdict::Complete {
+            return Err(format!("{name}: {:?}", explored.verdict));
+        }
         let shown = |outcomes: BTreeSet<&Outcome>| {
             let lines: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
             lines.join("\n")
         };
         let missed = shown(expected.difference(&explored.outcomes).collect());
         let invented = shown(explored.outcomes.difference(expected).collect());
-        assert!(
-            missed.is_empty() && invented.is_empty(),
-            "{name} misses\n{missed}\nand invents\n{invented}\nin\n{}",
-            render(program)
-        );
+        if !missed.is_empty() || !invented.is_empty() {
+            return Err(format!("{name} misses\n{missed}\nand invents\n{invented}"));
+        }
     }
+    Ok(())
+}
+
+/// A generated program, as it is printed.
+#[derive(Debug)]
+struct Generated(Program);
+
+impl fmt::Display for Generated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", render(&self.0))
+    }
+}
+
+/// Checks that the fault shows within so many programs.
+#[track_caller]
+fn caught_within(fault: RaceFault, budget: u32) {
+    let _alone = alone();
+    let programs = any::<u64>().prop_map(|seed| Generated(generate(seed, 4 + (seed % 4) as usize)));
+    first_caught(
+        &format!("{fault:?}"),
+        budget,
+        &programs,
+        |Generated(program), faulty| check(program, &outcomes(program), Memory::Rc11, faulty.then_some(fault)),
+    );
+}
+
+/// Three threads are needed for this one, with which few are generated.
+#[test]
+fn fences_that_acquire_what_others_have_read() {
+    let _alone = alone();
+    let shown = |litmus: &litmus::Litmus| {
+        let (program, expected) = (&litmus.program, outcomes(&litmus.program));
+        check(program, &expected, Memory::Rc11, Some(RaceFault::AcquireForAll)).is_err()
+    };
+    let names: Vec<&str> = litmus::all()
+        .iter()
+        .filter(|litmus| shown(litmus))
+        .map(|litmus| litmus.name)
+        .collect();
+    assert_eq!(names, ["porf-psc", "acquire fence of another's read"]);
+}
+
+#[test]
+fn values_that_are_found_though_a_later_one_is_known() {
+    caught_within(RaceFault::ForgetWhatOthersHave, 2000);
+}
+
+#[test]
+fn modifications_that_are_not_atomic() {
+    caught_within(RaceFault::SplitModifications, 2000);
+}
+
+#[test]
+fn stores_that_come_last() {
+    caught_within(RaceFault::StoreLast, 2000);
+}
+
+#[test]
+fn modifications_of_the_last_value() {
+    caught_within(RaceFault::ModifyLast, 2000);
+}
+
+#[test]
+fn exchanges_that_fail_by_the_last_value() {
+    caught_within(RaceFault::FailByLast, 2000);
+}
+
+#[test]
+fn sequential_consistency_by_execution() {
+    caught_within(RaceFault::OrderByExecution, 2000);
+}
+
+#[test]
+fn sequential_consistency_without_an_order() {
+    caught_within(RaceFault::IgnorePsc, 2000);
+}
+
+/// A thread that has seen another one end finds the same value twice: of that one's store, which publishes, and is the
+/// last, or of an earlier one, which does not. What it finds of the data after that depends on which it was.
+fn same_values() -> [Vec<Instruction>; 3] {
+    let (data, flag, ended, other) = (0, 1, 2, 3);
+    let store = |location, ordering| Instruction::Store {
+        location,
+        value: 1,
+        ordering,
+    };
+    let load = |register, location, ordering| Instruction::Load {
+        register,
+        location,
+        ordering,
+    };
+    let if_set = |then| Instruction::If {
+        register: 0,
+        equals: 1,
+        then,
+    };
+    [
+        vec![
+            store(data, Relaxed),
+            load(0, flag, Relaxed),
+            if_set(vec![store(flag, Release), store(ended, Relaxed)]),
+        ],
+        vec![load(0, data, Relaxed), if_set(vec![store(flag, Relaxed)])],
+        vec![
+            load(0, ended, Relaxed),
+            load(1, flag, Acquire),
+            // It is pending when the states are compared, in which it shows what a pending operation can find.
+            load(2, other, Relaxed),
+            load(3, data, Relaxed),
+        ],
+    ]
+}
+
+#[test]
+fn states_without_what_threads_know() {
+    let _alone = alone();
+    let threads = same_values();
+    let mut caught = 0;
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let program = Program::new(order.map(|thread| threads[thread].clone()).into());
+        let expected = outcomes(&program);
+        compare(&program, &expected, Memory::Rc11);
+        let fault = Some(RaceFault::IgnoreInStates);
+        caught += usize::from(check(&program, &expected, Memory::Rc11, fault).is_err());
+    }
+    assert!(caught > 0, "states are told apart by what threads know");
 }
 
 #[test]

@@ -950,6 +950,55 @@ fn weak_memory_is_explored_where_it_is_asked_for() {
     test("racing", &[]).ends(COMPLETE);
 }
 
+/// Two threads that must not both miss the other's store, with a fence between store and load.
+const FENCED: &str = r#"
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
+
+#[test]
+fn one_of_two_sees_the_other() {
+    let shared = Arc::new((AtomicBool::new(false), AtomicBool::new(false)));
+    let other = shared.clone();
+    let thread = std::thread::spawn(move || {
+        other.0.store(true, Relaxed);
+        LIBRARY::full_fence();
+        other.1.load(Relaxed)
+    });
+    shared.1.store(true, Relaxed);
+    LIBRARY::full_fence();
+    let own = shared.0.load(Relaxed);
+    assert!(thread.join().unwrap() || own);
+}
+"#;
+
+#[test]
+fn libraries_whose_fences_nobody_sees_are_compiled_as_for_miri() {
+    for (library, code) in [("event-listener", COMPLETE), ("another", FAILED)] {
+        let project = Project::new(library, &FENCED.replace("LIBRARY", &library.replace('-', "_")));
+        let package = |name: &str, more: &str| {
+            format!("[package]\nname = \"{name}\"\nversion = \"5.0.0\"\nedition = \"2024\"\n\n{more}")
+        };
+        let dependency = format!("[dependencies]\n{library} = {{ path = \"fences\" }}\n\n[workspace]\n");
+        project.write("Cargo.toml", &package("made", &dependency));
+        project.write("fences/Cargo.toml", &package(library, ""));
+        project.write(
+            "fences/src/lib.rs",
+            r#"
+pub fn full_fence() {
+    #[cfg(not(miri))]
+    {
+        let own = std::cell::UnsafeCell::new(0_usize);
+        unsafe { std::arch::asm!("lock not qword ptr [{0}]", in(reg) own.get(), options(nostack, preserves_flags)) };
+    }
+    #[cfg(miri)]
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+"#,
+        );
+        project.run(&["test", "--memory", "rc11"]).ends(code);
+    }
+}
+
 /// A message that comes, one that does not, and a thread that does not wait.
 const TIMED: &str = r#"
 use std::sync::mpsc::channel;

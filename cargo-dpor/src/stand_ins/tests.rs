@@ -33,6 +33,19 @@ fn what_is_not_compiled_against_the_facades_is_left_alone() {
 }
 
 #[test]
+fn fences_that_nobody_sees_are_left_out() {
+    let flags = |package: &str| {
+        let library = library("").replace("parking_lot", package);
+        let arguments: Vec<_> = library.split_whitespace().map(OsString::from).collect();
+        let folder = PACKAGE.replace("parking_lot", package);
+        let call = Call::of(package.into(), "5.4.2".into(), folder.into(), &arguments).unwrap();
+        call.flags().collect::<Vec<_>>()
+    };
+    assert_eq!(flags("event-listener"), ["--cfg", "miri"]);
+    assert!(flags("event-listener-strategy").is_empty());
+}
+
+#[test]
 fn only_the_root_file_is_another() {
     let flags = library("");
     let arguments: Vec<_> = flags.split_whitespace().map(OsString::from).collect();

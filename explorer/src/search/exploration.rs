@@ -48,7 +48,14 @@ pub(crate) struct Exploration<S> {
     pub started: Instant,
     /// The counters from before the exploration was interrupted.
     pub earlier: Statistics,
+    /// Whether executions take so long that the clock is read after each.
+    is_slow: bool,
 }
+
+/// Number of executions after which the clock is read, where they are not slow.
+const EXECUTIONS_PER_LOOK: u64 = 16;
+/// Mean duration of an execution above which executions are slow.
+const SLOW: Duration = Duration::from_micros(100);
 
 /// How a step that ran went.
 pub(crate) enum Ran {
@@ -69,6 +76,7 @@ impl<S: System> Exploration<S> {
             unclear: 0,
             started: Instant::now(),
             earlier: Statistics::default(),
+            is_slow: false,
         }
     }
 
@@ -109,7 +117,7 @@ impl<S: System> Exploration<S> {
     }
 
     /// The reason to stop if a limit has been reached between two executions.
-    pub fn limit_reached(&self) -> Option<Halt> {
+    pub fn limit_reached(&mut self) -> Option<Halt> {
         let statistics = &self.statistics;
         let executions = statistics.executions() - self.earlier.executions();
         if let Some(limit) = self.limits.executions.filter(|&limit| executions >= limit) {
@@ -120,7 +128,9 @@ impl<S: System> Exploration<S> {
             return Some(Halt::Limit(format!("the limit of {limit} steps was reached")));
         }
         // Reading the clock costs as much as a short execution.
-        if statistics.executions().is_multiple_of(16) {
+        if executions < EXECUTIONS_PER_LOOK || self.is_slow || executions.is_multiple_of(EXECUTIONS_PER_LOOK) {
+            let mean = self.started.elapsed() / u32::try_from(executions.max(1)).unwrap_or(u32::MAX);
+            self.is_slow = mean > SLOW;
             return self.in_time().err();
         }
         None

@@ -157,6 +157,14 @@ fn ask(address: Location, size: usize, ask: Ask) {
     });
 }
 
+/// Whether the last operation of the current model thread was a read-modify-write that chose what it found.
+pub(super) fn has_modified() -> bool {
+    of_model(|machine| {
+        let record = &machine.execution.threads[machine.step.thread];
+        record.request.is_some_and(|request| request.ask.may_modify())
+    })
+}
+
 /// Notes the access that the thread has made by an operation that has chosen what it found. `None` if it chooses nothing;
 /// otherwise whether the execution ends by the access.
 pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<bool> {

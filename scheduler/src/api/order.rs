@@ -66,6 +66,19 @@ pub fn fence(order: Ordering) {
     tell(|machine, thread| machine.execution.races.fence(thread, order));
 }
 
+/// The current thread makes a fence for its compiler. Under weak memory, right after a read-modify-write, it is one for
+/// all threads.
+///
+/// On x86-64 the instruction is a full barrier (Intel, *Software Developer's Manual*, volume 3A, "Loads and Stores Are Not
+/// Reordered with Locked Instructions"), and the compiler moves nothing across. Libraries such as crossbeam-epoch make
+/// their sequentially consistent fences so where that is what they are compiled for.
+#[inline]
+pub fn compiler_fence(order: Ordering) {
+    if atomics::is_weak() && order == Ordering::SeqCst && on_model_thread() && atomics::has_modified() {
+        fence(order);
+    }
+}
+
 /// Part of a lock's location where readers publish what they know: writers come after readers, and readers do not.
 const READERS: u64 = 0xFE00;
 

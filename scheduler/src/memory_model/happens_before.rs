@@ -108,7 +108,7 @@ pub(crate) struct HappensBefore {
     pub fault: Option<RaceFault>,
 }
 
-/// A fault that can be seeded into the search for data races.
+/// A fault that can be seeded into the search for data races, or into weak memory.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RaceFault {
@@ -122,6 +122,22 @@ pub enum RaceFault {
     IgnoreInStates,
     /// A read-modify-write that leaves the value as it was publishes nothing for the explorer.
     ModifyLikeReads,
+    /// An acquire fence acquires what any thread has read.
+    AcquireForAll,
+    /// A thread may find a value though it knows that another has read or written a later one.
+    ForgetWhatOthersHave,
+    /// A store may come between a read-modify-write and what that has read.
+    SplitModifications,
+    /// A store always comes last.
+    StoreLast,
+    /// A read-modify-write always finds the last value.
+    ModifyLast,
+    /// A `compare_exchange` never fails by an old value.
+    FailByLast,
+    /// A sequentially consistent access always finds the last value.
+    OrderByExecution,
+    /// Sequentially consistent accesses are in no order.
+    IgnorePsc,
 }
 
 fn acquires(order: Ordering) -> bool {
@@ -327,6 +343,12 @@ impl HappensBefore {
     /// What a fence makes known to its thread.
     pub fn fence_acquires(&mut self, thread: usize, order: Ordering) {
         if acquires(order) {
+            #[cfg(feature = "faults")]
+            if self.fault == Some(RaceFault::AcquireForAll) {
+                let all: Vec<Clock> = self.views.iter().map(|view| view.acquired.clone()).collect();
+                all.iter()
+                    .for_each(|other| join(&mut self.view(thread).acquired, other));
+            }
             let view = self.view(thread);
             let acquired = std::mem::take(&mut view.acquired);
             join(&mut view.current, &acquired);

@@ -1,6 +1,6 @@
 //! Runs the test suite of loom or shuttle on cargo-dpor.
 
-use dpor_testsuite::peer_suites::Suite;
+use dpor_testsuite::peer_suites::{How, SC, Suite};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ runs those whose names contain FILTER. Prints their results, file by file; the e
 `testsuite/peer-suites/*/suite.toml` says.
 
   --strategy NAME  how to explore [default: source]
+  --memory sc|rc11 what atomics promise [default: sc]
   --max-time SECS  ends a test after this time [default: 180]
   --verbose        a line for each test
   --help           this text
@@ -44,6 +45,7 @@ struct Options {
     package: String,
     filter: String,
     strategy: String,
+    memory: String,
     time: Duration,
     verbose: bool,
 }
@@ -52,11 +54,13 @@ impl Options {
     /// Reads the arguments; `Err(None)` if only help is wanted.
     fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Option<String>> {
         let mut words = Vec::new();
-        let (mut strategy, mut seconds, mut verbose) = ("source".to_owned(), 180, false);
+        let (mut strategy, mut memory) = ("source".to_owned(), SC.to_owned());
+        let (mut seconds, mut verbose) = (180, false);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument}: a value is missing"));
             match argument.as_str() {
                 "--strategy" => strategy = value()?,
+                "--memory" => memory = value()?,
                 "--max-time" => {
                     let number = value()?.parse();
                     seconds = number.map_err(|_| "--max-time: not a number of seconds".to_owned())?;
@@ -73,6 +77,7 @@ impl Options {
             package: package.ok_or("which suite?".to_owned())?,
             filter: words.next().unwrap_or_default(),
             strategy,
+            memory,
             time: Duration::from_secs(seconds),
             verbose,
         };
@@ -84,7 +89,12 @@ impl Options {
 
     fn run(&self) -> Result<bool, String> {
         let suite = Suite::build(&self.package)?;
-        let report = suite.run(&self.filter, &self.strategy, self.time)?;
+        let how = How {
+            strategy: &self.strategy,
+            memory: &self.memory,
+            time: self.time,
+        };
+        let report = suite.run(&self.filter, how)?;
         if self.verbose {
             for (test, met) in &report.met {
                 let passed = if met.passed { "ok" } else { "failed" };
@@ -96,7 +106,7 @@ impl Options {
             }
             println!();
         }
-        println!("{}\n{}\n{report}", suite.table(&report), suite.exceptions());
+        println!("{}\n{}\n{report}", suite.table(&report), suite.exceptions(&self.memory));
         Ok(report.mismatches.is_empty())
     }
 }

@@ -1,5 +1,6 @@
 //! Fetches the tests of a suite and builds them.
 
+use super::SC;
 use super::plan::{Plan, Treatment};
 use crate::registry;
 use serde::Deserialize;
@@ -65,7 +66,7 @@ impl Suite {
         {
             return Err("a substitution is about a file that there is not".to_owned());
         }
-        if let Some(test) = cut.iter().find(|test| plan.exception(test).is_none()) {
+        if let Some(test) = cut.iter().find(|test| plan.exception(test, SC).is_none()) {
             return Err(format!("{test} is not built, and no exception says why"));
         }
         let executables = compile(&project, &work.join("target"))?;
@@ -172,7 +173,7 @@ impl Copy<'_> {
                 if let Some(name) = name.filter(|_| is_test) {
                     path.truncate(depth);
                     let test = [&path[..], &[name]].concat().join("::");
-                    let exception = self.plan.exception(&test);
+                    let exception = self.plan.exception(&test, SC);
                     if !built || exception.is_some_and(|exception| exception.treatment == Treatment::Cut) {
                         self.cut.push(test);
                         kept.truncate(item);

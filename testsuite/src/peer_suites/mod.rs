@@ -10,9 +10,12 @@ mod run;
 
 pub use build::Suite;
 pub use plan::{Exception, Plan};
-pub use run::{Met, Report};
+pub use run::{How, Met, Report};
 
 use std::path::{Path, PathBuf};
+
+/// What atomics promise by default.
+pub const SC: &str = "sc";
 
 /// A folder of `testsuite/peer-suites`.
 fn folder(name: &str) -> PathBuf {

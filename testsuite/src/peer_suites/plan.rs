@@ -27,7 +27,7 @@ pub struct Plan {
     /// The substitutions in the text.
     #[serde(default)]
     pub substitutions: Vec<Substitution>,
-    /// Tests that say nothing of a sequentially consistent checker with reduction, or nothing that it can be asked.
+    /// Tests that say nothing of a checker with reduction, or nothing that it can be asked.
     #[serde(default)]
     pub exceptions: Vec<Exception>,
     /// The end of the exploration of each test that expects a failure. `sampled` is no failure: an exhaustive
@@ -60,6 +60,8 @@ pub struct Exception {
     pub reason: String,
     /// The treatment of these tests.
     pub treatment: Treatment,
+    /// What atomics promise where this is an exception, if it is not one under every memory.
+    pub memory: Option<String>,
 }
 
 /// The treatment of an exception.
@@ -70,6 +72,13 @@ pub enum Treatment {
     Fails,
     /// The test is cut out of the text, or its file is not built.
     Cut,
+}
+
+impl Exception {
+    /// Whether it is one under this memory.
+    pub fn applies(&self, memory: &str) -> bool {
+        self.memory.as_ref().is_none_or(|only| only == memory)
+    }
 }
 
 impl Plan {
@@ -83,14 +92,13 @@ impl Plan {
         toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// The exception that a test is, if it is one.
-    pub fn exception(&self, test: &str) -> Option<&Exception> {
+    /// The exception that a test is under this memory, if it is one.
+    pub fn exception(&self, test: &str, memory: &str) -> Option<&Exception> {
         let names = |pattern: &String| match pattern.strip_suffix('*') {
             Some(start) => test.starts_with(start),
             None => test == pattern,
         };
-        self.exceptions
-            .iter()
-            .find(|exception| exception.tests.iter().any(names))
+        let mut exceptions = self.exceptions.iter().filter(|exception| exception.applies(memory));
+        exceptions.find(|exception| exception.tests.iter().any(names))
     }
 }

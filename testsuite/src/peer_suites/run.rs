@@ -13,6 +13,19 @@ use std::time::{Duration, Instant};
 const MARK: &str = "peer-suites: ";
 /// The environment variable by which the stand-ins know the strategy.
 const STRATEGY: &str = "PEER_SUITES_STRATEGY";
+/// And the one by which they know what atomics promise.
+const MEMORY: &str = "PEER_SUITES_MEMORY";
+
+/// How tests are explored.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// The strategy.
+    pub strategy: &'a str,
+    /// What atomics promise: `sc` or `rc11`.
+    pub memory: &'a str,
+    /// Maximum duration of a test.
+    pub time: Duration,
+}
 
 /// The result of a test.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +47,8 @@ pub struct Met {
 /// The results of all tests.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// What atomics promised.
+    pub memory: String,
     /// The result of each test that was run.
     pub met: BTreeMap<String, Met>,
     /// The deviations from the plan.
@@ -41,12 +56,15 @@ pub struct Report {
 }
 
 impl Suite {
-    /// Runs the tests whose names contain `filter`, each for at most `time`, by a strategy.
+    /// Runs the tests whose names contain `filter`.
     ///
     /// # Errors
     /// An executable does not list its tests.
-    pub fn run(&self, filter: &str, strategy: &str, time: Duration) -> Result<Report, String> {
-        let mut report = Report::default();
+    pub fn run(&self, filter: &str, how: How<'_>) -> Result<Report, String> {
+        let mut report = Report {
+            memory: how.memory.to_owned(),
+            ..Report::default()
+        };
         for (target, executable) in &self.executables {
             let output = Command::new(executable)
                 .args(["--list", "--format", "terse"])
@@ -60,9 +78,9 @@ impl Suite {
                 }
                 let mut command = Command::new(executable);
                 let flags = ["--exact", name, "--include-ignored", "--nocapture", "--test-threads=1"];
-                command.args(flags).env(STRATEGY, strategy);
-                let met = Met::of(&mut command, time)?;
-                if let Some(mismatch) = self.plan.judge(&test, &met) {
+                command.args(flags).env(STRATEGY, how.strategy).env(MEMORY, how.memory);
+                let met = Met::of(&mut command, how.time)?;
+                if let Some(mismatch) = self.plan.judge(&test, how.memory, &met) {
                     report.mismatches.push(mismatch);
                 }
                 report.met.insert(test, met);
@@ -93,7 +111,7 @@ impl Suite {
         };
         for (test, met) in &report.met {
             let row = rows.entry(heading(test)).or_default();
-            match self.plan.exception(test) {
+            match self.plan.exception(test, &report.memory) {
                 _ if met.passed => row.passed += 1,
                 Some(_) => row.not_applicable += 1,
                 None => row.failed += 1,
@@ -133,10 +151,11 @@ impl Suite {
         text
     }
 
-    /// The exceptions and their reasons, as a Markdown list.
-    pub fn exceptions(&self) -> String {
+    /// The exceptions under this memory and their reasons, as a Markdown list.
+    pub fn exceptions(&self, memory: &str) -> String {
         let mut text = String::new();
-        for exception in &self.plan.exceptions {
+        let exceptions = self.plan.exceptions.iter();
+        for exception in exceptions.filter(|exception| exception.applies(memory)) {
             let tests = exception.tests.iter().map(|test| format!("`{test}`"));
             let tests = tests.collect::<Vec<_>>().join(", ");
             let treatment = match exception.treatment {
@@ -159,8 +178,8 @@ impl Plan {
     }
 
     /// The error in the result of a test.
-    fn judge(&self, test: &str, met: &Met) -> Option<String> {
-        let expected = self.exception(test).map(|exception| exception.treatment);
+    fn judge(&self, test: &str, memory: &str, met: &Met) -> Option<String> {
+        let expected = self.exception(test, memory).map(|exception| exception.treatment);
         match (expected, met.passed) {
             (None, false) => return Some(format!("{test}: fails\n{}", met.output)),
             (Some(Treatment::Fails), true) => return Some(format!("{test}: passes, though it is an exception")),

@@ -3,7 +3,7 @@
 use super::graph::Outcome;
 use super::program::{Instruction, Program};
 use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Strategy, Trace, Verdict};
-use dpor_scheduler::{Memory, Options, Program as Model};
+use dpor_scheduler::{Memory, Options, Program as Model, RaceFault};
 use shim_std::sync::atomic::{AtomicU32, fence};
 use shim_std::sync::{Mutex, MutexGuard};
 use shim_std::thread::{self, JoinHandle};
@@ -204,6 +204,14 @@ impl Observer<Model> for Collector {
 /// # Panics
 /// If this process cannot hold a model.
 pub fn explore(program: &Program, strategy: Strategy, memory: Memory) -> Explored {
+    explore_with(program, strategy, memory, None)
+}
+
+/// Explores the program under this memory model, with this fault.
+///
+/// # Panics
+/// If this process cannot hold a model.
+pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault: Option<RaceFault>) -> Explored {
     let outcomes = Outcomes::default();
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));
@@ -217,6 +225,9 @@ pub fn explore(program: &Program, strategy: Strategy, memory: Memory) -> Explore
         Err(error) => panic!("{error}"),
     };
     model.compare_states(strategy.compares_states());
+    if let Some(fault) = fault {
+        model.race_fault(fault);
+    }
     let limits = Limits {
         depth: 1000,
         ..Limits::default()

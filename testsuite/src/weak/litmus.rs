@@ -73,6 +73,10 @@ fn swap(register: usize, location: usize, value: u32, ordering: Ordering) -> Ins
     }
 }
 
+fn if_equal(register: usize, equals: u32, then: Vec<Instruction>) -> Instruction {
+    Instruction::If { register, equals, then }
+}
+
 fn exchange(register: usize, location: usize, expected: u32, new: u32) -> Instruction {
     Instruction::CompareExchange {
         register,
@@ -428,6 +432,18 @@ pub fn all() -> Vec<Litmus> {
         4,
         3,
         "r00=0 r10=0",
+        true,
+    );
+    add_test(
+        "acquire fence of another's read",
+        vec![
+            vec![store(W, 1, Relaxed), store(X, 1, Release)],
+            vec![load(0, X, Relaxed), if_equal(0, 1, vec![store(Y, 1, Release)])],
+            vec![load(0, Y, Acquire), fence(Acquire), load(1, W, Relaxed)],
+        ],
+        6,
+        5,
+        "r20=1 r21=0",
         true,
     );
     add_test(

@@ -19,7 +19,7 @@ mod relation;
 
 pub use axioms::{Axioms, Psc, ReleaseSequence};
 pub use enumerate::{Executions, enumerate};
-pub use explore::{Explored, explore};
+pub use explore::{Explored, explore, explore_with};
 pub use generate::generate;
 pub use graph::{Event, Graph, Name, Outcome, Reads};
 pub use interleave::interleave;

@@ -3,6 +3,8 @@
 use super::request::Ask;
 use super::{Clock, entry, is_known_to_all};
 use crate::memory_model::happens_before::HappensBefore;
+#[cfg(feature = "faults")]
+use crate::memory_model::happens_before::RaceFault;
 use smallvec::SmallVec;
 
 /// A value that was stored.
@@ -65,11 +67,19 @@ impl History {
 
     /// The first message that the thread may take: it knows of nobody who has taken a later one.
     pub fn floor(&self, order: &HappensBefore, thread: usize) -> usize {
+        #[cfg(feature = "faults")]
+        if order.fault == Some(RaceFault::ForgetWhatOthersHave) {
+            return self.floor_by(|of, _| of == thread);
+        }
         self.floor_by(|of, epoch| order.knows(thread, of, epoch))
     }
 
     /// Like [`History::floor`], by what the thread knows not only while it runs a destructor.
     pub fn floor_for_good(&self, order: &HappensBefore, thread: usize) -> usize {
+        #[cfg(feature = "faults")]
+        if order.fault == Some(RaceFault::ForgetWhatOthersHave) {
+            return self.floor_by(|of, _| of == thread);
+        }
         let current = order.views.get(thread).map(|view| &view.current);
         self.floor_by(|of, epoch| current.is_some_and(|current| entry(current, of) >= epoch))
     }

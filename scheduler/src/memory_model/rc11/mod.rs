@@ -25,12 +25,16 @@
 //! Invariant: what is forgotten (messages that nobody may take, histories, the record of sequentially consistent
 //! operations) changes no choice of any thread that lives, or will be created by one.
 
+#[cfg(feature = "faults")]
+mod faults;
 mod history;
 mod request;
 mod sequential;
 
 use super::atomics;
 use super::clocks::{Clock, entry, join};
+#[cfg(feature = "faults")]
+use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
 use crate::operation::address_of;
 use dpor_explorer::{BitSet, Location};
@@ -159,6 +163,8 @@ impl Rc11 {
             let at = history.len() - 1 - older;
             for kind in 0..kinds {
                 let allowed = history.allows(at, request.ask, kind == 1);
+                #[cfg(feature = "faults")]
+                let allowed = faults::allows(order.fault, request.ask, history.messages[at].value, allowed);
                 if allowed && self.is_consistent(order, thread, request, history, (at, kind == 1)) {
                     choices.insert(older as u32 * kinds + kind);
                 }
@@ -177,6 +183,10 @@ impl Rc11 {
         (at, spuriously): (usize, bool),
     ) -> bool {
         if self.log.is_empty() {
+            return true;
+        }
+        #[cfg(feature = "faults")]
+        if order.fault == Some(RaceFault::IgnorePsc) {
             return true;
         }
         let Some(view) = order.views.get(thread) else {

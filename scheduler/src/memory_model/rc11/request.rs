@@ -50,6 +50,11 @@ impl Ask {
         }
     }
 
+    /// Whether it is a read-modify-write, which does not write if it fails.
+    pub fn may_modify(self) -> bool {
+        matches!(self, Ask::Access(AtomicAccess::Modify(_)) | Ask::Exchange { .. })
+    }
+
     /// All that is in it, as numbers.
     pub fn numbers(self) -> [u64; 3] {
         let (success, failure) = self.orderings();

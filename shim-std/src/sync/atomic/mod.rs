@@ -56,6 +56,7 @@ pub fn fence(order: Ordering) {
 #[track_caller]
 pub fn compiler_fence(order: Ordering) {
     std::sync::atomic::compiler_fence(order);
+    dpor_scheduler::order::compiler_fence(order);
 }
 
 /// `std::sync::atomic::spin_loop_hint`.

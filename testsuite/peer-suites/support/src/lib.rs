@@ -13,18 +13,25 @@ use shim_std::{Model, Outcome};
 /// The environment variable that names the strategy.
 pub const STRATEGY: &str = "PEER_SUITES_STRATEGY";
 
+/// The environment variable that names what atomics promise.
+pub const MEMORY: &str = "PEER_SUITES_MEMORY";
+
 /// The beginning of each line that describes an exploration.
 pub const MARK: &str = "peer-suites: ";
 
-/// An exploration without limits, by the strategy that the environment asks for, or else by the default one.
+/// An exploration without limits, with what the environment asks for, or else what is the default.
 ///
 /// # Panics
-/// If there is no strategy of that name.
+/// If there is nothing of that name.
 pub fn model() -> Model {
-    match std::env::var(STRATEGY) {
-        Ok(name) => Model::new().strategy(name.parse().unwrap_or_else(|error| panic!("{error}"))),
-        Err(_) => Model::new(),
+    let mut model = Model::new();
+    if let Ok(name) = std::env::var(STRATEGY) {
+        model = model.strategy(name.parse().unwrap_or_else(|error| panic!("{error}")));
     }
+    if let Ok(name) = std::env::var(MEMORY) {
+        model = model.memory(name.parse().unwrap_or_else(|error| panic!("{error}")));
+    }
+    model
 }
 
 /// Explores `test`, and demands that all executions end well.
