@@ -13,6 +13,7 @@ mod project;
 mod replay;
 mod resume;
 mod seeds;
+mod sequential;
 mod show_config;
 mod simplify;
 mod test;

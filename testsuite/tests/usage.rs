@@ -927,6 +927,24 @@ fn weak_memory_is_explored_where_it_is_asked_for() {
             assert_eq!(again.events("replayed")[0]["failure"]["kind"], kind, "{name}");
         }
     }
+    // What else fails is told, if there is time for it.
+    let only = "no sequentially consistent execution fails; weak memory";
+    let too = "a sequentially consistent execution fails, too: livelock; weak memory";
+    for (name, more, told) in [
+        ("relaxed", &[][..], Some(only)),
+        ("endless", &[], Some(too)),
+        ("relaxed", &["--simplify", "0"], None),
+        (
+            "relaxed",
+            &["--strategy", "random", "--max-executions", "1000"],
+            Some(only),
+        ),
+    ] {
+        let run = test(name, &[&["--memory", "rc11"], more].concat()).ends(FAILED);
+        let note = finished(&run)["note"].to_string();
+        assert_eq!(note.contains("sequentially"), told.is_some(), "{name} {more:?}: {note}");
+        assert!(told.is_none_or(|told| note.contains(told)), "{name}: {note}");
+    }
     let shown = project.run(&["test", "relaxed", "--memory", "rc11"]).ends(FAILED);
     assert!(
         shown.stdout.contains("0, old: t0 does not know of t1's store"),

@@ -12,7 +12,7 @@ use crate::report::{Event, Reporter, SourceTree, Summary, TestResult, objects, s
 use crate::run::order::{again, order};
 use crate::run::plan::Planned;
 use crate::run::resume::Left;
-use crate::run::{outputs, seeds, simplify};
+use crate::run::{outputs, seeds, sequential, simplify};
 use dpor_protocol::{Counts, Verdict};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -136,7 +136,10 @@ fn explore(
     if outcome.seed.is_some() && outcome.verdict == Verdict::Failed {
         tell(News::Replaying(index));
         let (simplified, run) = simplify::replayed(test, &order, settings.simplify.value, outcome)?;
-        outcome = simplified;
+        outcome = match sequential::note(test, &order, settings.simplify.value, &simplified)? {
+            Some(note) => simplified.with_note(note),
+            None => simplified,
+        };
         // It says nothing if it was ended by a signal.
         replay = Some(run).filter(|run| interrupt::received().is_none() || same_failure(&outcome, run));
     }
