@@ -13,6 +13,8 @@ use proptest::prelude::any;
 use proptest::strategy::Strategy as _;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const STRATEGIES: [&str; 5] = ["exhaustive", "source", "states", "context", "dpor"];
@@ -199,6 +201,25 @@ fn known_programs_have_their_outcomes() {
     for litmus in litmus::all() {
         println!("{}", litmus.name);
         compare(&litmus.program, &outcomes(&litmus.program), Memory::Rc11);
+    }
+}
+
+/// The figures that do not depend on the compiler: those of the oracle, and of `source`.
+#[test]
+fn the_page_beside_loom_has_their_figures() {
+    let _alone = alone();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src/weak-memory-loom.md");
+    let page = fs::read_to_string(page).unwrap();
+    for litmus in litmus::all() {
+        let expected = outcomes(&litmus.program).len();
+        let source = explore(&litmus.program, Strategy::Source, Memory::Rc11)
+            .statistics
+            .complete;
+        let start = format!("| {} | {} | {expected} | ", litmus.name, litmus.graphs);
+        let row = page.lines().find(|line| line.starts_with(&start));
+        let row = row.unwrap_or_else(|| panic!("the page has no row {start}"));
+        let cell = row.split(" | ").nth(4);
+        assert_eq!(cell, Some(&*source.to_string()), "{row}");
     }
 }
 

@@ -1,0 +1,151 @@
+//! The litmus tests of weak memory on loom and on cargo-dpor, beside what RC11 allows by brute force: a table in
+//! Markdown. With a number, loom gets so many seconds for each instead of 60.
+
+use dpor_explorer::Verdict;
+use dpor_testsuite::weak::{Instruction, Outcome, Program, explore, graphs, litmus, outcomes};
+use loom::model::Builder;
+use loom::sync::atomic::{AtomicU32, fence};
+use loom::thread;
+use shim_std::{Memory, Strategy};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What loom has found.
+#[derive(Default)]
+struct Found {
+    outcomes: BTreeSet<Outcome>,
+    executions: u64,
+}
+
+/// The instructions of a thread on loom, with its registers.
+fn run(instructions: &[Instruction], registers: &mut [u32], atomics: &[AtomicU32]) {
+    for instruction in instructions {
+        match *instruction {
+            Instruction::Load {
+                register,
+                location,
+                ordering,
+            } => registers[register] = atomics[location].load(ordering),
+            Instruction::Store {
+                location,
+                value,
+                ordering,
+            } => atomics[location].store(value, ordering),
+            Instruction::Add {
+                register,
+                location,
+                operand,
+                ordering,
+            } => registers[register] = atomics[location].fetch_add(operand, ordering),
+            Instruction::Swap {
+                register,
+                location,
+                value,
+                ordering,
+            } => registers[register] = atomics[location].swap(value, ordering),
+            Instruction::CompareExchange {
+                register,
+                location,
+                expected,
+                new,
+                success,
+                failure,
+            } => {
+                let result = atomics[location].compare_exchange(expected, new, success, failure);
+                registers[register] = result.unwrap_or_else(|found| found);
+            }
+            Instruction::Fence(ordering) => fence(ordering),
+            Instruction::If {
+                register,
+                equals,
+                ref then,
+            } => {
+                if registers[register] == equals {
+                    run(then, registers, atomics);
+                }
+            }
+            _ => panic!("no litmus test has {instruction:?}"),
+        }
+    }
+}
+
+/// One execution on loom.
+fn execute(program: &Program) -> Outcome {
+    let atomics: Vec<AtomicU32> = (0..program.locations()).map(|_| AtomicU32::new(0)).collect();
+    let atomics = Arc::new(atomics);
+    let spawn = |number: usize| {
+        let (instructions, atomics) = (program.threads()[number].clone(), Arc::clone(&atomics));
+        let mut registers = vec![0; program.registers(number)];
+        thread::spawn(move || {
+            run(&instructions, &mut registers, &atomics);
+            registers
+        })
+    };
+    let threads: Vec<_> = (0..program.threads().len()).map(spawn).collect();
+    let registers = threads
+        .into_iter()
+        .map(|thread| thread.join().expect("it does not panic"));
+    Outcome {
+        registers: registers.collect(),
+        finals: atomics
+            .iter()
+            .map(|atomic| atomic.load(std::sync::atomic::Ordering::SeqCst))
+            .collect(),
+    }
+}
+
+/// What loom finds within this time, and whether that is all.
+fn by_loom(program: &Program, time: Duration) -> (Found, bool) {
+    let found = Arc::new(Mutex::new(Found::default()));
+    let (own, program) = (Arc::clone(&found), program.clone());
+    let mut builder = Builder::new();
+    builder.max_duration = Some(time);
+    let start = Instant::now();
+    builder.check(move || {
+        let outcome = execute(&program);
+        let mut found = own.lock().unwrap_or_else(PoisonError::into_inner);
+        found.outcomes.insert(outcome);
+        found.executions += 1;
+    });
+    let is_all = start.elapsed() < time;
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    (std::mem::take(&mut *found), is_all)
+}
+
+/// The complete executions of cargo-dpor, which must find what there is.
+fn executions(program: &Program, strategy: Strategy, expected: &BTreeSet<Outcome>) -> u64 {
+    let explored = explore(program, strategy, Memory::Rc11);
+    assert_eq!(explored.verdict, Verdict::Complete);
+    assert_eq!(explored.outcomes, *expected);
+    explored.statistics.complete
+}
+
+fn main() {
+    let seconds = std::env::args().nth(1).map_or(60, |seconds| {
+        seconds
+            .parse()
+            .unwrap_or_else(|_| panic!("{seconds} is no number of seconds"))
+    });
+    println!("| program | graphs | outcomes | `states` | `source` | loom | missed by loom | invented by loom |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for litmus::Litmus { name, program, .. } in litmus::all() {
+        let expected = outcomes(&program);
+        let own = [Strategy::States, Strategy::Source].map(|strategy| executions(&program, strategy, &expected));
+        let (found, is_all) = by_loom(&program, Duration::from_secs(seconds));
+        let missed = match is_all {
+            true => expected.difference(&found.outcomes).count().to_string(),
+            false => "?".to_owned(),
+        };
+        println!(
+            "| {name} | {} | {} | {} | {} | {}{} | {missed} | {} |",
+            graphs(&program),
+            expected.len(),
+            own[0],
+            own[1],
+            if is_all { "" } else { "more than " },
+            found.executions,
+            found.outcomes.difference(&expected).count()
+        );
+    }
+}
