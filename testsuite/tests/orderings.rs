@@ -85,7 +85,8 @@ fn versions_are_told_apart() {
 fn the_page_tells_of_them() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src/weak-memory.md");
     let page = fs::read_to_string(page).unwrap();
-    let versions = |version: &str| -> BTreeMap<String, String> {
+    // By name of the library in Rust: its own, and the version.
+    let versions = |version: &str| -> BTreeMap<String, (String, String)> {
         let text = fs::read_to_string(folder().join(version).join("Cargo.toml")).unwrap();
         let manifest: toml::Table = toml::from_str(&text).unwrap();
         let version = |value: &toml::Value| {
@@ -93,19 +94,16 @@ fn the_page_tells_of_them() {
             value.as_str().unwrap().trim_start_matches('=').to_owned()
         };
         let dependencies = manifest["dependencies"].as_table().unwrap();
-        let named = |(name, value): (&String, &toml::Value)| (name.replace('-', "_"), version(value));
+        let named = |(name, value): (&String, &toml::Value)| (name.replace('-', "_"), (name.clone(), version(value)));
         dependencies.iter().map(named).collect()
     };
     let (before, after) = (versions("before"), versions("after"));
     for (name, library) in expected() {
         let Results { rc11, sc } = &library.before;
-        let mended = after.get(&name).map_or("—", String::as_str);
+        let mended = after.get(&name).map_or("—", |(_, version)| version);
         assert_eq!(library.after.is_some(), after.contains_key(&name), "{name}");
-        let row = format!(
-            "| {} | {} | {rc11} | {sc} | {mended} |\n",
-            name.replace("arc_", "arc-"),
-            before[&name]
-        );
+        let (own, version) = &before[&name];
+        let row = format!("| {own} | {version} | {rc11} | {sc} | {mended} |\n");
         assert!(page.contains(&row), "the page has no row {row}");
     }
 }
