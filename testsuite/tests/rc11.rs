@@ -6,6 +6,7 @@
 use dpor_explorer::{Strategy, Verdict};
 use dpor_scheduler::{Memory, RaceFault};
 use dpor_testsuite::generated::{alone, first_caught, setting};
+use dpor_testsuite::weak::litmus::{if_equal, load, store};
 use dpor_testsuite::weak::{
     Instruction, Outcome, Program, explore, explore_with, generate, interleave, litmus, outcomes, render,
 };
@@ -148,28 +149,13 @@ fn sequential_consistency_without_an_order() {
 /// last, or of an earlier one, which does not. What it finds of the data after that depends on which it was.
 fn same_values() -> [Vec<Instruction>; 3] {
     let (data, flag, ended, other) = (0, 1, 2, 3);
-    let store = |location, ordering| Instruction::Store {
-        location,
-        value: 1,
-        ordering,
-    };
-    let load = |register, location, ordering| Instruction::Load {
-        register,
-        location,
-        ordering,
-    };
-    let if_set = |then| Instruction::If {
-        register: 0,
-        equals: 1,
-        then,
-    };
     [
         vec![
-            store(data, Relaxed),
+            store(data, 1, Relaxed),
             load(0, flag, Relaxed),
-            if_set(vec![store(flag, Release), store(ended, Relaxed)]),
+            if_equal(0, 1, vec![store(flag, 1, Release), store(ended, 1, Relaxed)]),
         ],
-        vec![load(0, data, Relaxed), if_set(vec![store(flag, Relaxed)])],
+        vec![load(0, data, Relaxed), if_equal(0, 1, vec![store(flag, 1, Relaxed)])],
         vec![
             load(0, ended, Relaxed),
             load(1, flag, Acquire),

@@ -2,6 +2,7 @@
 
 use super::graph::Outcome;
 use super::program::{Instruction, Program};
+use crate::run_on_atomics;
 use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Strategy, Trace, Verdict};
 use dpor_scheduler::{Memory, Options, Program as Model, RaceFault};
 use shim_std::sync::atomic::{AtomicU32, fence};
@@ -105,41 +106,7 @@ impl Running {
     fn run(&mut self, instructions: &'static [Instruction]) {
         let atomics = &self.shared.atomics;
         for instruction in instructions {
-            match *instruction {
-                Instruction::Load {
-                    register,
-                    location,
-                    ordering,
-                } => self.registers[register] = atomics[location].load(ordering),
-                Instruction::Store {
-                    location,
-                    value,
-                    ordering,
-                } => atomics[location].store(value, ordering),
-                Instruction::Add {
-                    register,
-                    location,
-                    operand,
-                    ordering,
-                } => self.registers[register] = atomics[location].fetch_add(operand, ordering),
-                Instruction::Swap {
-                    register,
-                    location,
-                    value,
-                    ordering,
-                } => self.registers[register] = atomics[location].swap(value, ordering),
-                Instruction::CompareExchange {
-                    register,
-                    location,
-                    expected,
-                    new,
-                    success,
-                    failure,
-                } => {
-                    let result = atomics[location].compare_exchange(expected, new, success, failure);
-                    self.registers[register] = result.unwrap_or_else(|found| found);
-                }
-                Instruction::Fence(ordering) => fence(ordering),
+            run_on_atomics!(*instruction, self.registers, atomics, fence, {
                 Instruction::If {
                     register,
                     equals,
@@ -162,7 +129,7 @@ impl Running {
                         join(child, handle);
                     }
                 }
-            }
+            });
         }
     }
 }

@@ -39,7 +39,8 @@ const Y: usize = 1;
 const Z: usize = 2;
 const W: usize = 3;
 
-fn load(register: usize, location: usize, ordering: Ordering) -> Instruction {
+/// A load into a register.
+pub fn load(register: usize, location: usize, ordering: Ordering) -> Instruction {
     Instruction::Load {
         register,
         location,
@@ -47,7 +48,8 @@ fn load(register: usize, location: usize, ordering: Ordering) -> Instruction {
     }
 }
 
-fn store(location: usize, value: u32, ordering: Ordering) -> Instruction {
+/// A store of a value.
+pub fn store(location: usize, value: u32, ordering: Ordering) -> Instruction {
     Instruction::Store {
         location,
         value,
@@ -73,7 +75,8 @@ fn swap(register: usize, location: usize, value: u32, ordering: Ordering) -> Ins
     }
 }
 
-fn if_equal(register: usize, equals: u32, then: Vec<Instruction>) -> Instruction {
+/// Instructions that run if the register has the value.
+pub fn if_equal(register: usize, equals: u32, then: Vec<Instruction>) -> Instruction {
     Instruction::If { register, equals, then }
 }
 

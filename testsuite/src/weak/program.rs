@@ -123,6 +123,51 @@ fn stronger(one: Ordering, other: Ordering) -> bool {
     one != other && a >= acquire && r >= release && s >= sc
 }
 
+/// Runs an instruction on atomics of any crate that has them with std's interface. The arms in braces are those for
+/// instructions that are about something else.
+#[macro_export]
+macro_rules! run_on_atomics {
+    ($instruction:expr, $registers:expr, $atomics:expr, $fence:path, { $($others:tt)* }) => {
+        match $instruction {
+            $crate::weak::Instruction::Load {
+                register,
+                location,
+                ordering,
+            } => $registers[register] = $atomics[location].load(ordering),
+            $crate::weak::Instruction::Store {
+                location,
+                value,
+                ordering,
+            } => $atomics[location].store(value, ordering),
+            $crate::weak::Instruction::Add {
+                register,
+                location,
+                operand,
+                ordering,
+            } => $registers[register] = $atomics[location].fetch_add(operand, ordering),
+            $crate::weak::Instruction::Swap {
+                register,
+                location,
+                value,
+                ordering,
+            } => $registers[register] = $atomics[location].swap(value, ordering),
+            $crate::weak::Instruction::CompareExchange {
+                register,
+                location,
+                expected,
+                new,
+                success,
+                failure,
+            } => {
+                let result = $atomics[location].compare_exchange(expected, new, success, failure);
+                $registers[register] = result.unwrap_or_else(|found| found);
+            }
+            $crate::weak::Instruction::Fence(ordering) => $fence(ordering),
+            $($others)*
+        }
+    };
+}
+
 /// A program that ends in every execution.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Program {

@@ -2,6 +2,7 @@
 //! Markdown. With a number, loom gets so many seconds for each instead of 60.
 
 use dpor_explorer::Verdict;
+use dpor_testsuite::run_on_atomics;
 use dpor_testsuite::weak::{Instruction, Outcome, Program, explore, graphs, litmus, outcomes};
 use loom::model::Builder;
 use loom::sync::atomic::{AtomicU32, fence};
@@ -21,41 +22,7 @@ struct Found {
 /// The instructions of a thread on loom, with its registers.
 fn run(instructions: &[Instruction], registers: &mut [u32], atomics: &[AtomicU32]) {
     for instruction in instructions {
-        match *instruction {
-            Instruction::Load {
-                register,
-                location,
-                ordering,
-            } => registers[register] = atomics[location].load(ordering),
-            Instruction::Store {
-                location,
-                value,
-                ordering,
-            } => atomics[location].store(value, ordering),
-            Instruction::Add {
-                register,
-                location,
-                operand,
-                ordering,
-            } => registers[register] = atomics[location].fetch_add(operand, ordering),
-            Instruction::Swap {
-                register,
-                location,
-                value,
-                ordering,
-            } => registers[register] = atomics[location].swap(value, ordering),
-            Instruction::CompareExchange {
-                register,
-                location,
-                expected,
-                new,
-                success,
-                failure,
-            } => {
-                let result = atomics[location].compare_exchange(expected, new, success, failure);
-                registers[register] = result.unwrap_or_else(|found| found);
-            }
-            Instruction::Fence(ordering) => fence(ordering),
+        run_on_atomics!(*instruction, registers, atomics, fence, {
             Instruction::If {
                 register,
                 equals,
@@ -66,7 +33,7 @@ fn run(instructions: &[Instruction], registers: &mut [u32], atomics: &[AtomicU32
                 }
             }
             _ => panic!("no litmus test has {instruction:?}"),
-        }
+        });
     }
 }
 
