@@ -26,6 +26,8 @@ pub enum Fault {
     ForgetCycles,
     /// Takes what may come before an access for what always does.
     LongPasts,
+    /// Takes states for covered whatever is known in them.
+    CoverAll,
     /// Under a bound on preemptions, adds no backtracking points where threads took control.
     SkipBlockStarts,
 }
@@ -118,6 +120,8 @@ impl Faults {
         forget_cycles: ForgetCycles;
         /// Whether pasts have what only may be in them.
         long_pasts: LongPasts;
+        /// Whether states are covered whatever is known in them.
+        cover_all: CoverAll;
         /// Whether no backtracking points are added where threads took control.
         skip_block_starts: SkipBlockStarts;
     }

@@ -6,7 +6,9 @@
 //! Deliberately absent are defaults for [`Layer::step`], [`Layer::repeat`] and [`Layer::rewindable`]: a layer with a
 //! state of its own that forwarded one of them would be in another state after steps that are repeated, or skipped.
 
-use super::{Failure, Fingerprint, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId, Transition};
+use super::{
+    Failure, Fingerprint, Knowledge, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId, Transition,
+};
 
 /// A [`System`] around another one. What it does not say is as the inner system says it.
 ///
@@ -104,6 +106,18 @@ pub trait Layer {
     fn fingerprint(&mut self) -> Option<Fingerprint> {
         self.inner_mut().fingerprint()
     }
+
+    /// [`System::knowledge`].
+    #[inline]
+    fn knowledge(&self) -> Knowledge<'_> {
+        self.inner().knowledge()
+    }
+
+    /// [`System::covers`].
+    #[inline]
+    fn covers(&self, known: &[u64], present: &[u64]) -> bool {
+        self.inner().covers(known, present)
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -171,6 +185,16 @@ impl<L: Layer> System for L {
     #[inline]
     fn fingerprint(&mut self) -> Option<Fingerprint> {
         Layer::fingerprint(self)
+    }
+
+    #[inline]
+    fn knowledge(&self) -> Knowledge<'_> {
+        Layer::knowledge(self)
+    }
+
+    #[inline]
+    fn covers(&self, known: &[u64], present: &[u64]) -> bool {
+        Layer::covers(self, known, present)
     }
 
     #[inline]

@@ -137,7 +137,7 @@ impl fmt::Display for Failure {
 
 /// A digest of the whole program state. Equal states have equal fingerprints; different states have different ones,
 /// except for a collision of 128 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Fingerprint(pub u128);
 
 crate::codec!(struct Fingerprint { 0 });
@@ -249,11 +249,32 @@ pub trait System {
     /// The fingerprint of the current state; `None` if the system cannot see part of it.
     fn fingerprint(&mut self) -> Option<Fingerprint>;
 
+    /// The part of the state whose fingerprint was taken last that is ordered by [`System::covers`].
+    fn knowledge(&self) -> Knowledge<'_> {
+        Knowledge::default()
+    }
+
+    /// Says whether each failure that can follow a state with the `present` knowledge can follow, by the same steps, one
+    /// with the `known` knowledge and otherwise the same. All other steps are the same after both.
+    fn covers(&self, known: &[u64], present: &[u64]) -> bool {
+        known == present
+    }
+
     /// The same system, if it can save states: going back to a saved state is cheaper than repeating the steps that
     /// lead there.
     fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
         None
     }
+}
+
+/// What threads know in a state of what others have done: a part of the state that makes no difference to how the
+/// program goes on, but to whether it is right.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Knowledge<'a> {
+    /// What it is, in words of the system. Empty if there is nothing to know.
+    pub words: &'a [u64],
+    /// The fingerprint of all else is that of the state, in exclusive disjunction with this one.
+    pub digest: Fingerprint,
 }
 
 /// A [`System`] that can save its state, and restore it.

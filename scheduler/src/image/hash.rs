@@ -14,6 +14,12 @@ const LARGE: usize = 256;
 /// Maximum size of the pieces in which a large range is hashed: of a large heap, a step changes little.
 const PIECE: usize = 512;
 
+/// The hash of some numbers.
+pub(crate) fn hash_of(numbers: &[u64]) -> u128 {
+    // SAFETY: the bytes of numbers.
+    xxh3_128(unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) })
+}
+
 /// Hashes numbers and ranges of memory, one after the other, and starts again for the next state. Small items are
 /// gathered and hashed at once: the hash function takes as long for one word as for many.
 #[derive(Default)]

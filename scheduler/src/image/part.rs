@@ -61,6 +61,8 @@ pub(crate) struct Extent {
     pub time: bool,
     /// Whether threads' questions for the time count even if the time does not.
     pub questions: bool,
+    /// Whether it counts what threads know of each other's accesses, or is told apart.
+    pub knowledge: bool,
     /// Whether stacks count. Only seeded faults leave them out.
     pub stacks: bool,
 }

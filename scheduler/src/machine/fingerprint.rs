@@ -18,6 +18,11 @@ impl Machine {
 
     /// Shows the state between two steps. The machine must have been brought up to date.
     pub fn visit(&self, visitor: &mut impl Visitor) {
+        self.visit_but_for_knowledge(visitor, true);
+    }
+
+    /// Shows the state, without what threads know of each other's accesses unless `knowledge` counts.
+    fn visit_but_for_knowledge(&self, visitor: &mut impl Visitor, knowledge: bool) {
         let Machine {
             session,
             execution,
@@ -36,6 +41,7 @@ impl Machine {
             // looked at it.
             time: execution.clock.started && !trying_out,
             questions: trying_out,
+            knowledge,
             stacks,
         };
         // Of the session only what decides how the program goes on; how states are compared is no part of them. What was
@@ -58,10 +64,13 @@ impl Machine {
     /// If states are recorded, and another one has the same hash.
     pub fn fingerprint(&mut self) -> u128 {
         let mut hashing = Hashing(self.session.hasher.take());
-        self.visit(&mut hashing);
-        let (hash, bytes) = hashing.0.finish();
+        self.visit_but_for_knowledge(&mut hashing, false);
+        let (of_all_else, bytes) = hashing.0.finish();
         self.session.hasher.set(hashing.0);
-        self.session.hashed += bytes;
+        let (words, of_knowledge) = &mut self.session.knowledge;
+        *of_knowledge = self.execution.races.knowledge(words);
+        self.session.hashed += bytes + size_of_val(&**words) as u64;
+        let hash = of_all_else ^ *of_knowledge;
         if let Some(mut exact) = self.session.exact.take() {
             let mut recording = Recording(Vec::new());
             self.visit(&mut recording);

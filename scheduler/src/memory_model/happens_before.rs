@@ -10,7 +10,7 @@
 //!
 //! Invariant: a thread's own entry is at least 1 and greater than what anybody else knows of the thread.
 
-use super::clocks::{Clock, entry, join};
+use super::clocks::{Clock, Published, entry, join};
 use crate::operation::address_of;
 use dpor_explorer::Location;
 use std::ops::Range;
@@ -83,7 +83,7 @@ impl AtomicAccess {
 }
 
 /// What a thread knows.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct View {
     /// What happens before its next access.
     pub current: Clock,
@@ -96,13 +96,34 @@ pub(crate) struct View {
     pub lent: Vec<Clock>,
 }
 
+impl Clone for View {
+    fn clone(&self) -> Self {
+        View {
+            current: Clock::from_slice(&self.current),
+            acquired: Clock::from_slice(&self.acquired),
+            released: Clock::from_slice(&self.released),
+            lent: self.lent.clone(),
+        }
+    }
+}
+
+impl View {
+    fn learns(&mut self, access: AtomicAccess, released: &[u32]) {
+        let into = match access.acquires() {
+            true => &mut self.current,
+            false => &mut self.acquired,
+        };
+        join(into, released);
+    }
+}
+
 /// What each thread knows, and what was published at each location.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct HappensBefore {
     /// By index of the thread.
     pub views: Vec<View>,
-    /// Ascending. A location at which nothing was published may be missing.
-    pub published: Vec<(Location, Clock)>,
+    /// A location at which nothing was published may be missing.
+    pub published: Published,
     /// What is wrong on purpose.
     #[cfg(feature = "faults")]
     pub fault: Option<RaceFault>,
@@ -146,6 +167,33 @@ fn acquires(order: Ordering) -> bool {
 
 fn releases(order: Ordering) -> bool {
     matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+impl Clone for HappensBefore {
+    fn clone(&self) -> Self {
+        HappensBefore {
+            views: self.views.clone(),
+            published: self.published.clone(),
+            #[cfg(feature = "faults")]
+            fault: self.fault,
+        }
+    }
+
+    /// Keeps the storage: it is called for each saved state.
+    fn clone_from(&mut self, source: &Self) {
+        let HappensBefore {
+            views,
+            published,
+            #[cfg(feature = "faults")]
+            fault,
+        } = source;
+        self.views.clone_from(views);
+        self.published.clone_from(published);
+        #[cfg(feature = "faults")]
+        {
+            self.fault = *fault;
+        }
+    }
 }
 
 impl HappensBefore {
@@ -198,38 +246,16 @@ impl HappensBefore {
         })
     }
 
-    fn at(&self, location: Location) -> Result<usize, usize> {
-        self.published.binary_search_by_key(&location, |&(known, _)| known)
-    }
-
-    fn published_at(&mut self, location: Location) -> &mut Clock {
-        let at = match self.at(location) {
-            Ok(at) => at,
-            Err(at) => {
-                self.published.insert(at, (location, Clock::new()));
-                at
-            }
-        };
-        &mut self.published[at].1
-    }
-
-    /// Says whether something was published at the location.
-    pub fn is_published(&self, location: Location) -> bool {
-        self.at(location).is_ok()
-    }
-
     /// Forgets what was published at a location at which nobody looks any more.
     pub fn settle(&mut self, location: Location) {
-        if let Ok(at) = self.at(location) {
-            self.published.remove(at);
-        }
+        self.published.take(location);
     }
 
     /// Forgets what was published at the locations, and at parts of objects, in these addresses: they hold something
     /// else from now on.
     pub fn forget(&mut self, addresses: Range<usize>) {
         self.published
-            .retain(|&(location, _)| !addresses.contains(&address_of(location)));
+            .retain(|location| !addresses.contains(&address_of(location)));
     }
 
     /// A thread has created another one.
@@ -241,10 +267,9 @@ impl HappensBefore {
 
     /// The thread comes after all that was published at the location.
     pub fn acquire(&mut self, thread: usize, location: Location) {
-        if let Ok(at) = self.at(location) {
-            let known = std::mem::take(&mut self.published[at].1);
-            join(&mut self.view(thread).current, &known);
-            self.published[at].1 = known;
+        self.view(thread);
+        if let Some(known) = self.published.get(location) {
+            join(&mut self.views[thread].current, known);
         }
     }
 
@@ -253,8 +278,8 @@ impl HappensBefore {
     /// thread runs the destructor makes. The thread begins a new epoch.
     pub fn lend(&mut self, thread: usize, location: Location) {
         let mut lent = self.view(thread).lent.last().cloned().unwrap_or_default();
-        if let Ok(at) = self.at(location) {
-            join(&mut lent, &self.published[at].1);
+        if let Some(known) = self.published.get(location) {
+            join(&mut lent, known);
         }
         let view = self.view(thread);
         view.lent.push(lent);
@@ -270,42 +295,33 @@ impl HappensBefore {
 
     /// The thread publishes all that it knows at the location, beside what was published there before.
     pub fn release(&mut self, thread: usize, location: Location) {
-        let view = self.view(thread);
-        let mut known = view.current.clone();
+        self.view(thread);
+        let view = &mut self.views[thread];
+        self.published.publish(location, &view.current, true);
         if let Some(lent) = view.lent.last() {
-            join(&mut known, lent);
+            self.published.publish(location, lent, true);
         }
-        join(self.published_at(location), &known);
-        self.view(thread).current[thread] += 1;
+        view.current[thread] += 1;
     }
 
     /// What an access to an atomic makes known to its thread. Comes before the access itself.
     pub fn loaded(&mut self, thread: usize, location: Location, access: AtomicAccess) {
+        self.view(thread);
         if access.reads()
-            && let Ok(at) = self.at(location)
+            && let Some(known) = self.published.get(location)
         {
-            let known = std::mem::take(&mut self.published[at].1);
-            self.learns(thread, access, &known);
-            self.published[at].1 = known;
+            self.views[thread].learns(access, known);
         }
     }
 
     /// What was published at the location, which from now on is kept elsewhere.
     pub fn take_published(&mut self, location: Location) -> Clock {
-        match self.at(location) {
-            Ok(at) => self.published.remove(at).1,
-            Err(_) => Clock::new(),
-        }
+        self.published.take(location)
     }
 
     /// What an access that reads makes known to its thread, if this was published by what it has read.
     pub fn learns(&mut self, thread: usize, access: AtomicAccess, released: &[u32]) {
-        let view = self.view(thread);
-        let into = match access.acquires() {
-            true => &mut view.current,
-            false => &mut view.acquired,
-        };
-        join(into, released);
+        self.view(thread).learns(access, released);
     }
 
     /// What an access that stores publishes. If it releases, the thread begins a new epoch.
@@ -326,18 +342,17 @@ impl HappensBefore {
         if !access.writes() {
             return;
         }
-        let known = self.publishes_now(thread, access);
-        if known.is_empty() && !self.is_published(location) {
-            return;
-        }
         let goes_on = matches!(access, AtomicAccess::Modify(_));
         #[cfg(feature = "faults")]
         let goes_on = goes_on && self.fault != Some(RaceFault::EndReleaseSequences);
-        let published = self.published_at(location);
-        if !goes_on {
-            published.clear();
+        self.view(thread);
+        let view = &mut self.views[thread];
+        if releases(access.ordering()) {
+            self.published.publish(location, &view.current, goes_on);
+            view.current[thread] += 1;
+        } else if !view.released.is_empty() || self.published.get(location).is_some() {
+            self.published.publish(location, &view.released, goes_on);
         }
-        join(published, &known);
     }
 
     /// What a fence makes known to its thread.

@@ -21,18 +21,19 @@
 //!
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
+mod knowledge;
+
 use super::atomics;
 use super::blocks::{Block, Blocks, SavedBlocks};
-use super::clocks::entry;
 #[cfg(feature = "faults")]
 use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
 use super::rc11::{LearntOrderings, Rc11, Request, SavedRc11};
-use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow};
+use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow, granules};
 use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
 use dpor_explorer::{AccessKind, BitSet, Location, ThreadId};
-use smallvec::SmallVec;
+use knowledge::Met;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::{io, ops::Range};
@@ -86,6 +87,8 @@ pub(crate) struct DataRaces {
     blocks: Blocks,
     /// The threads that may still move, in ascending order.
     live: Vec<u16>,
+    /// What was known in states.
+    met: Met,
     /// The granules that several threads use, as was known when exploration started.
     shared: BTreeSet<usize>,
     /// Those that were found since.
@@ -125,18 +128,6 @@ pub(crate) struct LearntRaces {
 }
 
 dpor_explorer::codec!(struct LearntRaces { shared, news, uses });
-
-/// The granules in a range of addresses, each by its first address in the range, and the bytes of it that are there.
-fn granules(start: usize, end: usize) -> impl Iterator<Item = (usize, u8)> {
-    let mut at = start;
-    std::iter::from_fn(move || {
-        (at < end).then(|| {
-            let (from, next) = (at, ((at / GRANULE + 1) * GRANULE).min(end));
-            at = next;
-            (from, (((1u16 << (next - from)) - 1) << (from % GRANULE)) as u8)
-        })
-    })
-}
 
 fn index(thread: ThreadId) -> u16 {
     thread.0 as u16
@@ -201,6 +192,14 @@ impl DataRaces {
         shadow.add_uses(&learnt.uses);
         let granules = |all: &[u64]| all.iter().map(|&granule| granule as usize).collect();
         (self.shared, self.news) = (granules(&learnt.shared), granules(&learnt.news));
+        self.follow_shared();
+    }
+
+    /// Has the accesses to granules that several threads use be part of the state.
+    fn follow_shared(&mut self) {
+        if let Some(shadow) = &mut self.shadow {
+            shadow.follow(self.shared.iter().copied());
+        }
     }
 
     /// The first thread begins. Under `weak` memory, `learnt` is what is known of the orderings.
@@ -332,11 +331,15 @@ impl DataRaces {
             .is_some_and(|(block, holds, live)| !live || address + size > block.start + holds)
     }
 
-    /// Notes what the destructor that runs uses.
+    /// Notes what the destructor that runs uses, if one does.
+    #[inline]
     fn destructor_uses(&mut self, address: usize) {
-        if self.destructors.is_empty() {
-            return;
+        if !self.destructors.is_empty() {
+            self.note_destructor_use(address);
         }
+    }
+
+    fn note_destructor_use(&mut self, address: usize) {
         let block = self.blocks_at(address);
         let Some(destructor) = self.destructors.last_mut() else {
             return;
@@ -376,6 +379,7 @@ impl DataRaces {
     /// Exploration starts again, for whatever reason.
     pub fn start_again(&mut self) {
         self.shared.append(&mut self.news);
+        self.follow_shared();
         (self.executions, self.until) = (0, 0);
     }
 
@@ -501,29 +505,38 @@ impl DataRaces {
         if self.shadow.is_none() {
             return Ok(());
         }
-        let own = Epoch {
-            thread: index(thread),
-            number: self.order.epoch(thread.index()),
-        };
-        let beside_others = self.beside_others();
         self.destructor_uses(address);
-        let mut was_atomic = false;
-        let mut block = None;
-        let end = address + size;
-        for (at, mask) in granules(address, end) {
+        let own = self.epoch(thread);
+        let accessor = Accessor {
+            epoch: own,
+            order: &self.order,
+            extent: Extent {
+                start: address as u32,
+                size: size as u32,
+            },
+            beside_others: self.beside_others(),
+        };
+        let (mut was_atomic, end) = (false, address + size);
+        let is_plain = matches!(kind, Kind::Read | Kind::Write);
+        #[cfg(feature = "faults")]
+        let is_plain = is_plain && self.order.fault != Some(RaceFault::ForgetReads);
+        // The block, once it is known that all is in it, and allocated before the access.
+        let mut block: Option<Block> = None;
+        let in_arena = region::in_arena(address);
+        let mut at = address;
+        loop {
             let Some(shadow) = &mut self.shadow else { break };
-            let accessor = Accessor {
-                epoch: own,
-                order: &self.order,
-                extent: Extent {
-                    start: address as u32,
-                    size: size as u32,
-                },
-                beside_others,
+            if is_plain {
+                let expects_fresh =
+                    !in_arena || kind.writes() && block.is_some_and(|block| block.allocated.thread == own.thread);
+                at = shadow.note_plain(at..end, kind, &accessor, expects_fresh);
+            }
+            let Some((_, mask)) = granules(at..end).next() else {
+                break;
             };
             #[cfg(feature = "faults")]
             let before = shadow.point();
-            let noted = shadow.access(at, mask, kind, accessor).map_err(|conflict| {
+            let noted = shadow.access(at, mask, kind, &accessor).map_err(|conflict| {
                 let block = self.blocks_at(conflict.address);
                 bad(block.map(|(block, ..)| block.start), self.judge(conflict))
             })?;
@@ -535,7 +548,7 @@ impl DataRaces {
                 shadow.undo(before);
             }
             let mut is_shared = noted.is_shared;
-            if noted.fresh != 0 && region::in_arena(at) {
+            if noted.fresh != 0 && in_arena {
                 let block = match block {
                     Some(block) => block,
                     None => *block.insert(self.block_of(own, address, end).map_err(|fault| bad(None, fault))?),
@@ -555,11 +568,21 @@ impl DataRaces {
                 }
             }
             was_atomic |= noted.was_atomic;
+            at = (at / GRANULE + 1) * GRANULE;
         }
         if was_atomic {
             self.forget(address..end);
         }
         Ok(())
+    }
+
+    /// The present epoch of the thread.
+    #[inline]
+    fn epoch(&mut self, thread: ThreadId) -> Epoch {
+        Epoch {
+            thread: index(thread),
+            number: self.order.epoch(thread.index()),
+        }
     }
 
     /// Like [`DataRaces::access`], for an access that no later one is in a race with.
@@ -617,10 +640,7 @@ impl DataRaces {
         }
         let block = Block {
             start,
-            allocated: Epoch {
-                thread: index(thread),
-                number: self.order.epoch(thread.index()),
-            },
+            allocated: self.epoch(thread),
             beside_others: self.beside_others(),
         };
         self.blocks.add(block);
@@ -644,7 +664,7 @@ impl DataRaces {
     /// Forgets the accesses to some memory: whatever uses it later comes after them.
     pub fn forget_accesses(&mut self, start: usize, size: usize) {
         let Some(shadow) = &mut self.shadow else { return };
-        for (at, mask) in granules(start, start + size) {
+        for (at, mask) in granules(start..start + size) {
             if shadow.was_accessed(at) {
                 shadow.forget(at, mask);
             }
@@ -666,11 +686,26 @@ impl DataRaces {
             size,
             ..bad
         };
-        // Whoever accesses what was not accessed before is told by the block that it is freed.
-        for (at, mask) in granules(block, block + size) {
+        let own = self.epoch(thread);
+        let beside_others = self.beside_others();
+        let is_own = |(block, _, _): (Block, usize, bool)| block.allocated.thread == own.thread;
+        let expects_fresh = self.blocks.before(block).is_some_and(is_own);
+        let (mut at, end) = (block, block + size);
+        while at < end {
+            let next = (at + GRANULE).min(end);
+            // Whoever accesses what was not accessed before is told by the block that it is freed.
             if at == block || self.shadow.as_ref().is_some_and(|shadow| shadow.was_accessed(at)) {
-                let size = mask.count_ones() as usize;
-                self.access(thread, at, size, Kind::Free).map_err(whole)?;
+                self.access(thread, at, next - at, Kind::Free).map_err(whole)?;
+            }
+            at = next;
+            if let Some(shadow) = &mut self.shadow {
+                let accessor = Accessor {
+                    epoch: own,
+                    order: &self.order,
+                    extent: Extent::NONE,
+                    beside_others,
+                };
+                at = shadow.note_plain(at..end, Kind::Free, &accessor, expects_fresh);
             }
         }
         self.forget(block..block + size);
@@ -683,113 +718,6 @@ impl DataRaces {
             .as_ref()
             .is_none_or(|shadow| shadow.can_go_back_to(saved.point))
     }
-
-    /// Adds the accesses to a granule that some live thread does not know of. It is one of a `shadow`.
-    fn facts(&self, shadow: &Shadow, granule: usize, known: &[u32], facts: &mut Vec<Fact>) {
-        let from = facts.len();
-        let mut add = |mask: u8, kind: Option<Kind>, Extent { start, size }: Extent, epoch: Epoch| {
-            let known = known.get(usize::from(epoch.thread));
-            if known.is_none_or(|&known| known < epoch.number) {
-                facts.push(Fact {
-                    granule,
-                    kind: kind.map_or(0, |kind| kind as u8 + 1),
-                    extent: u64::from(start) << 32 | u64::from(size),
-                    epoch,
-                    mask,
-                });
-            }
-        };
-        // That bytes are freed is seen in the heap, and who uses them fails.
-        let accessed = shadow.each_access(granule, |mask, kind, extent, epoch| {
-            add(mask, Some(kind), extent, epoch)
-        });
-        // Who uses the other bytes has to know of the allocation.
-        if accessed != u8::MAX
-            && region::in_arena(granule)
-            && let Some((block, size, true)) = self.blocks.before(granule + GRANULE - 1)
-            && block.start + size > granule
-        {
-            add(!accessed, None, Extent { start: 0, size: 0 }, block.allocated);
-        }
-        // The order in which independent accesses were made is no part of the state.
-        facts[from..].sort_unstable();
-    }
-
-    /// By thread, the last epoch that all live threads know.
-    fn known_to_all(&self) -> SmallVec<[u32; 16]> {
-        let of_all = |thread: usize| {
-            let others = self.live.iter().map(|&live| usize::from(live));
-            let others = others.filter(|&live| live != thread);
-            let known = others.map(|other| {
-                self.order
-                    .views
-                    .get(other)
-                    .map_or(0, |view| entry(&view.current, thread))
-            });
-            known.min().unwrap_or(u32::MAX)
-        };
-        (0..self.order.views.len()).map(of_all).collect()
-    }
-
-    /// Shows who knows of the epochs of facts, without their numbers: an epoch is its position among those of its
-    /// thread that occur.
-    fn visit_knowledge(&self, facts: &[Fact], mut add: impl FnMut(u64)) {
-        let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.epoch).collect();
-        self.rc11
-            .add_epochs(|thread, number| epochs.push(Epoch { thread, number }));
-        epochs.sort_unstable();
-        epochs.dedup();
-        // The positions in a clock, and whether it knows of any.
-        let positions = |clock: &[u32]| {
-            let of_threads = epochs.chunk_by(|one, other| one.thread == other.thread);
-            let position = |of: &[Epoch]| {
-                let known = entry(clock, of[0].thread.into());
-                of.partition_point(|epoch| epoch.number <= known) as u64
-            };
-            of_threads.map(position).collect::<SmallVec<[u64; 16]>>()
-        };
-        let position = |epoch: Epoch| {
-            let of_thread = epochs.partition_point(|other| other.thread < epoch.thread);
-            epochs[of_thread..].partition_point(|other| *other < epoch) as u64
-        };
-        for fact in facts {
-            add(fact.granule as u64);
-            add(u64::from(fact.mask) << 8 | u64::from(fact.kind));
-            add(fact.extent);
-            add(u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
-        }
-        let of_atomics = |thread, number| position(Epoch { thread, number });
-        self.rc11.visit(positions, of_atomics, &mut add);
-        for &live in &self.live {
-            let Some(view) = self.order.views.get(usize::from(live)) else {
-                continue;
-            };
-            add(live.into());
-            for clock in [&view.current, &view.acquired, &view.released] {
-                positions(clock).into_iter().for_each(&mut add);
-            }
-        }
-        for (location, clock) in &self.order.published {
-            let positions = positions(clock);
-            if positions.iter().any(|&position| position != 0) {
-                add(location.0);
-                positions.into_iter().for_each(&mut add);
-            }
-        }
-    }
-}
-
-/// An access that some live thread does not know of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Fact {
-    granule: usize,
-    /// 0 is the allocation of memory that was not accessed.
-    kind: u8,
-    /// What else it was about, if it was atomic.
-    extent: u64,
-    epoch: Epoch,
-    /// The bytes of the granule.
-    mask: u8,
 }
 
 /// What is kept in a saved state.
@@ -815,7 +743,8 @@ impl Part for DataRaces {
             live,
             // They are of all executions.
             of_cells: _,
-            shared: _,
+            met: _,
+            shared,
             news: _,
             executions: _,
             until: _,
@@ -826,6 +755,9 @@ impl Part for DataRaces {
         }
         if next_shadow.is_some() {
             *shadow = next_shadow.take();
+            if let Some(shadow) = shadow {
+                shadow.follow(shared.iter().copied());
+            }
         }
         order.reset();
         rc11.reset();
@@ -834,7 +766,7 @@ impl Part for DataRaces {
         destructors.clear();
     }
 
-    fn visit(&self, _: part::Extent, visitor: &mut impl Visitor) {
+    fn visit(&self, extent: part::Extent, visitor: &mut impl Visitor) {
         if !self.follows_order() {
             return;
         }
@@ -842,25 +774,15 @@ impl Part for DataRaces {
         if self.order.fault == Some(RaceFault::IgnoreInStates) {
             return;
         }
-        let known = self.known_to_all();
-        let mut facts = Vec::new();
-        if let Some(shadow) = &self.shadow {
-            for &granule in &self.shared {
-                self.facts(shadow, granule, &known, &mut facts);
+        if self.rc11.chooses() {
+            self.visit_order(|number| visitor.number(Owner::Program, "order of accesses", number));
+        } else {
+            if extent.knowledge {
+                self.visit_knowledge(|number| visitor.number(Owner::Program, "order of accesses", number));
             }
-        }
-        // Which bytes one access has used beside others, and which alone, is no part of the state.
-        facts.dedup_by(|later, fact| {
-            let same = Fact { mask: 0, ..*later } == Fact { mask: 0, ..*fact };
-            if same {
-                fact.mask |= later.mask;
-            }
-            same
-        });
-        visitor.number(Owner::Program, "accesses that are not known", facts.len() as u64);
-        if !facts.is_empty() || !self.rc11.is_settled() {
-            self.visit_knowledge(&facts, |number| {
-                visitor.number(Owner::Program, "order of accesses", number);
+            let releasing = self.live.iter().copied().filter(|&live| self.has_released(live));
+            part::list("release fences", releasing.map(u64::from), &mut |name, number| {
+                visitor.number(Owner::Program, name, number);
             });
         }
         visitor.number(Owner::Program, "memory of several threads", self.shared.len() as u64);

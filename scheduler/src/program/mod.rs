@@ -32,8 +32,8 @@ use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
 use crate::report::{self, Source};
 use dpor_explorer::{
-    BitSet, Checkpoint, Failure, Fingerprint, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System,
-    ThreadId, Transition,
+    BitSet, Checkpoint, Failure, Fingerprint, Knowledge, Location, Outlook, Pending, Rewindable, Status, Step, Stop,
+    System, ThreadId, Transition,
 };
 use dpor_protocol::{FailureKind, Memory, ModelOption, Options, RaceSuppression, Timeouts};
 use std::ops::Range;
@@ -471,6 +471,18 @@ impl System for Program {
         }
         machine.bring_up_to_date();
         Some(Fingerprint(machine.fingerprint()))
+    }
+
+    fn knowledge(&self) -> Knowledge<'_> {
+        let (words, digest) = &Self::machine().session.knowledge;
+        Knowledge {
+            words,
+            digest: Fingerprint(*digest),
+        }
+    }
+
+    fn covers(&self, known: &[u64], present: &[u64]) -> bool {
+        Self::machine().execution.races.covers(known, present)
     }
 
     fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {

@@ -1,7 +1,7 @@
 //! What the policy keeps for each node, and its hooks.
 
 use super::futures::{Future, FutureAccess, Futures, Moved};
-use super::table::{Known, StateTable};
+use super::table::{Known, Likeness, StateTable};
 use crate::bits::BitSet;
 use crate::codec::{Codec, to_bytes};
 use crate::execution::Trace;
@@ -35,6 +35,8 @@ struct Visit {
     stage: Stage,
     /// The state's key, if it is kept in the table.
     key: Option<u128>,
+    /// What it has in common with those that it covers.
+    likeness: Option<Likeness>,
     /// What was found to follow.
     future: Future,
     /// The blocked threads, with the footprints of their operations.
@@ -51,7 +53,7 @@ struct Visit {
     open: u32,
 }
 
-crate::codec!(struct Visit { stage, key, future, blocked, low, is_left, left_behind, alone, open });
+crate::codec!(struct Visit { stage, key, future, blocked, low, is_left, left_behind, alone, open } skip { likeness });
 
 impl Visit {
     /// Notes that the state of the `to`-th node can be reached again.
@@ -118,10 +120,12 @@ impl States {
         let Some(fingerprint) = cursor.fingerprint() else {
             return false;
         };
-        let key = match self.unrolled {
-            false => fingerprint.0,
-            true => fingerprint.0.rotate_left(64) ^ cursor.trace.progress(),
+        let knowledge = cursor.system.knowledge();
+        let key_of = |fingerprint: u128| match self.unrolled {
+            false => fingerprint,
+            true => fingerprint.rotate_left(64) ^ cursor.trace.progress(),
         };
+        let (key, rest) = (key_of(fingerprint.0), key_of(fingerprint.0 ^ knowledge.digest.0));
         statistics.compared += 1;
         let on_the_way = |node: u32| (node as usize) < at && self.visits[node as usize].key == Some(key);
         match self.table.get(key) {
@@ -136,9 +140,17 @@ impl States {
                 self.close_cycle(stack, at, from.unwrap_or(0) as u32);
             }
             _ => {
-                self.table.enter(key, at);
-                self.visits[at].key = Some(key);
-                return false;
+                let faulty = self.faults.cover_all();
+                let covers = |known: &[u64], present: &[u64]| faulty || cursor.system.covers(known, present);
+                let covering = self.table.covering(rest, knowledge.words, covers);
+                let Some(future) = covering.and_then(|future| self.futures.get(future)) else {
+                    self.table.enter(key, at);
+                    let visit = &mut self.visits[at];
+                    visit.key = Some(key);
+                    visit.likeness = self.table.likeness(rest, knowledge);
+                    return false;
+                };
+                self.visits[at].future.clone_from(&future);
             }
         }
         statistics.equal += 1;
@@ -237,7 +249,7 @@ impl States {
     }
 
     /// Closes the cycles of a state that is left, or leaves them open.
-    fn leave_state(&mut self, visit: &mut Visit, at: usize) {
+    fn leave_state<S: System>(&mut self, visit: &mut Visit, at: usize, system: &S) {
         let in_cycle = visit.low.is_some();
         if visit.low.is_some_and(|low| (low as usize) < at) {
             if let Some(key) = visit.key {
@@ -252,7 +264,9 @@ impl States {
         if let Some(key) = visit.key {
             let future = self.futures.intern(&visit.future);
             self.table.close(visit.open as usize, future);
-            self.table.explored(key, future);
+            self.table.explored(key, future, visit.likeness, |known, present| {
+                system.covers(known, present)
+            });
         }
     }
 }
@@ -318,7 +332,7 @@ impl<S: System> Policy<S> for States {
     fn leave(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, at: usize) {
         let mut visit = std::mem::take(&mut self.visits[at]);
         if visit.stage == Stage::Reached {
-            self.leave_state(&mut visit, at);
+            self.leave_state(&mut visit, at, &exploration.cursor.system);
         }
         if at == 0 {
             return;

@@ -3,8 +3,8 @@
 //! A granule has a cell, at a place that its address tells: a table with an entry for each MiB of the address space leads
 //! to the cells of that MiB, which are made when the first of them is used. Most cells say it in two words, an epoch of
 //! the last write and one of the last read, each with the bytes of the granule that it is about. What does not fit
-//! there (bytes with different histories, reads by several threads, atomics, freed memory) is a list of histories,
-//! whose number the cell has instead.
+//! there (bytes with different histories, reads by several threads, atomics) is a list of histories, whose place the cell
+//! has instead.
 //!
 //! A search goes back to earlier states, so each change is on record, and can be undone. Lists of histories are not
 //! changed but replaced; going back drops those that were made since.
@@ -15,9 +15,16 @@
 //!
 //! Invariant: a point in the record of changes is returned to only if all changes up to it are still on record.
 
-use super::happens_before::{AtomicAccess, HappensBefore};
-use smallvec::SmallVec;
+mod cell;
+mod history;
+mod lists;
+
+use cell::{Cell, LISTED, briefly, pack, unpack, usage};
+pub(crate) use history::{Accessor, Conflict, Epoch, Extent, Kind};
+use history::{Histories, History};
+use lists::{Lists, Outcome};
 use std::io;
+use std::ops::Range;
 use std::ptr;
 
 /// Number of bytes of a granule.
@@ -28,215 +35,16 @@ const CELLS: usize = (1 << CHUNK_BITS) / GRANULE;
 /// Binary logarithm of the size of the address space.
 const ADDRESS_BITS: u32 = 47;
 
-/// A thread, by its index, and its epoch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Epoch {
-    pub thread: u16,
-    pub number: u32,
-}
-
-impl Epoch {
-    /// Says whether it happens before what the thread does next.
-    #[inline]
-    pub fn is_known(self, order: &HappensBefore, thread: u16) -> bool {
-        self.thread == thread || order.knows(thread.into(), self.thread.into(), self.number)
-    }
-}
-
-/// An epoch and the bytes that it is about, as a word; 0 for none.
-#[inline]
-fn pack(epoch: Epoch, mask: u8) -> u64 {
-    u64::from(epoch.number) | u64::from(epoch.thread) << 32 | u64::from(mask) << 48
-}
-
-fn unpack(word: u64) -> Option<(Epoch, u8)> {
-    let epoch = Epoch {
-        thread: (word >> 32) as u16,
-        number: word as u32,
-    };
-    (word != 0).then_some((epoch, bytes_of(word)))
-}
-
-/// The bytes that a word is about.
-#[inline]
-const fn bytes_of(word: u64) -> u8 {
-    (word >> 48) as u8
-}
-
-/// In the first word of a cell: the second one is the number of a list of histories.
-const LISTED: u64 = 1 << 63;
-
-/// In the first word of a cell: the write was the end of the memory's block.
-const FREED: u64 = 1 << 62;
-
-/// The use of a granule in all executions: one more than the first thread's index, and flags.
-mod usage {
-    pub const FIRST: u64 = (1 << 17) - 1;
-    pub const SEVERAL: u64 = 1 << 17;
-    pub const WRITTEN: u64 = 1 << 18;
-}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Cell {
-    written: u64,
-    read: u64,
-    usage: u64,
-}
-
-type Epochs = SmallVec<[Epoch; 2]>;
-
-/// The memory that an atomic access is about: the low half of its first address, and its size.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Extent {
-    pub start: u32,
-    pub size: u32,
-}
-
-/// An atomic access.
-type Atomic = (Epoch, Extent);
-
-/// What has happened to some bytes of a granule.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct History {
-    /// The bytes.
-    pub mask: u8,
-    /// The last plain write.
-    pub write: Option<Epoch>,
-    /// The plain reads since, but for those that happen before another one.
-    pub reads: Epochs,
-    /// The last atomic accesses that wrote, of threads that do not know of later ones.
-    pub stores: SmallVec<[Atomic; 2]>,
-    /// The atomic accesses that did not.
-    pub loads: SmallVec<[Atomic; 2]>,
-    /// The write was the end of the memory's block.
-    pub freed: bool,
-}
-
-/// The lists of a granule's histories.
-pub(crate) type Histories = SmallVec<[History; 1]>;
-
-/// The kind of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Kind {
-    Read,
-    Write,
-    /// An atomic access that does not write.
-    Load,
-    /// An atomic access that writes.
-    Store,
-    Free,
-}
-
-impl From<AtomicAccess> for Kind {
-    fn from(access: AtomicAccess) -> Kind {
-        match access {
-            AtomicAccess::Load(_) => Kind::Load,
-            AtomicAccess::Store(_) | AtomicAccess::Modify(_) => Kind::Store,
-        }
-    }
-}
-
-impl Kind {
-    /// What a thread does, and what the memory was then: words for reports.
-    pub const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Kind::Read => ("reads", "read"),
-            Kind::Write => ("writes", "written"),
-            Kind::Load => ("atomically reads", "read atomically"),
-            Kind::Store => ("atomically writes", "written atomically"),
-            Kind::Free => ("frees", "freed"),
-        }
-    }
-
-    pub const fn writes(self) -> bool {
-        matches!(self, Kind::Write | Kind::Store | Kind::Free)
-    }
-}
-
-/// An earlier access that conflicts with the present one, and is not ordered before it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Conflict {
-    /// The address of the first byte of both accesses.
-    pub address: usize,
-    pub epoch: Epoch,
-    pub kind: Kind,
-}
-
-impl History {
-    /// An earlier access with which one of this kind is in a race. Atomic accesses to the same memory are in none, unless
-    /// they are of different sizes.
-    fn conflict(&self, kind: Kind, accessor: Accessor<'_>) -> Option<(Epoch, Kind)> {
-        let (order, thread) = (accessor.order, accessor.epoch.thread);
-        let unknown = |epochs: &[Epoch]| epochs.iter().copied().find(|epoch| !epoch.is_known(order, thread));
-        let plain = kind != Kind::Load && kind != Kind::Store;
-        let unknown_atomic = |accesses: &[Atomic]| {
-            let other =
-                |&&(epoch, extent): &&Atomic| (plain || extent != accessor.extent) && !epoch.is_known(order, thread);
-            accesses.iter().find(other).map(|&(epoch, _)| epoch)
-        };
-        let last = if self.freed { Kind::Free } else { Kind::Write };
-        let write = unknown(self.write.as_slice()).map(|epoch| (epoch, last));
-        // Who uses freed memory fails, whether or not it is known to be freed.
-        let freed = self.write.filter(|_| self.freed).map(|epoch| (epoch, last));
-        let reads = || unknown(&self.reads).filter(|_| kind.writes());
-        let stores = || unknown_atomic(&self.stores);
-        let loads = || unknown_atomic(&self.loads).filter(|_| kind.writes());
-        freed
-            .or(write)
-            .or_else(|| reads().map(|epoch| (epoch, Kind::Read)))
-            .or_else(|| stores().map(|epoch| (epoch, Kind::Store)))
-            .or_else(|| loads().map(|epoch| (epoch, Kind::Load)))
-    }
-
-    /// Notes an access that is in no race.
-    fn note(&mut self, kind: Kind, accessor: Accessor<'_>) {
-        let (own, order) = (accessor.epoch, accessor.order);
-        let keep_unknown = |accesses: &mut SmallVec<[Atomic; 2]>| {
-            accesses.retain(|(epoch, _)| !epoch.is_known(order, own.thread));
-        };
-        match kind {
-            Kind::Write | Kind::Free => {
-                *self = History {
-                    mask: self.mask,
-                    write: Some(own),
-                    freed: kind == Kind::Free,
-                    ..History::default()
-                };
-            }
-            Kind::Read => {
-                self.reads.retain(|epoch| !epoch.is_known(order, own.thread));
-                self.reads.push(own);
-            }
-            Kind::Load => {
-                keep_unknown(&mut self.loads);
-                self.loads.push((own, accessor.extent));
-            }
-            Kind::Store => {
-                keep_unknown(&mut self.loads);
-                keep_unknown(&mut self.stores);
-                self.stores.push((own, accessor.extent));
-            }
-        }
-    }
-
-    fn is_like(&self, other: &History) -> bool {
-        History {
-            mask: other.mask,
-            ..self.clone()
-        } == *other
-    }
-}
-
-/// Who makes an access.
-#[derive(Clone, Copy)]
-pub(crate) struct Accessor<'a> {
-    pub epoch: Epoch,
-    pub order: &'a HappensBefore,
-    /// All that it is about, if it is atomic.
-    pub extent: Extent,
-    /// Whether another thread may make an access that is not ordered after this one.
-    pub beside_others: bool,
+/// The granules in a range of addresses, each by its first address in the range, and the bytes of it that are there.
+pub(crate) fn granules(range: Range<usize>) -> impl Iterator<Item = (usize, u8)> {
+    let Range { start: mut at, end } = range;
+    std::iter::from_fn(move || {
+        (at < end).then(|| {
+            let (from, next) = (at, ((at / GRANULE + 1) * GRANULE).min(end));
+            at = next;
+            (from, (((1u16 << (next - from)) - 1) << (from % GRANULE)) as u8)
+        })
+    })
 }
 
 /// What an access has shown.
@@ -260,15 +68,43 @@ struct After {
     fresh: u8,
 }
 
+/// The accesses to a granule.
+pub(crate) struct Accesses<'a> {
+    shadow: &'a Shadow,
+    cell: Cell,
+}
+
+impl Accesses<'_> {
+    /// Shows them: some bytes of the granule, the kind of an access to them, what else it was about if it was atomic, and
+    /// its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
+    #[inline]
+    pub fn each(&self, mut add: impl FnMut(u8, Kind, Extent, Epoch)) -> u8 {
+        let Accesses { shadow, cell } = self;
+        if cell.written & LISTED != 0 {
+            return shadow.lists.each_access(cell.read as usize, add);
+        }
+        if cell.is_brief() {
+            for (kind, word) in [(Kind::Write, cell.written), (Kind::Read, cell.read)] {
+                if let Some((epoch, mask)) = unpack(word) {
+                    add(mask, kind, Extent::NONE, epoch);
+                }
+            }
+        }
+        cell.accessed()
+    }
+}
+
 /// The cells of all memory, and the changes that can be undone.
 pub(crate) struct Shadow {
     /// For each MiB of the address space its cells, or null.
     table: *mut *mut Cell,
     /// All cells, with the addresses that they are about.
     chunks: Vec<(usize, *mut Cell)>,
-    lists: Vec<Histories>,
+    lists: Lists,
     /// The cells that were changed, with what they held before.
     changes: Vec<(*mut Cell, u64, u64)>,
+    /// The granules that are shown to [`Shadow::each_followed`], with their cells.
+    followed: Vec<(usize, *const Cell)>,
     /// Number of times that changes were undone.
     undone: u64,
     /// The numbers of those times after which fewer changes were left than after any later one, and how many were left.
@@ -312,7 +148,8 @@ impl Shadow {
         Ok(Shadow {
             table: map(TABLE_SIZE)?.cast(),
             chunks: Vec::new(),
-            lists: Vec::new(),
+            lists: Lists::default(),
+            followed: Vec::new(),
             changes: Vec::new(),
             undone: 0,
             left: Vec::new(),
@@ -323,18 +160,27 @@ impl Shadow {
     ///
     /// # Panics
     /// If the kernel has no memory left for cells.
+    #[inline]
     fn cell(&mut self, address: usize) -> *mut Cell {
         debug_assert!(address >> ADDRESS_BITS == 0);
         // SAFETY: the table has an entry for each MiB below 2^47; its memory is zero, which is null, until written.
-        let chunk = unsafe { &mut *self.table.add(address >> CHUNK_BITS) };
+        let mut chunk = unsafe { *self.table.add(address >> CHUNK_BITS) };
         if chunk.is_null() {
-            *chunk = map(CHUNK_SIZE)
-                .expect("there is memory for what data races need")
-                .cast();
-            self.chunks.push((address >> CHUNK_BITS << CHUNK_BITS, *chunk));
+            chunk = self.new_chunk(address);
         }
         // SAFETY: the chunk has a cell for each granule of the MiB, and zeros are a cell.
         unsafe { chunk.add((address & ((1 << CHUNK_BITS) - 1)) / GRANULE) }
+    }
+
+    #[cold]
+    fn new_chunk(&mut self, address: usize) -> *mut Cell {
+        let chunk = map(CHUNK_SIZE)
+            .expect("there is memory for what data races need")
+            .cast();
+        // SAFETY: as in `cell`.
+        unsafe { *self.table.add(address >> CHUNK_BITS) = chunk };
+        self.chunks.push((address >> CHUNK_BITS << CHUNK_BITS, chunk));
+        chunk
     }
 
     /// The cell of the granule that holds an address, unless nothing was ever known of memory near it.
@@ -354,92 +200,32 @@ impl Shadow {
             .unwrap_or_default()
     }
 
-    /// Shows the accesses to the granule that starts at the address: some of its bytes, the kind of an access to them,
-    /// what else it was about if it was atomic, and its epoch. Of freed bytes nothing is shown. Returns the bytes that
-    /// were accessed.
-    pub fn each_access(&self, granule: usize, mut add: impl FnMut(u8, Kind, Extent, Epoch)) -> u8 {
-        let Some(cell) = self.known_cell(granule) else {
-            return 0;
-        };
-        let nothing_else = Extent { start: 0, size: 0 };
-        if cell.written & LISTED == 0 {
-            for (kind, word) in [(Kind::Write, cell.written), (Kind::Read, cell.read)] {
-                if cell.written & FREED == 0
-                    && let Some((epoch, mask)) = unpack(word)
-                {
-                    add(mask, kind, nothing_else, epoch);
-                }
-            }
-            return bytes_of(cell.written) | bytes_of(cell.read);
-        }
-        let mut accessed = 0;
-        for history in &self.lists[cell.read as usize] {
-            let mask = history.mask;
-            accessed |= mask;
-            if history.freed {
-                continue;
-            }
-            for (kind, epochs) in [(Kind::Write, history.write.as_slice()), (Kind::Read, &history.reads)] {
-                epochs.iter().for_each(|&epoch| add(mask, kind, nothing_else, epoch));
-            }
-            for (kind, accesses) in [(Kind::Store, &history.stores), (Kind::Load, &history.loads)] {
-                accesses
-                    .iter()
-                    .for_each(|&(epoch, extent)| add(mask, kind, extent, epoch));
-            }
-        }
-        accessed
+    /// Sets which granules [`Shadow::each_followed`] shows, by their addresses.
+    pub fn follow(&mut self, granules: impl Iterator<Item = usize>) {
+        let mut followed = std::mem::take(&mut self.followed);
+        followed.clear();
+        followed.extend(granules.map(|granule| (granule, self.cell(granule).cast_const())));
+        self.followed = followed;
+    }
+
+    /// Shows each followed granule with its accesses.
+    pub fn each_followed(&self) -> impl Iterator<Item = (usize, Accesses<'_>)> {
+        self.followed.iter().map(|&(granule, cell)| {
+            // SAFETY: as in `known_cell`; cells stay where they are.
+            let cell = unsafe { *cell };
+            (granule, Accesses { shadow: self, cell })
+        })
     }
 
     fn decode(&self, cell: Cell) -> Histories {
-        if cell.written & LISTED != 0 {
-            return self.lists[cell.read as usize].clone();
+        match cell.written & LISTED {
+            0 => cell.histories(),
+            _ => self.lists.get(cell.read as usize),
         }
-        let (write, read) = (unpack(cell.written), unpack(cell.read));
-        let written = write.map_or(0, |(_, mask)| mask);
-        let was_read = read.map_or(0, |(_, mask)| mask);
-        let parts = [written & was_read, written & !was_read, was_read & !written];
-        let parts = parts.into_iter().filter(|&mask| mask != 0);
-        let history = |mask| History {
-            mask,
-            write: write.filter(|_| mask & written != 0).map(|(epoch, _)| epoch),
-            freed: cell.written & FREED != 0,
-            reads: read
-                .filter(|_| mask & was_read != 0)
-                .map(|(epoch, _)| epoch)
-                .into_iter()
-                .collect(),
-            ..History::default()
-        };
-        parts.map(history).collect()
     }
 
-    /// The two words for histories, if they can be said so.
-    fn compact(histories: &[History]) -> Option<(u64, u64)> {
-        let mut words: [Option<(Epoch, u8)>; 2] = [None; 2];
-        for history in histories {
-            if history.freed || !history.stores.is_empty() || !history.loads.is_empty() || history.reads.len() > 1 {
-                return None;
-            }
-            let both = [history.write, history.reads.first().copied()];
-            for (word, epoch) in words.iter_mut().zip(both) {
-                match (epoch, &word) {
-                    (None, _) => {}
-                    (Some(epoch), None) => *word = Some((epoch, history.mask)),
-                    (Some(epoch), Some((other, mask))) if epoch == *other => *word = Some((epoch, mask | history.mask)),
-                    _ => return None,
-                }
-            }
-        }
-        let [written, read] = words.map(|word| word.map_or(0, |(epoch, mask)| pack(epoch, mask)));
-        Some((written, read))
-    }
-
-    fn set(&mut self, cell: *mut Cell, histories: Histories) {
-        let (written, read) = Self::compact(&histories).unwrap_or_else(|| {
-            self.lists.push(histories);
-            (LISTED, self.lists.len() as u64 - 1)
-        });
+    fn set(&mut self, cell: *mut Cell, histories: &[History]) {
+        let (written, read) = briefly(histories).unwrap_or_else(|| (LISTED, self.lists.add(histories) as u64));
         self.write_cell(cell, written, read);
     }
 
@@ -451,36 +237,61 @@ impl Shadow {
         (cell_now.written, cell_now.read) = (written, read);
     }
 
+    /// Notes a plain access to the granules from an address on, as long as it is in no race and shows nothing that
+    /// [`Shadow::access`] would tell, but for bytes that were not accessed before if `expects_fresh`. Of those that are
+    /// freed, only such are noted that were accessed before. Returns the address up to which that is so.
+    pub fn note_plain(
+        &mut self,
+        memory: Range<usize>,
+        kind: Kind,
+        accessor: &Accessor<'_>,
+        expects_fresh: bool,
+    ) -> usize {
+        // Whole granules with equal cells, as in memory that was initialised at once, come to the same.
+        let mut alike: Option<(Cell, Option<(u64, u64)>)> = None;
+        for (at, mask) in granules(memory.clone()) {
+            let place = self.cell(at);
+            // SAFETY: as in `known_cell`.
+            let cell = unsafe { *place };
+            let after = match alike {
+                Some((like, after)) if like == cell && mask == u8::MAX => after,
+                _ => {
+                    let Some(after) = cell.plainly_after(mask, kind, accessor, expects_fresh) else {
+                        return at;
+                    };
+                    alike = (mask == u8::MAX).then_some((cell, after));
+                    after
+                }
+            };
+            if let Some((written, read)) = after {
+                self.write_cell(place, written, read);
+            }
+        }
+        memory.end
+    }
+
     /// Notes an access to bytes of one granule.
     ///
     /// # Errors
     /// The earlier access with which it is in a race.
-    #[inline]
-    pub fn access(&mut self, address: usize, mask: u8, kind: Kind, accessor: Accessor<'_>) -> Result<Noted, Conflict> {
-        let cell = self.cell(address);
-        let own = accessor.epoch;
+    pub fn access(&mut self, address: usize, mask: u8, kind: Kind, accessor: &Accessor<'_>) -> Result<Noted, Conflict> {
+        let place = self.cell(address);
         // SAFETY: as in `known_cell`.
-        let Cell { written, read, .. } = unsafe { *cell };
-        // What the thread has done last, in the same epoch, needs no second note; nor does a read after its own write.
-        let is_own = |word: u64| unpack(word).is_some_and(|(epoch, known)| epoch == own && known & mask == mask);
-        let noted = match kind {
-            _ if written & (LISTED | FREED) != 0 => false,
-            Kind::Write => is_own(written) && (read == 0 || is_own(read)),
-            Kind::Read => is_own(read) || is_own(written),
-            _ => false,
-        };
-        if noted {
+        let cell = unsafe { *place };
+        let own = accessor.epoch;
+        if cell.has_noted(mask, kind, own) {
             return Ok(Noted::default());
         }
-        let (was_atomic, fresh) = match Self::briefly_after(written, read, mask, kind, accessor) {
-            Some((written_after, read_after)) => {
-                self.write_cell(cell, written_after, read_after);
-                (false, mask & !(bytes_of(written) | bytes_of(read)))
+        let (was_atomic, fresh) = match cell.after(mask, kind, accessor) {
+            Some((written, read)) => {
+                self.write_cell(place, written, read);
+                (false, mask & !cell.accessed())
             }
+            None if self.note_in_list(place, mask, kind, accessor) => (false, 0),
             None => {
                 let after = self.after(cell, address & !(GRANULE - 1), mask, kind, accessor)?;
                 if let Some(histories) = after.histories {
-                    self.set(cell, histories);
+                    self.set(place, &histories);
                 }
                 (after.was_atomic, after.fresh)
             }
@@ -492,37 +303,21 @@ impl Shadow {
         })
     }
 
-    /// The two words of a cell after a plain access that is in no race, where two words say what was known, and what
-    /// is known then.
-    #[inline]
-    fn briefly_after(
-        written: u64,
-        read: u64,
-        mask: u8,
-        kind: Kind,
-        Accessor { epoch: own, order, .. }: Accessor<'_>,
-    ) -> Option<(u64, u64)> {
-        if written & (LISTED | FREED) != 0 {
-            return None;
+    /// Notes an access to bytes of which a list tells, if the list can tell it without being taken apart. Says whether it
+    /// does.
+    fn note_in_list(&mut self, place: *mut Cell, mask: u8, kind: Kind, accessor: &Accessor<'_>) -> bool {
+        // SAFETY: as in `known_cell`.
+        let cell = unsafe { *place };
+        if cell.written & LISTED == 0 {
+            return false;
         }
-        // Whether what the word says of the accessed bytes comes before the access, and whether it can say of all
-        // others what it does, and of these that the access was made.
-        let precedes =
-            |word: u64| unpack(word).is_none_or(|(epoch, of)| of & mask == 0 || epoch.is_known(order, own.thread));
-        let has_room = |word: u64| unpack(word).is_none_or(|(epoch, of)| of & !mask == 0 || epoch == own);
-        let with = |word: u64| pack(own, bytes_of(word) & !mask | mask);
-        match kind {
-            Kind::Write if precedes(written) && precedes(read) && has_room(written) => {
-                let others = bytes_of(read) & !mask;
-                let read_before = unpack(read).filter(|_| others != 0);
-                let read = read_before.map_or(0, |(epoch, _)| pack(epoch, others));
-                Some((with(written), read))
+        match self.lists.note(cell.read as usize, mask, kind, accessor) {
+            Outcome::Same => true,
+            Outcome::Replaced(list) => {
+                self.write_cell(place, LISTED, list as u64);
+                true
             }
-            Kind::Read if precedes(written) && precedes(read) && has_room(read) => Some((written, with(read))),
-            Kind::Free if precedes(written) && precedes(read) && (bytes_of(written) | bytes_of(read)) & !mask == 0 => {
-                Some((FREED | pack(own, mask), 0))
-            }
-            _ => None,
+            Outcome::Unclear => false,
         }
     }
 
@@ -560,7 +355,7 @@ impl Shadow {
                 history.write.get_or_insert(by);
             }
         }
-        self.set(cell, histories);
+        self.set(cell, &histories);
     }
 
     /// Forgets the accesses to bytes of a granule.
@@ -570,7 +365,7 @@ impl Shadow {
         let mut histories = self.decode(unsafe { *cell });
         histories.iter_mut().for_each(|history| history.mask &= !bytes);
         histories.retain(|history| history.mask != 0);
-        self.set(cell, histories);
+        self.set(cell, &histories);
     }
 
     /// Puts something on record that is undone elsewhere, so that no earlier point is the present one.
@@ -604,21 +399,19 @@ impl Shadow {
 
     /// Says whether something is known of accesses to the granule at the address.
     pub fn was_accessed(&self, address: usize) -> bool {
-        self.known_cell(address)
-            .is_some_and(|cell| cell.written | cell.read != 0)
+        self.known_cell(address).is_some_and(|cell| !cell.is_unused())
     }
 
     /// What is known of a granule after an access.
     fn after(
         &self,
-        cell: *mut Cell,
+        cell: Cell,
         granule: usize,
         mask: u8,
         kind: Kind,
-        accessor: Accessor<'_>,
+        accessor: &Accessor<'_>,
     ) -> Result<After, Conflict> {
-        // SAFETY: as in `known_cell`.
-        let mut before = self.decode(unsafe { *cell });
+        let mut before = self.decode(cell);
         let mut after = Histories::new();
         let mut was_atomic = false;
         let mut add = |history: History| match after.iter_mut().find(|other| other.is_like(&history)) {
@@ -716,6 +509,7 @@ impl Drop for Shadow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory_model::happens_before::HappensBefore;
 
     const AT: usize = 0x2000_0000_0000;
     const ALL: u8 = u8::MAX;
@@ -748,7 +542,7 @@ mod tests {
                 },
                 beside_others: true,
             };
-            let result = self.shadow.access(AT, mask, kind, accessor);
+            let result = self.shadow.access(AT, mask, kind, &accessor);
             result.map_err(|conflict| conflict.kind)
         }
     }
@@ -830,7 +624,7 @@ mod tests {
         world.access(0, 0x3C, Kind::Write).expect("it is the first");
         world.access(0, 0x18, Kind::Read).expect("it is its own");
         let histories = world.shadow.histories(AT);
-        assert!(Shadow::compact(&histories).is_some());
+        assert!(briefly(&histories).is_some());
         assert_eq!(histories.iter().fold(0, |all, history| all | history.mask), 0x3C);
     }
 }

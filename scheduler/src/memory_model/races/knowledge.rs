@@ -1,0 +1,346 @@
+//! What threads know of each other's accesses, as a part of the state.
+//!
+//! What was accessed before a state, and by whom it is known, decides which later access is in a race. So a state has
+//! *facts*: the accesses, to granules that several threads use, that some live thread does not know of. Whoever can pass
+//! something on is a *holder*: of each live thread what it knows, what an acquire fence would add, what a relaxed store
+//! publishes, and what it is lent, and each location at which something is published.
+//!
+//! Equal memory goes on in the same way, whoever knows what: only weak memory has operations that find something else. A
+//! holder learns what another one knows, and nothing is forgotten. So of two states with equal memory, the one in which
+//! every holder knows as much of each fact, or less, *covers* the other one: each access that is in a race after that one
+//! is in a race after this one, with the same earlier access. What can differ is whether an access is on record at all:
+//! one that all live threads know of is in no race with what they, and those that they create, do later.
+//!
+//! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
+
+use super::DataRaces;
+use crate::image::hash::hash_of;
+use crate::image::region;
+use crate::memory_model::clocks::entry;
+use crate::memory_model::happens_before::View;
+use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE};
+use dpor_explorer::keys::KeyMap;
+use smallvec::SmallVec;
+
+/// An access that some live thread does not know of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fact {
+    granule: usize,
+    /// 0 is the allocation of memory that was not accessed.
+    kind: u8,
+    /// What else it was about, if it was atomic.
+    extent: u64,
+    epoch: Epoch,
+    /// The bytes of the granule.
+    mask: u8,
+}
+
+impl Fact {
+    /// All but its epoch, in two words.
+    fn name(&self) -> [u64; 2] {
+        let [start, size] = [self.extent >> 32 & 0xFFFF, self.extent & 0xFFFF_FFFF];
+        [
+            (self.granule as u64) << 16 | u64::from(self.mask) << 8 | u64::from(self.kind),
+            u64::from(self.epoch.thread) << 48 | start << 32 | size,
+        ]
+    }
+}
+
+type Facts = SmallVec<[Fact; 32]>;
+
+/// Number of holders that each thread is.
+const HOLDERS: usize = 4;
+const ALL_HOLDERS: u64 = (1 << HOLDERS) - 1;
+
+/// The bits of what of a thread does not know an epoch.
+fn unknown_to(view: &View, epoch: Epoch) -> u64 {
+    let knows = |clock: &[u32]| entry(clock, epoch.thread.into()) >= epoch.number;
+    let current = knows(&view.current);
+    // What an acquire fence adds, and what is lent, is beside what the thread knows.
+    let known = [
+        current,
+        current || knows(&view.acquired),
+        knows(&view.released),
+        current || view.lent.last().is_some_and(|lent| knows(lent)),
+    ];
+    let unknown = known
+        .into_iter()
+        .enumerate()
+        .map(|(bit, known)| u64::from(!known) << bit);
+    unknown.sum()
+}
+
+/// The facts and holders that were met, in all executions. What is known in a state is then a word for each fact, in
+/// ascending order: the number of the fact, and that of those who know it.
+#[derive(Default)]
+pub(super) struct Met {
+    /// By name.
+    facts: KeyMap<[u64; 2], u32>,
+    /// By number, a hash of the name.
+    fact_hashes: Vec<u128>,
+    holders: KeyMap<Box<[u64]>, u32>,
+    /// By number: those that are threads', a bit for each that does not know, and the locations.
+    holder_words: Vec<Box<[u64]>>,
+    holder_hashes: Vec<u128>,
+}
+
+impl Met {
+    fn fact(&mut self, name: [u64; 2]) -> u32 {
+        *self.facts.entry(name).or_insert_with(|| {
+            self.fact_hashes.push(hash_of(&name));
+            self.fact_hashes.len() as u32 - 1
+        })
+    }
+
+    fn holders(&mut self, words: &[u64]) -> u32 {
+        if let Some(&number) = self.holders.get(words) {
+            return number;
+        }
+        let number = self.holder_words.len() as u32;
+        self.holder_hashes.push(hash_of(words));
+        self.holder_words.push(words.into());
+        self.holders.insert(words.into(), number);
+        number
+    }
+
+    /// A hash of a fact, and of who knows it.
+    fn hash(&self, fact: u32, holders: u32) -> u128 {
+        let of_both = [self.fact_hashes[fact as usize], self.holder_hashes[holders as usize]];
+        hash_of(of_both.map(|hash| [hash as u64, (hash >> 64) as u64]).as_flattened())
+    }
+
+    /// Says whether the first of these knows of a fact what the other ones know, or less.
+    fn know_less(&self, known: u32, present: u32) -> bool {
+        let [known, present] = [known, present].map(|number| &*self.holder_words[number as usize]);
+        let (Some((&width, known)), Some((_, present))) = (known.split_first(), present.split_first()) else {
+            return false;
+        };
+        let [known, present] = [known, present].map(|words| words.split_at(width as usize));
+        let mut unknown = present.0.iter().zip(known.0);
+        unknown.all(|(present, known)| present & !known == 0) && is_subset(known.1, present.1)
+    }
+
+    /// Says whether a state with `known` knowledge covers one with `present` knowledge and otherwise the same.
+    pub fn covers(&self, known: &[u64], present: &[u64]) -> bool {
+        let mut known = known.iter().copied().map(parts);
+        // Those of facts that come one after the other are often the same.
+        let mut checked = None;
+        present.iter().copied().map(parts).all(|(fact, holders)| {
+            let Some((_, of_known)) = known
+                .find(|&(other, _)| other >= fact)
+                .filter(|&(other, _)| other == fact)
+            else {
+                return false;
+            };
+            let pair = (of_known, holders);
+            let is_less = of_known == holders || checked == Some(pair) || self.know_less(of_known, holders);
+            checked = Some(pair);
+            is_less
+        })
+    }
+}
+
+fn parts(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
+/// Says whether all of some ascending numbers are among others.
+fn is_subset(some: &[u64], others: &[u64]) -> bool {
+    let mut others = others.iter();
+    some.iter().all(|one| others.find(|&other| other >= one) == Some(one))
+}
+
+impl DataRaces {
+    /// Whether what threads know of each other's accesses is told by [`DataRaces::knowledge`].
+    fn tells_knowledge(&self) -> bool {
+        self.is_on() && !self.rc11.chooses()
+    }
+
+    /// What is known of each other's accesses: facts, and of each of them who knows it, in words. Calls `add` with all facts
+    /// of an epoch.
+    fn each_known(&self, mut add: impl FnMut(&[Fact], &[u64])) {
+        let mut facts = self.facts();
+        facts.sort_unstable_by_key(|fact| fact.epoch);
+        let width = (self.live.len() * HOLDERS).div_ceil(u64::BITS as usize);
+        let mut holders = Vec::with_capacity(1 + width + 8);
+        for facts in facts.chunk_by(|one, other| one.epoch == other.epoch) {
+            let epoch = facts[0].epoch;
+            holders.clear();
+            holders.push(width as u64);
+            holders.resize(1 + width, 0);
+            for (at, &live) in self.live.iter().enumerate() {
+                let view = self.order.views.get(usize::from(live));
+                let unknown = view.map_or(ALL_HOLDERS, |view| unknown_to(view, epoch));
+                let bit = at * HOLDERS;
+                holders[1 + bit / u64::BITS as usize] |= unknown << (bit % u64::BITS as usize);
+            }
+            let published = self.order.published.iter();
+            let knowing = published.filter(|(_, clock)| entry(clock, epoch.thread.into()) >= epoch.number);
+            holders.extend(knowing.map(|(location, _)| location.0));
+            add(facts, &holders);
+        }
+    }
+
+    /// Sets `words` to what is known of each other's accesses, and returns a hash of the same that does not depend on
+    /// earlier executions. No words, and 0, if all is known to all.
+    pub fn knowledge(&mut self, words: &mut Vec<u64>) -> u128 {
+        words.clear();
+        if !self.tells_knowledge() {
+            return 0;
+        }
+        let mut met = std::mem::take(&mut self.met);
+        let mut digest = 0u128;
+        self.each_known(|facts, holders| {
+            let holders = met.holders(holders);
+            for fact in facts {
+                let fact = met.fact(fact.name());
+                words.push(u64::from(fact) << 32 | u64::from(holders));
+                // In whatever order: the numbers are those of this process.
+                digest = digest.wrapping_add(met.hash(fact, holders));
+            }
+        });
+        words.sort_unstable();
+        self.met = met;
+        digest
+    }
+
+    /// Shows what is known of each other's accesses.
+    pub(super) fn visit_knowledge(&self, mut add: impl FnMut(u64)) {
+        if !self.tells_knowledge() {
+            return;
+        }
+        self.each_known(|facts, holders| {
+            add(facts.len() as u64);
+            facts.iter().flat_map(Fact::name).for_each(&mut add);
+            holders.iter().copied().for_each(&mut add);
+        });
+    }
+
+    /// [`System::covers`](dpor_explorer::System::covers).
+    pub fn covers(&self, known: &[u64], present: &[u64]) -> bool {
+        self.met.covers(known, present)
+    }
+
+    /// Whether the thread's relaxed stores publish something.
+    pub(super) fn has_released(&self, thread: u16) -> bool {
+        let view = self.order.views.get(usize::from(thread));
+        view.is_some_and(|view| !view.released.is_empty())
+    }
+
+    /// The accesses that some live thread does not know of, by place.
+    fn facts(&self) -> Facts {
+        let known = self.known_to_all();
+        let mut facts = Facts::new();
+        if let Some(shadow) = &self.shadow {
+            for (granule, accesses) in shadow.each_followed() {
+                self.add_facts(granule, accesses, &known, &mut facts);
+            }
+        }
+        // Which bytes one access has used beside others, and which alone, is no part of the state.
+        facts.dedup_by(|later, fact| {
+            let same = Fact { mask: 0, ..*later } == Fact { mask: 0, ..*fact };
+            if same {
+                fact.mask |= later.mask;
+            }
+            same
+        });
+        facts
+    }
+
+    /// Adds the accesses to a granule that some live thread does not know of. `known` is [`DataRaces::known_to_all`].
+    fn add_facts(&self, granule: usize, accesses: Accesses<'_>, known: &[u32], facts: &mut Facts) {
+        let from = facts.len();
+        let mut add = |mask: u8, kind: u8, Extent { start, size }: Extent, epoch: Epoch| {
+            let known = known.get(usize::from(epoch.thread));
+            if known.is_none_or(|&known| known < epoch.number) {
+                facts.push(Fact {
+                    granule,
+                    kind,
+                    extent: u64::from(start) << 32 | u64::from(size),
+                    epoch,
+                    mask,
+                });
+            }
+        };
+        // That bytes are freed is seen in the heap, and who uses them fails.
+        let accessed = accesses.each(|mask, kind, extent, epoch| add(mask, kind as u8 + 1, extent, epoch));
+        // Who uses the other bytes has to know of the allocation.
+        if accessed != u8::MAX
+            && region::in_arena(granule)
+            && let Some((block, size, true)) = self.blocks.before(granule + GRANULE - 1)
+            && block.start + size > granule
+        {
+            add(!accessed, 0, Extent::NONE, block.allocated);
+        }
+        // The order in which independent accesses were made is no part of the state.
+        facts[from..].sort_unstable();
+    }
+
+    /// By thread, the last epoch that all live threads know.
+    fn known_to_all(&self) -> SmallVec<[u32; 16]> {
+        let of_all = |thread: usize| {
+            let others = self.live.iter().map(|&live| usize::from(live));
+            let others = others.filter(|&live| live != thread);
+            let known = others.map(|other| {
+                self.order
+                    .views
+                    .get(other)
+                    .map_or(0, |view| entry(&view.current, thread))
+            });
+            known.min().unwrap_or(u32::MAX)
+        };
+        (0..self.order.views.len()).map(of_all).collect()
+    }
+
+    /// Shows who knows of the epochs of facts and of what atomics hold under weak memory, without their numbers: an epoch
+    /// is its position among those of its thread that occur.
+    pub(super) fn visit_order(&self, mut add: impl FnMut(u64)) {
+        let facts = self.facts();
+        add(facts.len() as u64);
+        if facts.is_empty() && self.rc11.is_settled() {
+            return;
+        }
+        let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.epoch).collect();
+        self.rc11
+            .add_epochs(|thread, number| epochs.push(Epoch { thread, number }));
+        epochs.sort_unstable();
+        epochs.dedup();
+        // The positions in a clock, and whether it knows of any.
+        let positions = |clock: &[u32]| {
+            let of_threads = epochs.chunk_by(|one, other| one.thread == other.thread);
+            let position = |of: &[Epoch]| {
+                let known = entry(clock, of[0].thread.into());
+                of.partition_point(|epoch| epoch.number <= known) as u64
+            };
+            of_threads.map(position).collect::<SmallVec<[u64; 16]>>()
+        };
+        let position = |epoch: Epoch| {
+            let of_thread = epochs.partition_point(|other| other.thread < epoch.thread);
+            epochs[of_thread..].partition_point(|other| *other < epoch) as u64
+        };
+        for fact in &facts {
+            add(fact.granule as u64);
+            add(u64::from(fact.mask) << 8 | u64::from(fact.kind));
+            add(fact.extent);
+            add(u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
+        }
+        let of_atomics = |thread, number| position(Epoch { thread, number });
+        self.rc11.visit(positions, of_atomics, &mut add);
+        for &live in &self.live {
+            let Some(view) = self.order.views.get(usize::from(live)) else {
+                continue;
+            };
+            add(live.into());
+            for clock in [&view.current, &view.acquired, &view.released] {
+                positions(clock).into_iter().for_each(&mut add);
+            }
+        }
+        for (location, clock) in self.order.published.iter() {
+            let positions = positions(clock);
+            if positions.iter().any(|&position| position != 0) {
+                add(location.0);
+                positions.into_iter().for_each(&mut add);
+            }
+        }
+    }
+}
