@@ -4,10 +4,10 @@
 //! after how many failures to stop (3). A hundred thousand:
 //! `DPOR_RACES_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test races -- --nocapture`.
 
-use dpor_explorer::SplitMix64;
+use dpor_explorer::{Fault, SplitMix64};
 use dpor_scheduler::RaceFault;
 use dpor_testsuite::generated::{alone, first_caught, setting};
-use dpor_testsuite::races::{Agreement, Program, Settings, check, minimise, program};
+use dpor_testsuite::races::{Agreement, Program, Seeded, Settings, check, minimise, program};
 use proptest::prelude::any;
 use proptest::strategy::Strategy;
 use std::collections::BTreeMap;
@@ -120,7 +120,7 @@ fn report(program: Program) -> String {
 
 /// The number of programs after which a fault is noticed.
 #[track_caller]
-fn caught_within(fault: RaceFault, budget: u32) {
+fn caught_within(fault: Seeded, budget: u32) {
     let _alone = alone();
     let programs = any::<u64>().prop_map(program);
     first_caught(&format!("{fault:?}"), budget, &programs, |program, faulty| {
@@ -135,25 +135,35 @@ fn caught_within(fault: RaceFault, budget: u32) {
 
 #[test]
 fn fences_that_do_not_release() {
-    caught_within(RaceFault::IgnoreReleaseFences, 200);
+    caught_within(Seeded::Races(RaceFault::IgnoreReleaseFences), 200);
 }
 
 #[test]
 fn release_sequences_that_end_at_modifications() {
-    caught_within(RaceFault::EndReleaseSequences, 200);
+    caught_within(Seeded::Races(RaceFault::EndReleaseSequences), 200);
 }
 
 #[test]
 fn reads_that_are_not_noted() {
-    caught_within(RaceFault::ForgetReads, 50);
+    caught_within(Seeded::Races(RaceFault::ForgetReads), 50);
 }
 
 #[test]
 fn states_without_accesses() {
-    caught_within(RaceFault::IgnoreInStates, 2000);
+    caught_within(Seeded::Races(RaceFault::IgnoreInStates), 2000);
 }
 
 #[test]
 fn modifications_that_count_as_reads() {
-    caught_within(RaceFault::ModifyLikeReads, 2000);
+    caught_within(Seeded::Races(RaceFault::ModifyLikeReads), 2000);
+}
+
+#[test]
+fn stacks_that_are_not_exposed() {
+    caught_within(Seeded::Races(RaceFault::KeepPrivate), 200);
+}
+
+#[test]
+fn states_that_cover_all() {
+    caught_within(Seeded::Search(Fault::CoverAll), 20_000);
 }

@@ -12,7 +12,7 @@ use super::save::{CannotResume, Saved, Snapshot};
 use super::{Named, Search, Settings};
 use crate::codec::{from_bytes, to_bytes};
 use crate::statistics::Statistics;
-use crate::system::{Failure, System, Transition};
+use crate::system::{Asked, Failure, System, Transition};
 use crate::vocabulary::Strategy;
 use std::mem::take;
 use std::ops::ControlFlow;
@@ -197,8 +197,11 @@ impl<S: System> Explorer<S> {
             return Ok(None);
         };
         self.at_rest = false;
-        let turn = beside.turn(self, observer);
+        let turn = beside.turn(self, observer).map_err(|halt| self.unless_void(halt));
         self.at_rest = true;
+        if self.exploration.cursor.system.starts_again(Asked::BeforeFailure) {
+            return Err(Halt::Refine);
+        }
         if matches!(turn, Ok(Turn::Failed(..))) {
             self.failed_beside = true;
             self.exploration.statistics.add(beside.statistics());
@@ -219,6 +222,7 @@ impl<S: System> Explorer<S> {
         loop {
             self.at_rest = false;
             let ended = self.search.execute(&mut self.exploration, observer);
+            let ended = ended.map_err(|halt| self.unless_void(halt));
             match ended.and_then(|end| self.conclude(end, observer)) {
                 Ok(()) => {}
                 Err(Halt::Refine) => {
@@ -229,7 +233,7 @@ impl<S: System> Explorer<S> {
                 Err(halt) => return self.verdict(halt),
             }
             if !self.search.advance(&mut self.exploration) {
-                if self.exploration.cursor.system.starts_again(true) {
+                if self.exploration.cursor.system.starts_again(Asked::AtTheEnd) {
                     self.refine();
                     observer.refined();
                     continue;
@@ -256,6 +260,15 @@ impl<S: System> Explorer<S> {
         }
     }
 
+    /// The reason to end the exploration, unless what was explored is void, and the reason may be, too.
+    fn unless_void(&mut self, halt: Halt) -> Halt {
+        let is_of_the_program = matches!(halt, Halt::Failed(..) | Halt::Incomplete(_));
+        match is_of_the_program && self.exploration.cursor.system.starts_again(Asked::BeforeFailure) {
+            true => Halt::Refine,
+            false => halt,
+        }
+    }
+
     /// Counts the execution in the trace, which has ended, and reports it.
     fn conclude(&mut self, end: End, observer: &mut dyn Observer<S>) -> Result<(), Halt> {
         let Exploration {
@@ -264,6 +277,9 @@ impl<S: System> Explorer<S> {
             keep_going,
             ..
         } = &mut self.exploration;
+        if matches!(end, End::Failed(_)) && cursor.system.starts_again(Asked::BeforeFailure) {
+            return Err(Halt::Refine);
+        }
         match &end {
             End::Complete | End::Failed(_) => statistics.complete += 1,
             End::Blocked => statistics.blocked += 1,
@@ -283,10 +299,13 @@ impl<S: System> Explorer<S> {
             }
             self.first_failure.get_or_insert((failure, schedule));
         }
-        if cursor.system.starts_again(false) {
+        if cursor.system.starts_again(Asked::Between) {
             return Err(Halt::Refine);
         }
         if let Some(reason) = self.search.refusal(&cursor.system) {
+            if cursor.system.starts_again(Asked::BeforeFailure) {
+                return Err(Halt::Refine);
+            }
             observer.refused(&reason);
             return Err(Halt::Incomplete(reason));
         }

@@ -7,7 +7,8 @@
 //! state of its own that forwarded one of them would be in another state after steps that are repeated, or skipped.
 
 use super::{
-    Failure, Fingerprint, Knowledge, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId, Transition,
+    Asked, Failure, Fingerprint, Knowledge, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId,
+    Transition,
 };
 
 /// A [`System`] around another one. What it does not say is as the inner system says it.
@@ -97,8 +98,8 @@ pub trait Layer {
 
     /// [`System::starts_again`].
     #[inline]
-    fn starts_again(&mut self, over: bool) -> bool {
-        self.inner_mut().starts_again(over)
+    fn starts_again(&mut self, asked: Asked) -> bool {
+        self.inner_mut().starts_again(asked)
     }
 
     /// [`System::fingerprint`]: a layer with a state of its own adds it.
@@ -178,8 +179,8 @@ impl<L: Layer> System for L {
     }
 
     #[inline]
-    fn starts_again(&mut self, over: bool) -> bool {
-        Layer::starts_again(self, over)
+    fn starts_again(&mut self, asked: Asked) -> bool {
+        Layer::starts_again(self, asked)
     }
 
     #[inline]

@@ -238,11 +238,12 @@ pub trait System {
         Outlook::Stuck
     }
 
-    /// Says, when an execution has ended in whatever way, and again when exploration is `over`, whether executions have
-    /// shown that states were compared that may differ: everything explored is void, and exploration starts again. The
-    /// system has noted what to compare. It may put that off to learn more, but not beyond the end of exploration.
-    fn starts_again(&mut self, over: bool) -> bool {
-        let _ = over;
+    /// Says whether executions have shown that what was explored is void: that states were compared that may differ, or
+    /// that something was not looked at. Exploration then starts again, and the system has noted what to compare, and where
+    /// to look. It may put that off to learn more, but not beyond the end of exploration, or a failure that may not be
+    /// what it seems.
+    fn starts_again(&mut self, asked: Asked) -> bool {
+        let _ = asked;
         false
     }
 
@@ -265,6 +266,17 @@ pub trait System {
     fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
         None
     }
+}
+
+/// When a system is asked whether exploration starts again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// An execution has ended, and others may follow.
+    Between,
+    /// An execution has ended in a failure, or something else by which exploration ends, and which is told next.
+    BeforeFailure,
+    /// There is nothing left to explore.
+    AtTheEnd,
 }
 
 /// What threads know in a state of what others have done: a part of the state that makes no difference to how the

@@ -11,6 +11,7 @@ use crate::image::region::{self, CHECKER_STACK};
 use crate::machine::Machine;
 use crate::machine::cell;
 use crate::machine::session::Session;
+use crate::memory_model::exposure;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::races::{BadAccess, Fault};
 use crate::memory_model::shadow::{Conflict, Kind};
@@ -97,7 +98,8 @@ fn access(address: usize, size: usize, kind: usize) {
 }
 
 /// Calls [`judge`] on the checker's stack, if the caller is on a model thread's; then [`fail_by_access`] on the caller's
-/// own, if it returns true. Leaves nothing in the registers. `caller` is a return address into the code that makes the
+/// own, if it returns true. Does neither for a thread's plain access to its own stack, of which nothing is exposed
+/// ([`exposure`]). Leaves nothing in the registers. `caller` is a return address into the code that makes the
 /// access, or [`UNKNOWN`].
 ///
 /// # Safety
@@ -112,6 +114,22 @@ pub(crate) unsafe extern "C" fn judge_from_thread(address: usize, size: usize, k
         "shr rax, {area_bits}",
         "cmp rax, {stacks}",
         "jne 2f",
+        // A plain access to the thread's own stack is looked at only if something of that is exposed.
+        "mov rax, rsp",
+        "xor rax, rdi",
+        "shr rax, {stack_bits}",
+        "jne 3f",
+        "cmp rdx, {write}",
+        "ja 3f",
+        "cmp byte ptr [rip + {records_all}], 0",
+        "jne 3f",
+        "mov rax, rdi",
+        "shr rax, {stack_bits}",
+        "movzx eax, ax",
+        "lea r11, [rip + {exposed}]",
+        "cmp byte ptr [r11 + rax], 0",
+        "je 2f",
+        "3:",
         "push rbp",
         ".cfi_def_cfa_offset 16",
         ".cfi_offset rbp, -16",
@@ -138,6 +156,10 @@ pub(crate) unsafe extern "C" fn judge_from_thread(address: usize, size: usize, k
         ".cfi_endproc",
         area_bits = const region::AREA_BITS,
         stacks = const region::STACKS >> region::AREA_BITS,
+        stack_bits = const region::STACK_BITS,
+        write = const WRITE,
+        records_all = sym exposure::RECORDS_ALL,
+        exposed = sym exposure::EXPOSED,
         top = const CHECKER_STACK.1,
         judge = sym judge,
         fail = sym fail_by_access,

@@ -25,7 +25,7 @@ pub(crate) const PAGE: usize = 4096;
 
 pub(crate) const AREA_BITS: u32 = 44;
 pub(crate) const STACKS: usize = 1 << AREA_BITS;
-const STACK_BITS: u32 = 28;
+pub(crate) const STACK_BITS: u32 = 28;
 const ARENAS: usize = 2 << AREA_BITS;
 const LARGE_BITS: u32 = 35;
 const LARGE_THREADS: usize = 1 << 10;
@@ -37,6 +37,8 @@ pub(crate) const CHECKER_STACK: (usize, usize) = (RECORDS + (8 << 20), RECORDS +
 /// Start and end of the stack from which coroutines are resumed. Below it nothing is mapped.
 pub(crate) const RESUMER_STACK: (usize, usize) = (RECORDS + (16 << 20), RECORDS + (16 << 20) + (64 << 10));
 
+// Bits of an address in the area of stacks are then the index of the thread.
+const _: () = assert!(MAX_THREADS << STACK_BITS == 1 << AREA_BITS && MAX_THREADS == 1 << 16);
 const _: () = assert!(RECORDS + MAX_THREADS * size_of::<Record>() < CHECKER_STACK.0);
 const _: () = assert!(STACKS + (MAX_THREADS << STACK_BITS) <= ARENAS);
 const _: () = assert!(ARENAS + (LARGE_THREADS << LARGE_BITS) <= SMALL_ARENAS);

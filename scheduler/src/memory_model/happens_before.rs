@@ -143,6 +143,8 @@ pub enum RaceFault {
     IgnoreInStates,
     /// A read-modify-write that leaves the value as it was publishes nothing for the explorer.
     ModifyLikeReads,
+    /// Accesses of threads to their own stacks are left out, whoever else uses these.
+    KeepPrivate,
     /// An acquire fence acquires what any thread has read.
     AcquireForAll,
     /// A thread may find a value though it knows that another has read or written a later one.

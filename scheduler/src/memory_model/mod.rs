@@ -11,6 +11,7 @@
 //! | `clocks` | vector clocks |
 //! | `happens_before` | the order that the program may rely on |
 //! | `shadow` | what is known of the accesses to each piece of memory |
+//! | `exposure` | which stacks several threads use |
 //! | `blocks` | the blocks of the heap |
 //! | `rc11` | weak memory: what else an operation on an atomic may find |
 //! | `races` | data races, and accesses outside of live blocks; the owner of all that belongs to an execution |
@@ -18,6 +19,7 @@
 pub(crate) mod atomics;
 pub(crate) mod blocks;
 pub(crate) mod clocks;
+pub(crate) mod exposure;
 pub mod happens_before;
 pub mod orderings;
 pub(crate) mod races;

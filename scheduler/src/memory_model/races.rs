@@ -25,6 +25,7 @@ mod knowledge;
 
 use super::atomics;
 use super::blocks::{Block, Blocks, SavedBlocks};
+use super::exposure;
 #[cfg(feature = "faults")]
 use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
@@ -32,7 +33,8 @@ use super::rc11::{LearntOrderings, Rc11, Request, SavedRc11};
 use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow, granules};
 use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
-use dpor_explorer::{AccessKind, BitSet, Location, ThreadId};
+use dpor_explorer::keys::KeyMap;
+use dpor_explorer::{AccessKind, Asked, BitSet, Location, ThreadId};
 use knowledge::Met;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -81,6 +83,12 @@ pub(crate) struct DataRaces {
     next_shadow: Option<Shadow>,
     /// Whether of plain accesses only those to cells are told (`api::cells`).
     of_cells: bool,
+    /// Whether accesses of threads to what is not exposed of their own stacks are left out ([`exposure`]).
+    leaves_out_private: bool,
+    /// The granules that are to be exposed, for which it has to start again.
+    to_expose: BTreeSet<usize>,
+    /// By thread, the number of times that it started again to expose something of its stack.
+    exposures: KeyMap<usize, u32>,
     order: HappensBefore,
     /// What operations on atomics may find.
     rc11: Rc11,
@@ -101,7 +109,11 @@ pub(crate) struct DataRaces {
     destructors: Vec<Destructor>,
 }
 
+/// Number of times that exploration starts again because of a thread's stack. Then all of it is exposed.
+const MOST_EXPOSURES: u32 = 4;
+
 /// The memory that a destructor uses.
+#[derive(Clone)]
 struct Destructor {
     thread: ThreadId,
     /// The block of its object.
@@ -125,9 +137,11 @@ pub(crate) struct LearntRaces {
     news: Vec<u64>,
     /// Who has used which granule (`Shadow::all_uses`).
     uses: Vec<(u64, u64)>,
+    /// The granules that are to be exposed, for which it has to start again.
+    to_expose: Vec<u64>,
 }
 
-dpor_explorer::codec!(struct LearntRaces { shared, news, uses });
+dpor_explorer::codec!(struct LearntRaces { shared, news, uses, to_expose });
 
 fn index(thread: ThreadId) -> u16 {
     thread.0 as u16
@@ -165,6 +179,53 @@ impl DataRaces {
         self.of_cells
     }
 
+    /// Leaves out, from the next execution on, accesses of threads to what is not exposed of their own stacks, or records
+    /// all of them.
+    pub fn leave_out_private(&mut self, leaves_out: bool) {
+        self.leaves_out_private = leaves_out;
+        exposure::forget();
+        if let Some(shadow) = &self.shadow {
+            shadow.exposed_stacks().for_each(exposure::expose);
+        }
+    }
+
+    /// Whether an access to the address is left out.
+    #[inline]
+    fn leaves_out(&self, thread: ThreadId, address: usize) -> bool {
+        self.leaves_out_private
+            && region::in_stacks(address)
+            && region::stack_thread(address) == thread.index()
+            && self.destructors.is_empty()
+            && self
+                .exposures
+                .get(&thread.index())
+                .is_none_or(|&times| times < MOST_EXPOSURES)
+    }
+
+    /// Notes that memory is to be exposed, if it is on the stack of another thread. Until exploration starts again,
+    /// nothing changes: the same steps do the same.
+    #[inline]
+    fn expose(&mut self, thread: ThreadId, memory: Range<usize>) {
+        #[cfg(feature = "faults")]
+        if self.order.fault == Some(RaceFault::KeepPrivate) {
+            return;
+        }
+        if region::in_stacks(memory.start) && region::stack_thread(memory.start) != thread.index() {
+            let Some(shadow) = &self.shadow else { return };
+            let owner = region::stack_thread(memory.start);
+            if self.exposures.get(&owner).is_some_and(|&times| times >= MOST_EXPOSURES) {
+                return;
+            }
+            let hidden = granules(memory).filter(|&(at, _)| !shadow.is_exposed(at..at + 1));
+            self.to_expose.extend(hidden.map(|(at, _)| at & !(GRANULE - 1)));
+        }
+    }
+
+    /// Whether all accesses are to be told depends on whether a destructor is watched.
+    fn set_recording(&self) {
+        exposure::record_all(!self.leaves_out_private || !self.destructors.is_empty());
+    }
+
     /// Makes the search faulty.
     #[cfg(feature = "faults")]
     pub fn fault(&mut self, fault: RaceFault) {
@@ -183,6 +244,7 @@ impl DataRaces {
             shared: self.shared.iter().map(|&granule| granule as u64).collect(),
             uses: self.shadow.as_ref().map(Shadow::all_uses).unwrap_or_default(),
             news: self.news.iter().map(|&granule| granule as u64).collect(),
+            to_expose: self.to_expose.iter().map(|&granule| granule as u64).collect(),
         }
     }
 
@@ -190,8 +252,10 @@ impl DataRaces {
     pub fn go_on_from(&mut self, learnt: &LearntRaces) {
         let Some(shadow) = &mut self.shadow else { return };
         shadow.add_uses(&learnt.uses);
+        shadow.exposed_stacks().for_each(exposure::expose);
         let granules = |all: &[u64]| all.iter().map(|&granule| granule as usize).collect();
         (self.shared, self.news) = (granules(&learnt.shared), granules(&learnt.news));
+        self.to_expose = granules(&learnt.to_expose);
         self.follow_shared();
     }
 
@@ -303,6 +367,7 @@ impl DataRaces {
                 blocks: BTreeSet::new(),
                 is_seen: false,
             });
+            self.set_recording();
         }
     }
 
@@ -312,6 +377,7 @@ impl DataRaces {
         let Some(destructor) = self.destructors.pop() else {
             return false;
         };
+        self.set_recording();
         let is_left = |&block: &usize| self.blocks.before(block).is_some_and(|(_, _, live)| live);
         let is_seen = destructor.is_seen || destructor.blocks.iter().any(is_left);
         if let Some(outer) = self.destructors.last_mut() {
@@ -360,16 +426,22 @@ impl DataRaces {
         }
     }
 
-    /// Says, at the end of an execution, and when exploration is `over`, whether exploration starts again because of the
-    /// granules that several threads use. It does not do so at the first one that is found, as there are more to find:
-    /// it goes on for as long as it took so far.
-    pub fn starts_again(&mut self, over: bool) -> bool {
-        self.executions += u64::from(!over);
-        let news = !self.news.is_empty();
+    /// Says whether exploration starts again: because something is to be exposed, or because of the granules that several
+    /// threads use, if states are `comparing`. Of these it does not do so at the first one that is found, as there are
+    /// more to find: it goes on for as long as it took so far.
+    pub fn starts_again(&mut self, asked: Asked, comparing: bool) -> bool {
+        self.executions += u64::from(asked != Asked::AtTheEnd);
+        let exposes = !self.to_expose.is_empty();
+        let news = comparing && !self.news.is_empty();
         if news && self.until == 0 {
             self.until = 2 * self.executions;
         }
-        let again = news && (over || self.executions >= self.until);
+        let again = match asked {
+            Asked::Between => exposes || news && self.executions >= self.until,
+            // The accesses that were left out before could be what the execution fails by.
+            Asked::BeforeFailure => exposes,
+            Asked::AtTheEnd => exposes || news,
+        };
         if again {
             self.start_again();
         }
@@ -380,6 +452,17 @@ impl DataRaces {
     pub fn start_again(&mut self) {
         self.shared.append(&mut self.news);
         self.follow_shared();
+        let mut last = None;
+        for granule in std::mem::take(&mut self.to_expose) {
+            if let Some(shadow) = &mut self.shadow {
+                shadow.expose(granule);
+            }
+            let thread = region::stack_thread(granule);
+            if last.replace(thread) != Some(thread) {
+                exposure::expose(thread);
+                *self.exposures.entry(thread).or_default() += 1;
+            }
+        }
         (self.executions, self.until) = (0, 0);
     }
 
@@ -505,7 +588,18 @@ impl DataRaces {
         if self.shadow.is_none() {
             return Ok(());
         }
+        let is_plain = matches!(kind, Kind::Read | Kind::Write);
+        let leaves_out = is_plain && self.leaves_out(thread, address);
+        if leaves_out
+            && self
+                .shadow
+                .as_ref()
+                .is_some_and(|shadow| !shadow.is_exposed(address..address + size))
+        {
+            return Ok(());
+        }
         self.destructor_uses(address);
+        self.expose(thread, address..address + size);
         let own = self.epoch(thread);
         let accessor = Accessor {
             epoch: own,
@@ -515,17 +609,16 @@ impl DataRaces {
                 size: size as u32,
             },
             beside_others: self.beside_others(),
+            leaves_out,
         };
         let (mut was_atomic, end) = (false, address + size);
-        let is_plain = matches!(kind, Kind::Read | Kind::Write);
         #[cfg(feature = "faults")]
         let is_plain = is_plain && self.order.fault != Some(RaceFault::ForgetReads);
         // The block, once it is known that all is in it, and allocated before the access.
         let mut block: Option<Block> = None;
         let in_arena = region::in_arena(address);
         let mut at = address;
-        loop {
-            let Some(shadow) = &mut self.shadow else { break };
+        while let Some(shadow) = &mut self.shadow {
             if is_plain {
                 let expects_fresh =
                     !in_arena || kind.writes() && block.is_some_and(|block| block.allocated.thread == own.thread);
@@ -704,6 +797,7 @@ impl DataRaces {
                     order: &self.order,
                     extent: Extent::NONE,
                     beside_others,
+                    leaves_out: false,
                 };
                 at = shadow.note_plain(at..end, Kind::Free, &accessor, expects_fresh);
             }
@@ -727,6 +821,7 @@ pub(crate) struct SavedRaces {
     rc11: SavedRc11,
     blocks: SavedBlocks,
     live: Vec<u16>,
+    destructors: Vec<Destructor>,
     point: Point,
 }
 
@@ -743,6 +838,9 @@ impl Part for DataRaces {
             live,
             // They are of all executions.
             of_cells: _,
+            leaves_out_private: _,
+            to_expose: _,
+            exposures: _,
             met: _,
             shared,
             news: _,
@@ -764,6 +862,7 @@ impl Part for DataRaces {
         blocks.reset();
         live.clear();
         destructors.clear();
+        self.set_recording();
     }
 
     fn visit(&self, extent: part::Extent, visitor: &mut impl Visitor) {
@@ -796,6 +895,7 @@ impl Part for DataRaces {
         self.rc11.save(&mut saved.rc11);
         self.blocks.save(&mut saved.blocks);
         saved.live.clone_from(&self.live);
+        saved.destructors.clone_from(&self.destructors);
         saved.point = self.shadow.as_ref().map(Shadow::point).unwrap_or_default();
     }
 
@@ -807,6 +907,8 @@ impl Part for DataRaces {
         self.rc11.load(&saved.rc11);
         self.blocks.load(&saved.blocks);
         self.live.clone_from(&saved.live);
+        self.destructors.clone_from(&saved.destructors);
+        self.set_recording();
         if let Some(shadow) = &mut self.shadow {
             shadow.undo(saved.point);
         }
@@ -826,6 +928,14 @@ mod tests {
         races.switch_on().unwrap();
         races.begins(false, LearntOrderings::default());
         races
+    }
+
+    fn again(races: &mut DataRaces) -> bool {
+        races.starts_again(Asked::Between, true)
+    }
+
+    fn again_at_the_end(races: &mut DataRaces) -> bool {
+        races.starts_again(Asked::AtTheEnd, true)
     }
 
     fn write(races: &mut DataRaces, thread: ThreadId) {
@@ -864,19 +974,19 @@ mod tests {
     #[test]
     fn exploration_starts_again_when_it_has_doubled_or_is_over() {
         let mut races = races();
-        assert!((0..3).all(|_| !races.starts_again(false)) && !races.starts_again(true));
+        assert!((0..3).all(|_| !again(&mut races)) && !again_at_the_end(&mut races));
         share(&mut races);
         // Found in the fourth execution.
-        assert!((4..8).all(|_| !races.starts_again(false)));
-        assert!(races.starts_again(false));
+        assert!((4..8).all(|_| !again(&mut races)));
+        assert!(again(&mut races));
         // Now it is known.
-        assert!((0..20).all(|_| !races.starts_again(false)) && !races.starts_again(true));
+        assert!((0..20).all(|_| !again(&mut races)) && !again_at_the_end(&mut races));
 
         let mut races = self::races();
         share(&mut races);
-        assert!(!races.starts_again(false));
-        assert!(races.starts_again(true));
-        assert!(!races.starts_again(true));
+        assert!(!again(&mut races));
+        assert!(again_at_the_end(&mut races));
+        assert!(!again_at_the_end(&mut races));
     }
 
     #[test]
@@ -890,12 +1000,12 @@ mod tests {
         // What is found, but was not yet a reason to start again.
         let mut second = races();
         second.go_on_from(&through_a_file(&first.learnt()));
-        assert!(second.starts_again(true));
+        assert!(again_at_the_end(&mut second));
         // What was a reason.
         let mut third = races();
         third.go_on_from(&through_a_file(&second.learnt()));
         share(&mut third);
-        assert!(!third.starts_again(true));
+        assert!(!again_at_the_end(&mut third));
         // Who has used what.
         let mut first = races();
         main_uses(&mut first);
@@ -903,7 +1013,7 @@ mod tests {
         second.go_on_from(&through_a_file(&first.learnt()));
         second.spawned(ThreadId::MAIN, OTHER);
         write(&mut second, OTHER);
-        assert!(second.starts_again(true));
+        assert!(again_at_the_end(&mut second));
     }
 
     /// An access that leaves no trace is judged, and no later one by it.

@@ -32,8 +32,8 @@ use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
 use crate::report::{self, Source};
 use dpor_explorer::{
-    BitSet, Checkpoint, Failure, Fingerprint, Knowledge, Location, Outlook, Pending, Rewindable, Status, Step, Stop,
-    System, ThreadId, Transition,
+    Asked, BitSet, Checkpoint, Failure, Fingerprint, Knowledge, Location, Outlook, Pending, Rewindable, Status, Step,
+    Stop, System, ThreadId, Transition,
 };
 use dpor_protocol::{FailureKind, Memory, ModelOption, Options, RaceSuppression, Timeouts};
 use std::ops::Range;
@@ -120,7 +120,15 @@ impl Program {
         machine.session.learn_in_place = true;
         machine.session.refinements.hashing = true;
         machine.session.spin_blocks = false;
+        machine.execution.races.leave_out_private(false);
         arena::set_trace_hook(Some(api::note_block));
+    }
+
+    /// Has plain accesses of threads to their own stacks left out where no other thread uses the memory, from the next
+    /// restart on. That is for explorations, which start again when one does ([`System::starts_again`]), and not for
+    /// whoever runs a schedule once.
+    pub fn leave_out_private_stacks(&mut self) {
+        Self::machine().execution.races.leave_out_private(true);
     }
 
     /// Sets whether states are comparable: threads then start on clean stacks, so that leftovers of earlier executions
@@ -449,9 +457,9 @@ impl System for Program {
         self.outlook_of_held()
     }
 
-    fn starts_again(&mut self, over: bool) -> bool {
+    fn starts_again(&mut self, asked: Asked) -> bool {
         let Machine { session, execution, .. } = Self::machine();
-        let again = session.comparing && execution.races.starts_again(over);
+        let again = execution.races.starts_again(asked, session.comparing);
         if again {
             session.recall.forget();
             session.labels.start_again();

@@ -255,6 +255,7 @@ impl Model {
         if EXPLICIT {
             program.expect_cells_only();
         }
+        program.leave_out_private_stacks();
         program.compare_states(self.strategy.compares_states() && self.limits.preemptions.is_none());
         program.exact_states(self.options.has(ModelOption::ExactStates));
         program.find_leaks(self.options.has(ModelOption::Leaks));

@@ -1,8 +1,7 @@
 //! Compares what is found with what there is.
 
-use super::{Found, How, Judgement, Op, Program, explore, judge};
+use super::{Found, How, Judgement, Op, Place, Program, Seeded, explore, judge};
 use dpor_explorer::{Context, Dpor, Strategy, Verdict};
-use dpor_scheduler::RaceFault;
 use std::fmt;
 
 /// How much is done to compare.
@@ -17,7 +16,7 @@ pub struct Settings {
     /// Whether to use more strategies, to explore on after races, and to run all failing schedules again.
     pub thorough: bool,
     /// What is wrong on purpose.
-    pub fault: Option<RaceFault>,
+    pub fault: Option<Seeded>,
 }
 
 /// The end of a comparison that found no error.
@@ -205,7 +204,7 @@ fn smaller(program: &Program) -> Vec<Program> {
         }
     }
     offer(&|program| program.capacity = None);
-    offer(&|program| program.on_heap = false);
+    offer(&|program| program.place = Place::Static);
     all
 }
 

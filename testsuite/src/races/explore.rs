@@ -2,7 +2,8 @@
 
 use super::{Program, run};
 use dpor_explorer::{
-    End, Explorer, Failure, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace, Transition, Verdict,
+    End, Explorer, Failure, Fault, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace, Transition,
+    Verdict,
 };
 use dpor_scheduler::{FailureKind, ModelOption, Options, Program as Model, RaceFault};
 use shim_std::thread;
@@ -21,7 +22,16 @@ pub struct How {
     /// that are reached again are compared byte for byte.
     pub thorough: bool,
     /// What is wrong on purpose.
-    pub fault: Option<RaceFault>,
+    pub fault: Option<Seeded>,
+}
+
+/// A seeded fault.
+#[derive(Clone, Copy, Debug)]
+pub enum Seeded {
+    /// Of the search for races.
+    Races(RaceFault),
+    /// Of the exploration.
+    Search(Fault),
 }
 
 /// The findings of an exploration.
@@ -80,7 +90,7 @@ impl Observer<Model> for Collector {
     }
 }
 
-fn model(program: &Program, fault: Option<RaceFault>) -> Model {
+fn model(program: &Program, fault: Option<Seeded>) -> Model {
     let options = Options::NONE.with(ModelOption::DataRaces, true);
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));
@@ -98,7 +108,8 @@ fn model(program: &Program, fault: Option<RaceFault>) -> Model {
     };
     match Model::new(options, body) {
         Ok(mut model) => {
-            if let Some(fault) = fault {
+            model.leave_out_private_stacks();
+            if let Some(Seeded::Races(fault)) = fault {
                 model.race_fault(fault);
             }
             model
@@ -124,6 +135,9 @@ pub fn explore(program: &Program, how: How) -> Found {
     let mut explorer = Explorer::new(model, how.strategy, limits)
         .keep_going(true)
         .verify_states(how.thorough);
+    if let Some(Seeded::Search(fault)) = how.fault {
+        explorer = explorer.fault(fault);
+    }
     let mut collector = Collector {
         thorough: how.thorough,
         races: 0,

@@ -5,7 +5,7 @@
 //! message about it, which may go through another thread, and an access of whoever gets the message. It is right but
 //! for some ordering, fence or operation that may be another one.
 
-use super::{LINES, Op, Program, THREADS};
+use super::{LINES, Op, Place, Program, THREADS};
 use dpor_explorer::SplitMix64;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
@@ -311,7 +311,7 @@ pub fn program(seed: u64) -> Program {
     Program {
         threads: all,
         capacity: new.pick(&[None, None, Some(0), Some(1), Some(1), Some(2)]),
-        on_heap: new.percent(50),
+        place: [Place::Static, Place::Heap, Place::Stack][usize::from(new.below(3))],
     }
 }
 

@@ -18,7 +18,7 @@ mod reference;
 mod run;
 
 pub use compare::{Agreement, Mismatch, Settings, check, minimise};
-pub use explore::{Found, How, explore};
+pub use explore::{Found, How, Seeded, explore};
 pub use generate::program;
 pub use reference::{Judgement, TooLarge, judge};
 use std::sync::atomic::Ordering;
@@ -106,6 +106,17 @@ pub enum Op {
     Unless(u8, u8),
 }
 
+/// Where memory is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A static.
+    Static,
+    /// The heap.
+    Heap,
+    /// The stack of the main thread.
+    Stack,
+}
+
 /// A program: what its threads do. The first is the main thread. In the end, each thread drops the guards that it has,
 /// those of the mutexes first, and joins the threads that it has created, in ascending order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,8 +125,8 @@ pub struct Program {
     pub threads: Vec<Vec<Op>>,
     /// The capacity of the channel; `None` if it is unbounded.
     pub capacity: Option<u8>,
-    /// Whether the shared memory is on the heap, and not a static.
-    pub on_heap: bool,
+    /// Where the shared memory is.
+    pub place: Place,
 }
 
 impl Program {

@@ -1,6 +1,6 @@
 //! Programs in print.
 
-use super::{ATOMICS, Op, Program};
+use super::{ATOMICS, Op, Place, Program};
 use std::fmt;
 
 impl fmt::Display for Op {
@@ -48,7 +48,11 @@ impl fmt::Display for Op {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.on_heap { "on the heap" } else { "a static" };
+        let place = match self.place {
+            Place::Static => "a static",
+            Place::Heap => "on the heap",
+            Place::Stack => "on the main thread's stack",
+        };
         let [(x0, _), (x1, _)] = ATOMICS;
         writeln!(
             f,

@@ -750,7 +750,7 @@ pub fn judge(program: &Program, limit: usize) -> Result<Judgement, TooLarge> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Op, Program};
+    use super::super::{Op, Place, Program};
     use super::{Judgement, judge};
     use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -758,7 +758,7 @@ mod tests {
         let program = Program {
             threads: vec![[&[Op::Spawn(1)], main].concat(), child.to_vec()],
             capacity: None,
-            on_heap: false,
+            place: Place::Static,
         };
         let Ok(Judgement { race, .. }) = judge(&program, 10_000) else {
             panic!("it is small")

@@ -1,6 +1,6 @@
 //! Runs programs on the facades of std.
 
-use super::{MEMORY, Op, Program, THREADS};
+use super::{MEMORY, Op, Place, Program, THREADS};
 use shim_std::sync::atomic::{AtomicU8, AtomicU32, fence};
 use shim_std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use shim_std::sync::{Barrier, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -298,10 +298,12 @@ fn run_thread(me: usize, shared: Shared, parks: bool, known: Known) {
 
 /// Runs the main thread. `program` lives as long as the model.
 pub(super) fn run_main(program: &'static Program) {
-    let memory = if program.on_heap {
-        Box::leak(Box::new(Memory::new()))
-    } else {
-        &MEMORY_IN_STATIC
+    let in_frame = Memory::new();
+    let memory = match program.place {
+        Place::Static => &MEMORY_IN_STATIC,
+        Place::Heap => Box::leak(Box::new(Memory::new())),
+        // SAFETY: this function returns when all threads have been joined, or its frame stays until the execution ends.
+        Place::Stack => unsafe { &*ptr::from_ref(&in_frame) },
     };
     let channel = program.communicates().then(|| match program.capacity {
         None => {

@@ -41,6 +41,14 @@
 //! That an access is the same in equal states, and that a step's footprint does not hide a conflict, is the contract of
 //! [`System`](crate::system::System).
 //!
+//! # States that cover others
+//!
+//! What threads know of each other's accesses is a part of the state that decides which access is in a race, and nothing
+//! else ([`System::knowledge`](crate::system::System::knowledge)). An explored state *covers* another one that is equal but
+//! for that, if each failure that can follow the other one can follow it by the same steps. The steps after both are the
+//! same, so the futures are, too, and nothing has to be explored from the other one: the argument above is about steps, and
+//! a failure that ends one of them is found after the covering state. A state that has not been left covers none.
+//!
 //! # Cycles
 //!
 //! A state that is met while it, or one that leads to it, is still on the way, has a future that is not known yet. Then

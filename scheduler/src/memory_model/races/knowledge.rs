@@ -17,6 +17,8 @@ use super::DataRaces;
 use crate::image::hash::hash_of;
 use crate::image::region;
 use crate::memory_model::clocks::entry;
+#[cfg(feature = "faults")]
+use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::happens_before::View;
 use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE};
 use dpor_explorer::keys::KeyMap;
@@ -153,6 +155,10 @@ fn is_subset(some: &[u64], others: &[u64]) -> bool {
 impl DataRaces {
     /// Whether what threads know of each other's accesses is told by [`DataRaces::knowledge`].
     fn tells_knowledge(&self) -> bool {
+        #[cfg(feature = "faults")]
+        if self.order.fault == Some(RaceFault::IgnoreInStates) {
+            return false;
+        }
         self.is_on() && !self.rc11.chooses()
     }
 
@@ -209,11 +215,17 @@ impl DataRaces {
         if !self.tells_knowledge() {
             return;
         }
+        let mut known = Vec::new();
         self.each_known(|facts, holders| {
-            add(facts.len() as u64);
-            facts.iter().flat_map(Fact::name).for_each(&mut add);
-            holders.iter().copied().for_each(&mut add);
+            known.extend(facts.iter().map(|fact| (fact.name(), holders.to_vec())));
         });
+        // In which order accesses were made is no part of the state, but for what is known of them.
+        known.sort_unstable();
+        for (name, holders) in known {
+            name.into_iter().for_each(&mut add);
+            add(holders.len() as u64);
+            holders.into_iter().for_each(&mut add);
+        }
     }
 
     /// [`System::covers`](dpor_explorer::System::covers).

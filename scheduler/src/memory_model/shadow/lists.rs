@@ -42,7 +42,7 @@ pub(super) enum Outcome {
     Same,
     /// It is replaced by the one there.
     Replaced(Place),
-    /// It has to be looked at closely: the access is in a race, or not to just the bytes of the only history.
+    /// It has to be looked at closely: the access is in a race, or not to just the bytes of one history.
     Unclear,
 }
 
@@ -177,44 +177,58 @@ impl Lists {
         accessed
     }
 
-    /// Notes a read or an atomic access to these bytes of a granule.
+    /// Notes an access to these bytes of a granule.
     pub fn note(&mut self, place: Place, mask: u8, kind: Kind, accessor: &Accessor<'_>) -> Outcome {
-        let entry = self.entry(place);
-        if entry.flags & (LAST | FREED) != LAST || entry.mask != mask {
+        let Some(entry) = self.entries(place).find(|entry| entry.mask & mask != 0) else {
+            return Outcome::Unclear;
+        };
+        if entry.flags & FREED != 0 || entry.mask != mask || kind == Kind::Free {
             return Outcome::Unclear;
         }
-        let writes = match kind {
-            Kind::Read | Kind::Load => false,
-            Kind::Store => true,
-            Kind::Write | Kind::Free => return Outcome::Unclear,
-        };
-        let is_atomic = kind != Kind::Read;
+        let (writes, is_atomic) = (kind.writes(), matches!(kind, Kind::Load | Kind::Store));
         let own = (accessor.epoch, accessor.extent);
         let is_known = |epoch: Epoch| epoch.is_known(accessor.order, own.0.thread);
         let precedes = |(epoch, extent): Atomic| is_atomic && extent == own.1 || is_known(epoch);
+        let has_atomics = !entry.stores.is_empty() || !entry.loads.is_empty();
         let is_fine = self.epochs(entry.write.clone()).all(is_known)
             && (!writes || self.epochs(entry.reads.clone()).all(is_known))
             && self.atomics(entry.stores.clone()).all(precedes)
             && (!writes || self.atomics(entry.loads.clone()).all(precedes));
-        if !is_fine {
+        if !is_fine || kind == Kind::Write && has_atomics {
             return Outcome::Unclear;
         }
         let is_noted = match kind {
             Kind::Read => is_only_news(self.epochs(entry.reads.clone()), own.0, is_known),
             Kind::Load => is_only_news(self.atomics(entry.loads.clone()), own, |(epoch, _)| is_known(epoch)),
-            _ => false,
+            Kind::Write => self.epochs(entry.write.clone()).eq([own.0]) && entry.reads.is_empty(),
+            Kind::Store | Kind::Free => false,
         };
         if is_noted {
             return Outcome::Same;
         }
+        let end = self.end(place);
         let new = self.words.len();
-        self.words.extend_from_within(place..entry.reads.start);
-        let adds = |part: Kind| (part == kind).then_some(own);
-        let reads = self.carry(entry.reads, 1, kind == Kind::Read, adds(Kind::Read), is_known);
-        let stores = self.carry(entry.stores, 2, writes, adds(Kind::Store), is_known);
-        let loads = self.carry(entry.loads, 2, is_atomic, adds(Kind::Load), is_known);
-        self.words[new + 1] = numbers(reads, stores, loads);
+        self.words.extend_from_within(place..entry.write.start);
+        let counts = self.words.len() - 1;
+        if kind == Kind::Write {
+            self.words[counts - 1] |= WRITTEN;
+            self.words[counts] = numbers(0, 0, 0);
+            self.words.push(pack(own.0, 0));
+        } else {
+            self.words.extend_from_within(entry.write);
+            let adds = |part: Kind| (part == kind).then_some(own);
+            let reads = self.carry(entry.reads, 1, kind == Kind::Read, adds(Kind::Read), is_known);
+            let stores = self.carry(entry.stores, 2, writes, adds(Kind::Store), is_known);
+            let loads = self.carry(entry.loads.clone(), 2, is_atomic, adds(Kind::Load), is_known);
+            self.words[counts] = numbers(reads, stores, loads);
+        }
+        self.words.extend_from_within(entry.loads.end..end);
         Outcome::Replaced(new)
+    }
+
+    /// The place after a list.
+    fn end(&self, place: Place) -> usize {
+        self.entries(place).last().map_or(place, |entry| entry.loads.end)
     }
 
     /// Adds accesses of an earlier list, each of `width` words, to the one that is being made, without the known ones if

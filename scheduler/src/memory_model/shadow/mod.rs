@@ -19,6 +19,7 @@ mod cell;
 mod history;
 mod lists;
 
+use crate::image::region;
 use cell::{Cell, LISTED, briefly, pack, unpack, usage};
 pub(crate) use history::{Accessor, Conflict, Epoch, Extent, Kind};
 use history::{Histories, History};
@@ -340,6 +341,29 @@ impl Shadow {
         is_shared(now) && !is_shared(before)
     }
 
+    /// Exposes a granule.
+    pub fn expose(&mut self, granule: usize) {
+        let cell = self.cell(granule);
+        // SAFETY: as in `known_cell`.
+        unsafe { (*cell).usage |= usage::EXPOSED };
+    }
+
+    /// Whether some of the memory is exposed.
+    #[inline]
+    pub fn is_exposed(&self, memory: Range<usize>) -> bool {
+        granules(memory).any(|(at, _)| self.known_cell(at).is_some_and(|cell| cell.usage & usage::EXPOSED != 0))
+    }
+
+    /// The indices of threads of whose stacks something is exposed, some of them several times.
+    pub fn exposed_stacks(&self) -> impl Iterator<Item = usize> {
+        let stacks = self.chunks.iter().filter(|&&(start, _)| region::in_stacks(start));
+        let exposed = stacks.filter(|&&(_, chunk)| {
+            // SAFETY: as in `known_cell`; a chunk has so many cells.
+            (0..CELLS).any(|at| unsafe { (*chunk.add(at)).usage } & usage::EXPOSED != 0)
+        });
+        exposed.map(|&(start, _)| region::stack_thread(start))
+    }
+
     /// Takes bytes of a granule, which were not accessed before the last access, as written before that by the epoch.
     pub fn were_written(&mut self, address: usize, bytes: u8, by: Epoch) {
         let cell = self.cell(address);
@@ -509,6 +533,7 @@ impl Drop for Shadow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory_model::clocks::entry;
     use crate::memory_model::happens_before::HappensBefore;
 
     const AT: usize = 0x2000_0000_0000;
@@ -529,20 +554,26 @@ mod tests {
             World { shadow, order }
         }
 
-        fn access(&mut self, thread: u16, mask: u8, kind: Kind) -> Result<Noted, Kind> {
-            let accessor = Accessor {
+        fn accessor(order: &HappensBefore, thread: u16, mask: u8) -> Accessor<'_> {
+            Accessor {
                 epoch: Epoch {
                     thread,
-                    number: self.order.epoch(thread.into()),
+                    number: entry(&order.views[usize::from(thread)].current, thread.into()),
                 },
-                order: &self.order,
+                order,
                 extent: Extent {
                     start: 0,
                     size: mask.count_ones(),
                 },
                 beside_others: true,
-            };
-            let result = self.shadow.access(AT, mask, kind, &accessor);
+                leaves_out: false,
+            }
+        }
+
+        fn access(&mut self, thread: u16, mask: u8, kind: Kind) -> Result<Noted, Kind> {
+            let World { shadow, order } = self;
+            let accessor = World::accessor(order, thread, mask);
+            let result = shadow.access(AT, mask, kind, &accessor);
             result.map_err(|conflict| conflict.kind)
         }
     }
@@ -616,6 +647,70 @@ mod tests {
         world.access(1, ALL, Kind::Write).expect("it is the first");
         assert!(!world.shadow.can_go_back_to(written));
         assert!(world.shadow.can_go_back_to(empty));
+    }
+
+    /// Whatever form a cell has, it tells what its histories do after the access.
+    #[test]
+    fn all_forms_tell_the_same() {
+        let mut random = dpor_explorer::SplitMix64::new(7);
+        let kinds = [Kind::Read, Kind::Write, Kind::Load, Kind::Store];
+        let mut forms = [0; 2];
+        for _ in 0..2_000 {
+            let mut world = World::new();
+            for _ in 0..24 {
+                let thread = random.below(2) as u16;
+                if random.below(4) == 0 {
+                    let other = usize::from(1 - thread);
+                    world.order.release(other, dpor_explorer::Location(8));
+                    world.order.acquire(thread.into(), dpor_explorer::Location(8));
+                }
+                let mask = [0xFF, 0x0F, 0xF0, 0x0C, 0x01][random.below(5)];
+                let kind = kinds[random.below(4)];
+                let cell = world.shadow.known_cell(AT).unwrap_or(Cell {
+                    written: 0,
+                    read: 0,
+                    usage: 0,
+                });
+                forms[usize::from(cell.written & LISTED != 0)] += 1;
+                let before = sorted(world.shadow.decode(cell));
+                let accessor = World::accessor(&world.order, thread, mask);
+                let taken_apart = world.shadow.after(cell, AT, mask, kind, &accessor);
+                let expected = taken_apart.map(|after| after.histories.map_or(before, sorted));
+                let result = world.access(thread, mask, kind);
+                assert_eq!(
+                    result.map(|_| ()),
+                    expected.as_ref().map(|_| ()).map_err(|conflict| conflict.kind)
+                );
+                let Ok(expected) = expected else { break };
+                assert_eq!(told(&world.shadow.histories(AT)), told(&expected), "{kind:?} {mask:#x}");
+            }
+        }
+        assert!(forms.iter().all(|&seen| seen > 2_000), "{forms:?}");
+    }
+
+    fn sorted(mut histories: Histories) -> Histories {
+        histories.sort_unstable_by_key(|history| history.mask);
+        histories
+    }
+
+    /// Each byte's accesses, in whatever order, but for reads by a thread after its own write in the same epoch, which are
+    /// not always noted.
+    fn told(histories: &[History]) -> Vec<(u8, Kind, u64, u32)> {
+        let mut all = Vec::new();
+        for history in histories {
+            for byte in (0..8).filter(|byte| history.mask >> byte & 1 != 0) {
+                let mut add = |kind, epoch: Epoch| all.push((byte, kind, pack(epoch, 0), 0));
+                history.write.iter().for_each(|&epoch| add(Kind::Write, epoch));
+                let reads = history.reads.iter().filter(|&&epoch| history.write != Some(epoch));
+                reads.for_each(|&epoch| add(Kind::Read, epoch));
+                for (kind, accesses) in [(Kind::Load, &history.loads), (Kind::Store, &history.stores)] {
+                    let accesses = accesses.iter();
+                    all.extend(accesses.map(|&(epoch, extent)| (byte, kind, pack(epoch, 0), extent.size)));
+                }
+            }
+        }
+        all.sort_unstable_by_key(|&(byte, kind, epoch, size)| (byte, kind as u8, epoch, size));
+        all
     }
 
     #[test]

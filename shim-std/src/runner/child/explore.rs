@@ -164,6 +164,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     judge_strategy(strategy, config.options)?;
     let exact = config.options.has(ModelOption::ExactStates);
     let mut program = Program::new(config.options, move || body.run()).map_err(|error| error.to_string())?;
+    program.leave_out_private_stacks();
     program.compare_states(strategy.compares_states() && config.limits.preemptions.is_none());
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
