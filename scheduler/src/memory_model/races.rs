@@ -1016,6 +1016,36 @@ mod tests {
         assert!(again_at_the_end(&mut second));
     }
 
+    #[test]
+    fn own_stacks_are_left_out_until_they_are_exposed() {
+        let main_writes = |races: &mut DataRaces, place| races.access(ThreadId::MAIN, place, 8, Kind::Write).is_ok();
+        let other_writes = |races: &mut DataRaces, place| races.access(OTHER, place, 8, Kind::Write).is_ok();
+        let place = region::stack_slot(0).1 - 64;
+        let mut races = races();
+        races.leave_out_private(true);
+        races.spawned(ThreadId::MAIN, OTHER);
+        assert!(main_writes(&mut races, place) && !races.starts_again(Asked::BeforeFailure, false));
+        // It is noticed, and changes nothing yet.
+        assert!(other_writes(&mut races, place) && main_writes(&mut races, place + 8));
+        assert!(races.starts_again(Asked::BeforeFailure, false));
+        // SAFETY: there is no program.
+        unsafe { races.reset() };
+        races.begins(false, LearntOrderings::default());
+        races.spawned(ThreadId::MAIN, OTHER);
+        assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
+        assert!(!races.starts_again(Asked::AtTheEnd, false));
+        // What is beside it is still left out.
+        assert!(main_writes(&mut races, place + 8) && other_writes(&mut races, place + 8));
+        assert!(races.starts_again(Asked::Between, false));
+        // Who records all does so at once.
+        races.leave_out_private(false);
+        // SAFETY: there is no program.
+        unsafe { races.reset() };
+        races.begins(false, LearntOrderings::default());
+        races.spawned(ThreadId::MAIN, OTHER);
+        assert!(main_writes(&mut races, place + 16) && !other_writes(&mut races, place + 16));
+    }
+
     /// An access that leaves no trace is judged, and no later one by it.
     #[test]
     fn what_is_tried_is_not_recorded() {

@@ -142,8 +142,8 @@ impl StateTable {
 
     /// Adds explored states that were taken before.
     pub fn restore(&mut self, saved: &mut dyn Iterator<Item = u128>) {
-        while let (Some(key), Some(word)) = (saved.next(), saved.next()) {
-            self.known.insert(key, Known::Explored(FutureId(word as u32)));
+        while let (Some(key), Some(future)) = (saved.next(), saved.next()) {
+            self.known.insert(key, Known::Explored(FutureId(future as u32)));
         }
     }
 }

@@ -72,6 +72,11 @@ fn unknown_to(view: &View, epoch: Epoch) -> u64 {
     unknown.sum()
 }
 
+/// Maximum number of facts, and of those who may know one, that have a number.
+const MOST_NUMBERS: usize = 1 << 22;
+/// Instead of a number, where there are too many. A state with this one covers, and is covered by, no other one.
+const UNNUMBERED: u32 = u32::MAX;
+
 /// The facts and holders that were met, in all executions. What is known in a state is then a word for each fact, in
 /// ascending order: the number of the fact, and that of those who know it.
 #[derive(Default)]
@@ -87,28 +92,35 @@ pub(super) struct Met {
 }
 
 impl Met {
-    fn fact(&mut self, name: [u64; 2]) -> u32 {
-        *self.facts.entry(name).or_insert_with(|| {
-            self.fact_hashes.push(hash_of(&name));
-            self.fact_hashes.len() as u32 - 1
-        })
+    /// The number of a fact, and a hash of it.
+    fn fact(&mut self, name: [u64; 2]) -> (u32, u128) {
+        if let Some(&number) = self.facts.get(&name) {
+            return (number, self.fact_hashes[number as usize]);
+        }
+        let hash = hash_of(&name);
+        if self.fact_hashes.len() >= MOST_NUMBERS {
+            return (UNNUMBERED, hash);
+        }
+        let number = self.fact_hashes.len() as u32;
+        self.fact_hashes.push(hash);
+        self.facts.insert(name, number);
+        (number, hash)
     }
 
-    fn holders(&mut self, words: &[u64]) -> u32 {
+    /// The number of those who know a fact, and a hash of them.
+    fn holders(&mut self, words: &[u64]) -> (u32, u128) {
         if let Some(&number) = self.holders.get(words) {
-            return number;
+            return (number, self.holder_hashes[number as usize]);
+        }
+        let hash = hash_of(words);
+        if self.holder_words.len() >= MOST_NUMBERS {
+            return (UNNUMBERED, hash);
         }
         let number = self.holder_words.len() as u32;
-        self.holder_hashes.push(hash_of(words));
+        self.holder_hashes.push(hash);
         self.holder_words.push(words.into());
         self.holders.insert(words.into(), number);
-        number
-    }
-
-    /// A hash of a fact, and of who knows it.
-    fn hash(&self, fact: u32, holders: u32) -> u128 {
-        let of_both = [self.fact_hashes[fact as usize], self.holder_hashes[holders as usize]];
-        hash_of(of_both.map(|hash| [hash as u64, (hash >> 64) as u64]).as_flattened())
+        (number, hash)
     }
 
     /// Says whether the first of these knows of a fact what the other ones know, or less.
@@ -124,6 +136,10 @@ impl Met {
 
     /// Says whether a state with `known` knowledge covers one with `present` knowledge and otherwise the same.
     pub fn covers(&self, known: &[u64], present: &[u64]) -> bool {
+        let is_unnumbered = |&word: &u64| parts(word).0 == UNNUMBERED || parts(word).1 == UNNUMBERED;
+        if known.iter().chain(present).any(is_unnumbered) {
+            return false;
+        }
         let mut known = known.iter().copied().map(parts);
         // Those of facts that come one after the other are often the same.
         let mut checked = None;
@@ -197,12 +213,13 @@ impl DataRaces {
         let mut met = std::mem::take(&mut self.met);
         let mut digest = 0u128;
         self.each_known(|facts, holders| {
-            let holders = met.holders(holders);
+            let (holders, of_holders) = met.holders(holders);
             for fact in facts {
-                let fact = met.fact(fact.name());
+                let (fact, of_fact) = met.fact(fact.name());
                 words.push(u64::from(fact) << 32 | u64::from(holders));
                 // In whatever order: the numbers are those of this process.
-                digest = digest.wrapping_add(met.hash(fact, holders));
+                let both = [of_fact, of_holders].map(|hash| [hash as u64, (hash >> 64) as u64]);
+                digest = digest.wrapping_add(hash_of(both.as_flattened()));
             }
         });
         words.sort_unstable();
@@ -354,5 +371,47 @@ impl DataRaces {
                 positions.into_iter().for_each(&mut add);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One word of bits, and locations.
+    fn knowledge(met: &mut Met, facts: &[(u64, u64, &[u64])]) -> Vec<u64> {
+        let mut words: Vec<u64> = facts
+            .iter()
+            .map(|&(fact, unknown, locations)| {
+                let holders = [&[1, unknown], locations].concat();
+                u64::from(met.fact([fact, 0]).0) << 32 | u64::from(met.holders(&holders).0)
+            })
+            .collect();
+        words.sort_unstable();
+        words
+    }
+
+    #[test]
+    fn states_cover_those_in_which_more_is_known() {
+        let mut met = Met::default();
+        let mut covers = |known: &[(u64, u64, &[u64])], present: &[(u64, u64, &[u64])]| {
+            let (known, present) = (knowledge(&mut met, known), knowledge(&mut met, present));
+            met.covers(&known, &present)
+        };
+        let one = [(7, 0b0110, &[1, 3][..])];
+        assert!(covers(&one, &one));
+        assert!(covers(&one, &[]) && !covers(&[], &one));
+        // Threads that know it, and threads that do not.
+        assert!(covers(&one, &[(7, 0b0100, &[1, 3])]));
+        assert!(!covers(&one, &[(7, 0b0101, &[1, 3])]));
+        // Places where it is published, and where it is not.
+        assert!(covers(&one, &[(7, 0b0110, &[1, 2, 3])]));
+        assert!(!covers(&one, &[(7, 0b0110, &[1])]));
+        assert!(!covers(&one, &[(7, 0b0110, &[1, 4])]));
+        // Several facts.
+        let two = [(7, 0b0110, &[1, 3][..]), (9, 0b1, &[])];
+        assert!(covers(&two, &one) && !covers(&one, &two));
+        assert!(covers(&two, &[(9, 0b1, &[5])]));
+        assert!(!covers(&two, &[(8, 0b1, &[5])]));
     }
 }
