@@ -98,7 +98,7 @@ fn access(address: usize, size: usize, kind: usize) {
 }
 
 /// Calls [`judge`] on the checker's stack, if the caller is on a model thread's; then [`fail_by_access`] on the caller's
-/// own, if it returns true. Does neither for a thread's plain access to its own stack, of which nothing is exposed
+/// own, if it returns true. Does neither for a thread's plain access to its own stack, unless that is exposed
 /// ([`exposure`]). Leaves nothing in the registers. `caller` is a return address into the code that makes the
 /// access, or [`UNKNOWN`].
 ///
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn judge_from_thread(address: usize, size: usize, k
         "shr rax, {area_bits}",
         "cmp rax, {stacks}",
         "jne 2f",
-        // A plain access to the thread's own stack is looked at only if something of that is exposed.
+        // A plain access to the thread's own stack is looked at only if that is exposed.
         "mov rax, rsp",
         "xor rax, rdi",
         "shr rax, {stack_bits}",

@@ -33,7 +33,6 @@ use super::rc11::{LearntOrderings, Rc11, Request, SavedRc11};
 use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow, granules};
 use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
-use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{AccessKind, Asked, BitSet, Location, ThreadId};
 use knowledge::Met;
 use std::collections::BTreeSet;
@@ -83,12 +82,12 @@ pub(crate) struct DataRaces {
     next_shadow: Option<Shadow>,
     /// Whether of plain accesses only those to cells are told (`api::cells`).
     of_cells: bool,
-    /// Whether accesses of threads to what is not exposed of their own stacks are left out ([`exposure`]).
+    /// Whether accesses of threads to their own stacks are left out, unless these are exposed ([`exposure`]).
     leaves_out_private: bool,
-    /// The granules that are to be exposed, for which it has to start again.
-    to_expose: BTreeSet<usize>,
-    /// By thread, the number of times that it started again to expose something of its stack.
-    exposures: KeyMap<usize, u32>,
+    /// The threads whose stacks are exposed.
+    exposed: BitSet,
+    /// Those whose stacks are to be exposed, for which exploration has to start again.
+    to_expose: BitSet,
     order: HappensBefore,
     /// What operations on atomics may find.
     rc11: Rc11,
@@ -108,9 +107,6 @@ pub(crate) struct DataRaces {
     /// The destructors that the running thread is in, and another thread could have run.
     destructors: Vec<Destructor>,
 }
-
-/// Number of times that exploration starts again because of a thread's stack. Then all of it is exposed.
-const MOST_EXPOSURES: u32 = 4;
 
 /// The memory that a destructor uses.
 #[derive(Clone)]
@@ -137,11 +133,13 @@ pub(crate) struct LearntRaces {
     news: Vec<u64>,
     /// Who has used which granule (`Shadow::all_uses`).
     uses: Vec<(u64, u64)>,
-    /// The granules that are to be exposed, for which it has to start again.
-    to_expose: Vec<u64>,
+    /// The threads whose stacks are exposed.
+    exposed: BitSet,
+    /// Those whose stacks are to be exposed, for which it has to start again.
+    to_expose: BitSet,
 }
 
-dpor_explorer::codec!(struct LearntRaces { shared, news, uses, to_expose });
+dpor_explorer::codec!(struct LearntRaces { shared, news, uses, exposed, to_expose });
 
 fn index(thread: ThreadId) -> u16 {
     thread.0 as u16
@@ -179,45 +177,36 @@ impl DataRaces {
         self.of_cells
     }
 
-    /// Leaves out, from the next execution on, accesses of threads to what is not exposed of their own stacks, or records
+    /// Leaves out, from the next execution on, accesses of threads to their own stacks unless these are exposed, or records
     /// all of them.
     pub fn leave_out_private(&mut self, leaves_out: bool) {
         self.leaves_out_private = leaves_out;
-        exposure::forget();
-        if let Some(shadow) = &self.shadow {
-            shadow.exposed_stacks().for_each(exposure::expose);
-        }
+        exposure::set(&self.exposed);
     }
 
-    /// Whether an access to the address is left out.
+    /// Whether a plain access to the address is left out.
     #[inline]
-    fn leaves_out(&self, thread: ThreadId, address: usize) -> bool {
+    fn is_left_out(&self, thread: ThreadId, address: usize) -> bool {
         self.leaves_out_private
             && region::in_stacks(address)
             && region::stack_thread(address) == thread.index()
             && self.destructors.is_empty()
-            && self
-                .exposures
-                .get(&thread.index())
-                .is_none_or(|&times| times < MOST_EXPOSURES)
+            && !self.exposed.contains(thread.0)
     }
 
-    /// Notes that memory is to be exposed, if it is on the stack of another thread. Until exploration starts again,
+    /// Notes that a stack is to be exposed, if the address is on that of another thread. Until exploration starts again,
     /// nothing changes: the same steps do the same.
     #[inline]
-    fn expose(&mut self, thread: ThreadId, memory: Range<usize>) {
+    fn expose(&mut self, thread: ThreadId, address: usize) {
         #[cfg(feature = "faults")]
         if self.order.fault == Some(RaceFault::KeepPrivate) {
             return;
         }
-        if region::in_stacks(memory.start) && region::stack_thread(memory.start) != thread.index() {
-            let Some(shadow) = &self.shadow else { return };
-            let owner = region::stack_thread(memory.start);
-            if self.exposures.get(&owner).is_some_and(|&times| times >= MOST_EXPOSURES) {
-                return;
+        if region::in_stacks(address) && region::stack_thread(address) != thread.index() {
+            let owner = region::stack_thread(address) as u32;
+            if !self.exposed.contains(owner) {
+                self.to_expose.insert(owner);
             }
-            let hidden = granules(memory).filter(|&(at, _)| !shadow.is_exposed(at..at + 1));
-            self.to_expose.extend(hidden.map(|(at, _)| at & !(GRANULE - 1)));
         }
     }
 
@@ -244,7 +233,8 @@ impl DataRaces {
             shared: self.shared.iter().map(|&granule| granule as u64).collect(),
             uses: self.shadow.as_ref().map(Shadow::all_uses).unwrap_or_default(),
             news: self.news.iter().map(|&granule| granule as u64).collect(),
-            to_expose: self.to_expose.iter().map(|&granule| granule as u64).collect(),
+            exposed: self.exposed.clone(),
+            to_expose: self.to_expose.clone(),
         }
     }
 
@@ -252,10 +242,11 @@ impl DataRaces {
     pub fn go_on_from(&mut self, learnt: &LearntRaces) {
         let Some(shadow) = &mut self.shadow else { return };
         shadow.add_uses(&learnt.uses);
-        shadow.exposed_stacks().for_each(exposure::expose);
         let granules = |all: &[u64]| all.iter().map(|&granule| granule as usize).collect();
         (self.shared, self.news) = (granules(&learnt.shared), granules(&learnt.news));
-        self.to_expose = granules(&learnt.to_expose);
+        self.exposed.extend_from(&learnt.exposed);
+        self.to_expose.extend_from(&learnt.to_expose);
+        exposure::set(&self.exposed);
         self.follow_shared();
     }
 
@@ -452,17 +443,8 @@ impl DataRaces {
     pub fn start_again(&mut self) {
         self.shared.append(&mut self.news);
         self.follow_shared();
-        let mut last = None;
-        for granule in std::mem::take(&mut self.to_expose) {
-            if let Some(shadow) = &mut self.shadow {
-                shadow.expose(granule);
-            }
-            let thread = region::stack_thread(granule);
-            if last.replace(thread) != Some(thread) {
-                exposure::expose(thread);
-                *self.exposures.entry(thread).or_default() += 1;
-            }
-        }
+        self.exposed.extend_from(&std::mem::take(&mut self.to_expose));
+        exposure::set(&self.exposed);
         (self.executions, self.until) = (0, 0);
     }
 
@@ -589,17 +571,11 @@ impl DataRaces {
             return Ok(());
         }
         let is_plain = matches!(kind, Kind::Read | Kind::Write);
-        let leaves_out = is_plain && self.leaves_out(thread, address);
-        if leaves_out
-            && self
-                .shadow
-                .as_ref()
-                .is_some_and(|shadow| !shadow.is_exposed(address..address + size))
-        {
+        if is_plain && self.is_left_out(thread, address) {
             return Ok(());
         }
         self.destructor_uses(address);
-        self.expose(thread, address..address + size);
+        self.expose(thread, address);
         let own = self.epoch(thread);
         let accessor = Accessor {
             epoch: own,
@@ -609,7 +585,6 @@ impl DataRaces {
                 size: size as u32,
             },
             beside_others: self.beside_others(),
-            leaves_out,
         };
         let (mut was_atomic, end) = (false, address + size);
         #[cfg(feature = "faults")]
@@ -797,7 +772,6 @@ impl DataRaces {
                     order: &self.order,
                     extent: Extent::NONE,
                     beside_others,
-                    leaves_out: false,
                 };
                 at = shadow.note_plain(at..end, Kind::Free, &accessor, expects_fresh);
             }
@@ -839,8 +813,8 @@ impl Part for DataRaces {
             // They are of all executions.
             of_cells: _,
             leaves_out_private: _,
+            exposed: _,
             to_expose: _,
-            exposures: _,
             met: _,
             shared,
             news: _,
@@ -1026,7 +1000,7 @@ mod tests {
         races.spawned(ThreadId::MAIN, OTHER);
         assert!(main_writes(&mut races, place) && !races.starts_again(Asked::BeforeFailure, false));
         // It is noticed, and changes nothing yet.
-        assert!(other_writes(&mut races, place) && main_writes(&mut races, place + 8));
+        assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
         assert!(races.starts_again(Asked::BeforeFailure, false));
         // SAFETY: there is no program.
         unsafe { races.reset() };
@@ -1034,16 +1008,14 @@ mod tests {
         races.spawned(ThreadId::MAIN, OTHER);
         assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
         assert!(!races.starts_again(Asked::AtTheEnd, false));
-        // What is beside it is still left out.
-        assert!(main_writes(&mut races, place + 8) && other_writes(&mut races, place + 8));
+        // What other threads do on theirs is still left out.
+        let place = region::stack_slot(1).1 - 64;
+        assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
         assert!(races.starts_again(Asked::Between, false));
         // Who records all does so at once.
-        races.leave_out_private(false);
-        // SAFETY: there is no program.
-        unsafe { races.reset() };
-        races.begins(false, LearntOrderings::default());
+        let mut races = self::races();
         races.spawned(ThreadId::MAIN, OTHER);
-        assert!(main_writes(&mut races, place + 16) && !other_writes(&mut races, place + 16));
+        assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
     }
 
     /// An access that leaves no trace is judged, and no later one by it.

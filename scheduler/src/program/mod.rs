@@ -124,7 +124,7 @@ impl Program {
         arena::set_trace_hook(Some(api::note_block));
     }
 
-    /// Has plain accesses of threads to their own stacks left out where no other thread uses the memory, from the next
+    /// Has plain accesses of threads to their own stacks left out where no other thread uses the stack, from the next
     /// restart on. That is for explorations, which start again when one does ([`System::starts_again`]), and not for
     /// whoever runs a schedule once.
     pub fn leave_out_private_stacks(&mut self) {

@@ -39,8 +39,6 @@ pub(super) mod usage {
     pub const FIRST: u64 = (1 << 17) - 1;
     pub const SEVERAL: u64 = 1 << 17;
     pub const WRITTEN: u64 = 1 << 18;
-    /// On a stack, another thread than its own has used it.
-    pub const EXPOSED: u64 = 1 << 19;
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,8 +118,7 @@ impl Cell {
         accessor: &Accessor<'_>,
         expects_fresh: bool,
     ) -> Option<Option<(u64, u64)>> {
-        let is_left_out = accessor.leaves_out && self.usage & usage::EXPOSED == 0;
-        if is_left_out || self.has_noted(mask, kind, accessor.epoch) {
+        if self.has_noted(mask, kind, accessor.epoch) {
             return Some(None);
         }
         if kind == Kind::Free && self.is_unused() {

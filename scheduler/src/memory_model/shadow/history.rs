@@ -183,6 +183,4 @@ pub(crate) struct Accessor<'a> {
     pub extent: Extent,
     /// Whether another thread may make an access that is not ordered after this one.
     pub beside_others: bool,
-    /// Whether plain accesses to granules that are not exposed are left out.
-    pub leaves_out: bool,
 }

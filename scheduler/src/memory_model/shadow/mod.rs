@@ -19,7 +19,6 @@ mod cell;
 mod history;
 mod lists;
 
-use crate::image::region;
 use cell::{Cell, LISTED, briefly, pack, unpack, usage};
 pub(crate) use history::{Accessor, Conflict, Epoch, Extent, Kind};
 use history::{Histories, History};
@@ -341,29 +340,6 @@ impl Shadow {
         is_shared(now) && !is_shared(before)
     }
 
-    /// Exposes a granule.
-    pub fn expose(&mut self, granule: usize) {
-        let cell = self.cell(granule);
-        // SAFETY: as in `known_cell`.
-        unsafe { (*cell).usage |= usage::EXPOSED };
-    }
-
-    /// Whether some of the memory is exposed.
-    #[inline]
-    pub fn is_exposed(&self, memory: Range<usize>) -> bool {
-        granules(memory).any(|(at, _)| self.known_cell(at).is_some_and(|cell| cell.usage & usage::EXPOSED != 0))
-    }
-
-    /// The indices of threads of whose stacks something is exposed, some of them several times.
-    pub fn exposed_stacks(&self) -> impl Iterator<Item = usize> {
-        let stacks = self.chunks.iter().filter(|&&(start, _)| region::in_stacks(start));
-        let exposed = stacks.filter(|&&(_, chunk)| {
-            // SAFETY: as in `known_cell`; a chunk has so many cells.
-            (0..CELLS).any(|at| unsafe { (*chunk.add(at)).usage } & usage::EXPOSED != 0)
-        });
-        exposed.map(|&(start, _)| region::stack_thread(start))
-    }
-
     /// Takes bytes of a granule, which were not accessed before the last access, as written before that by the epoch.
     pub fn were_written(&mut self, address: usize, bytes: u8, by: Epoch) {
         let cell = self.cell(address);
@@ -566,7 +542,6 @@ mod tests {
                     size: mask.count_ones(),
                 },
                 beside_others: true,
-                leaves_out: false,
             }
         }
 
