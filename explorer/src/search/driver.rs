@@ -197,7 +197,7 @@ impl<S: System> Explorer<S> {
             return Ok(None);
         };
         self.at_rest = false;
-        let turn = beside.turn(self, observer).map_err(|halt| self.unless_void(halt));
+        let turn = beside.turn(self, observer);
         self.at_rest = true;
         if self.exploration.cursor.system.starts_again(Asked::BeforeFailure) {
             return Err(Halt::Refine);
@@ -220,44 +220,37 @@ impl<S: System> Explorer<S> {
     /// Runs one execution after the other.
     fn executions(&mut self, observer: &mut dyn Observer<S>) -> Verdict {
         loop {
-            self.at_rest = false;
-            let ended = self.search.execute(&mut self.exploration, observer);
-            let ended = ended.map_err(|halt| self.unless_void(halt));
-            match ended.and_then(|end| self.conclude(end, observer)) {
-                Ok(()) => {}
-                Err(Halt::Refine) => {
-                    self.refine();
-                    observer.refined();
-                    continue;
-                }
-                Err(halt) => return self.verdict(halt),
-            }
-            if !self.search.advance(&mut self.exploration) {
-                if self.exploration.cursor.system.starts_again(Asked::AtTheEnd) {
-                    self.refine();
-                    observer.refined();
-                    continue;
-                }
-                return self.exhausted();
-            }
-            self.at_rest = true;
-            if let ControlFlow::Break(reason) = observer.at_rest(self) {
-                return self.incomplete(reason);
-            }
-            match self.look_beside(observer) {
+            match self.next(observer).map_err(|halt| self.unless_void(halt)) {
                 Ok(None) => {}
                 Ok(Some(verdict)) => return verdict,
                 Err(Halt::Refine) => {
                     self.refine();
                     observer.refined();
-                    continue;
                 }
                 Err(halt) => return self.verdict(halt),
             }
-            if let Some(halt) = self.exploration.limit_reached() {
-                return self.verdict(halt);
-            }
         }
+    }
+
+    /// Runs an execution, and goes to where the next one begins. Returns the verdict if there is none.
+    fn next(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
+        self.at_rest = false;
+        let end = self.search.execute(&mut self.exploration, observer)?;
+        self.conclude(end, observer)?;
+        if !self.search.advance(&mut self.exploration) {
+            return match self.exploration.cursor.system.starts_again(Asked::AtTheEnd) {
+                true => Err(Halt::Refine),
+                false => Ok(Some(self.exhausted())),
+            };
+        }
+        self.at_rest = true;
+        if let ControlFlow::Break(reason) = observer.at_rest(self) {
+            return Ok(Some(self.incomplete(reason)));
+        }
+        if let Some(verdict) = self.look_beside(observer)? {
+            return Ok(Some(verdict));
+        }
+        self.exploration.limit_reached().map_or(Ok(None), Err)
     }
 
     /// The reason to end the exploration, unless what was explored is void, and the reason may be, too.
@@ -277,9 +270,6 @@ impl<S: System> Explorer<S> {
             keep_going,
             ..
         } = &mut self.exploration;
-        if matches!(end, End::Failed(_)) && cursor.system.starts_again(Asked::BeforeFailure) {
-            return Err(Halt::Refine);
-        }
         match &end {
             End::Complete | End::Failed(_) => statistics.complete += 1,
             End::Blocked => statistics.blocked += 1,
@@ -303,9 +293,6 @@ impl<S: System> Explorer<S> {
             return Err(Halt::Refine);
         }
         if let Some(reason) = self.search.refusal(&cursor.system) {
-            if cursor.system.starts_again(Asked::BeforeFailure) {
-                return Err(Halt::Refine);
-            }
             observer.refused(&reason);
             return Err(Halt::Incomplete(reason));
         }

@@ -264,9 +264,11 @@ impl States {
         if let Some(key) = visit.key {
             let future = self.futures.intern(&visit.future);
             self.table.close(visit.open as usize, future);
-            self.table.explored(key, future, visit.likeness, |known, present| {
-                system.covers(known, present)
-            });
+            self.table.explored(key, future);
+            if let Some(likeness) = visit.likeness {
+                let covers = |known: &[u64], present: &[u64]| system.covers(known, present);
+                self.table.stands_for_others(likeness, future, covers);
+            }
         }
     }
 }

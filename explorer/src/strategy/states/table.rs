@@ -82,18 +82,12 @@ impl StateTable {
     /// The states in cycles that were left since there were `open` of them are explored.
     pub fn close(&mut self, open: usize, future: FutureId) {
         for key in self.open.split_off(open) {
-            self.explored(key, future, None, |_, _| false);
+            self.explored(key, future);
         }
     }
 
-    /// All that follows the state has been explored. `covers` is [`System::covers`](crate::system::System::covers).
-    pub fn explored(
-        &mut self,
-        key: u128,
-        future: FutureId,
-        likeness: Option<Likeness>,
-        covers: impl Fn(&[u64], &[u64]) -> bool,
-    ) {
+    /// All that follows the state has been explored.
+    pub fn explored(&mut self, key: u128, future: FutureId) {
         if self.known.len() > MOST_KEPT {
             self.known.remove(&key);
             return;
@@ -102,11 +96,19 @@ impl StateTable {
         if let Some(unsaved) = &mut self.unsaved {
             unsaved.extend([key, u128::from(future.0)]);
         }
-        let Some((rest, number)) = likeness else { return };
+    }
+
+    /// From now on, an explored state stands for those that it covers. `covers` is
+    /// [`System::covers`](crate::system::System::covers).
+    pub fn stands_for_others(
+        &mut self,
+        (rest, number): Likeness,
+        future: FutureId,
+        covers: impl Fn(&[u64], &[u64]) -> bool,
+    ) {
         let like = self.like.entry(rest).or_default();
-        if let Some(known) = self.knowledge.get(number as usize) {
-            like.retain(|&(other, _)| !covers(known, &self.knowledge[other as usize]));
-        }
+        let known = &self.knowledge[number as usize];
+        like.retain(|&(other, _)| !covers(known, &self.knowledge[other as usize]));
         if like.len() < MOST_LIKE {
             like.push((number, future));
         }
