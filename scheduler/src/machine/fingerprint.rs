@@ -18,11 +18,11 @@ impl Machine {
 
     /// Shows the state between two steps. The machine must have been brought up to date.
     pub fn visit(&self, visitor: &mut impl Visitor) {
-        self.visit_but_for_knowledge(visitor, true);
+        self.visit_parts(visitor, true);
     }
 
-    /// Shows the state, without what threads know of each other's accesses unless `knowledge` counts.
-    fn visit_but_for_knowledge(&self, visitor: &mut impl Visitor, knowledge: bool) {
+    /// Shows the state, with what threads know of each other's accesses only if `knowledge`.
+    fn visit_parts(&self, visitor: &mut impl Visitor, knowledge: bool) {
         let Machine {
             session,
             execution,
@@ -64,7 +64,7 @@ impl Machine {
     /// If states are recorded, and another one has the same hash.
     pub fn fingerprint(&mut self) -> u128 {
         let mut hashing = Hashing(self.session.hasher.take());
-        self.visit_but_for_knowledge(&mut hashing, false);
+        self.visit_parts(&mut hashing, false);
         let (of_all_else, bytes) = hashing.0.finish();
         self.session.hasher.set(hashing.0);
         let (words, of_knowledge) = &mut self.session.knowledge;

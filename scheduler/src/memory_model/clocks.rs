@@ -43,29 +43,19 @@ pub(crate) struct Published {
     width: usize,
 }
 
-impl Clone for Published {
-    fn clone(&self) -> Self {
-        Published {
-            locations: self.locations.clone(),
-            clocks: self.clocks.clone(),
-            width: self.width,
-        }
-    }
-
-    /// Keeps the storage.
-    fn clone_from(&mut self, source: &Self) {
+impl Published {
+    /// Becomes a copy, and keeps the storage.
+    pub fn copy_from(&mut self, other: &Self) {
         let Published {
             locations,
             clocks,
             width,
-        } = source;
+        } = other;
         self.locations.clone_from(locations);
         self.clocks.clone_from(clocks);
         self.width = *width;
     }
-}
 
-impl Published {
     /// Nothing is published any more.
     pub fn clear(&mut self) {
         self.locations.clear();

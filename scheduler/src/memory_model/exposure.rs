@@ -26,9 +26,14 @@ pub(super) fn record_all(all: bool) {
     RECORDS_ALL.store(all, Relaxed);
 }
 
-/// Sets the threads whose stacks are exposed.
-pub(super) fn set(threads: &BitSet) {
-    for (thread, exposed) in (0..).zip(&EXPOSED) {
-        exposed.store(threads.contains(thread), Relaxed);
+/// Exposes the stacks of these threads.
+pub(super) fn expose(threads: &BitSet) {
+    for thread in threads.iter() {
+        EXPOSED[thread as usize].store(true, Relaxed);
     }
+}
+
+/// Takes no stack to be exposed.
+pub(super) fn forget() {
+    EXPOSED.iter().for_each(|exposed| exposed.store(false, Relaxed));
 }

@@ -96,6 +96,7 @@ pub(crate) struct View {
     pub lent: Vec<Clock>,
 }
 
+/// By whole slices: that of `SmallVec` goes item by item, and this is done for each saved state.
 impl Clone for View {
     fn clone(&self) -> Self {
         View {
@@ -108,6 +109,28 @@ impl Clone for View {
 }
 
 impl View {
+    /// The view of a thread among those of all.
+    #[inline]
+    fn of(thread: usize, views: &mut Vec<View>) -> &mut View {
+        if views.len() <= thread {
+            views.resize_with(thread + 1, View::default);
+        }
+        let view = &mut views[thread];
+        if view.current.len() <= thread {
+            view.current.resize(thread + 1, 0);
+        }
+        view.current[thread] = view.current[thread].max(1);
+        view
+    }
+
+    /// What an access that stores publishes.
+    fn published_by(&self, access: AtomicAccess) -> &Clock {
+        match releases(access.ordering()) {
+            true => &self.current,
+            false => &self.released,
+        }
+    }
+
     fn learns(&mut self, access: AtomicAccess, released: &[u32]) {
         let into = match access.acquires() {
             true => &mut self.current,
@@ -171,34 +194,20 @@ fn releases(order: Ordering) -> bool {
     matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst)
 }
 
-impl Clone for HappensBefore {
-    fn clone(&self) -> Self {
-        HappensBefore {
-            views: self.views.clone(),
-            published: self.published.clone(),
-            #[cfg(feature = "faults")]
-            fault: self.fault,
-        }
-    }
-
-    /// Keeps the storage: it is called for each saved state.
-    fn clone_from(&mut self, source: &Self) {
+impl HappensBefore {
+    /// Becomes a copy. Keeps the storage, as this is done for each saved state.
+    pub fn copy_from(&mut self, other: &Self) {
         let HappensBefore {
             views,
             published,
+            // It is the same in all states.
             #[cfg(feature = "faults")]
-            fault,
-        } = source;
+                fault: _,
+        } = other;
         self.views.clone_from(views);
-        self.published.clone_from(published);
-        #[cfg(feature = "faults")]
-        {
-            self.fault = *fault;
-        }
+        self.published.copy_from(published);
     }
-}
 
-impl HappensBefore {
     /// Forgets everything but the first thread.
     pub fn reset(&mut self) {
         self.views.clear();
@@ -208,15 +217,7 @@ impl HappensBefore {
     /// What the thread knows.
     #[inline]
     pub fn view(&mut self, thread: usize) -> &mut View {
-        if self.views.len() <= thread {
-            self.views.resize_with(thread + 1, View::default);
-        }
-        let view = &mut self.views[thread];
-        if view.current.len() <= thread {
-            view.current.resize(thread + 1, 0);
-        }
-        view.current[thread] = view.current[thread].max(1);
-        view
+        View::of(thread, &mut self.views)
     }
 
     /// The present epoch of the thread.
@@ -269,9 +270,9 @@ impl HappensBefore {
 
     /// The thread comes after all that was published at the location.
     pub fn acquire(&mut self, thread: usize, location: Location) {
-        self.view(thread);
+        let view = View::of(thread, &mut self.views);
         if let Some(known) = self.published.get(location) {
-            join(&mut self.views[thread].current, known);
+            join(&mut view.current, known);
         }
     }
 
@@ -297,8 +298,7 @@ impl HappensBefore {
 
     /// The thread publishes all that it knows at the location, beside what was published there before.
     pub fn release(&mut self, thread: usize, location: Location) {
-        self.view(thread);
-        let view = &mut self.views[thread];
+        let view = View::of(thread, &mut self.views);
         self.published.publish(location, &view.current, true);
         if let Some(lent) = view.lent.last() {
             self.published.publish(location, lent, true);
@@ -308,11 +308,11 @@ impl HappensBefore {
 
     /// What an access to an atomic makes known to its thread. Comes before the access itself.
     pub fn loaded(&mut self, thread: usize, location: Location, access: AtomicAccess) {
-        self.view(thread);
+        let view = View::of(thread, &mut self.views);
         if access.reads()
             && let Some(known) = self.published.get(location)
         {
-            self.views[thread].learns(access, known);
+            view.learns(access, known);
         }
     }
 
@@ -329,14 +329,9 @@ impl HappensBefore {
     /// What an access that stores publishes. If it releases, the thread begins a new epoch.
     pub fn publishes_now(&mut self, thread: usize, access: AtomicAccess) -> Clock {
         let view = self.view(thread);
-        match releases(access.ordering()) {
-            true => {
-                let known = view.current.clone();
-                view.current[thread] += 1;
-                known
-            }
-            false => view.released.clone(),
-        }
+        let known = view.published_by(access).clone();
+        view.current[thread] += u32::from(releases(access.ordering()));
+        known
     }
 
     /// What an access to an atomic publishes. Comes after the access itself.
@@ -347,14 +342,12 @@ impl HappensBefore {
         let goes_on = matches!(access, AtomicAccess::Modify(_));
         #[cfg(feature = "faults")]
         let goes_on = goes_on && self.fault != Some(RaceFault::EndReleaseSequences);
-        self.view(thread);
-        let view = &mut self.views[thread];
-        if releases(access.ordering()) {
-            self.published.publish(location, &view.current, goes_on);
-            view.current[thread] += 1;
-        } else if !view.released.is_empty() || self.published.get(location).is_some() {
-            self.published.publish(location, &view.released, goes_on);
+        let view = View::of(thread, &mut self.views);
+        let known = view.published_by(access);
+        if !known.is_empty() || self.published.get(location).is_some() {
+            self.published.publish(location, known, goes_on);
         }
+        view.current[thread] += u32::from(releases(access.ordering()));
     }
 
     /// What a fence makes known to its thread.

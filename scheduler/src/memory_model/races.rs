@@ -15,12 +15,9 @@
 //! found, exploration starts again after the execution that has shown it. What the first thread does before it has
 //! created another one is known to all, and does not count.
 //!
-//! Who drops the last share of an object is not explored, as long as nobody can tell. So what others have done before
-//! they dropped theirs happens before the destructor only, and not before what its thread does afterwards. And a
-//! destructor that uses memory which is there after it can be told by it: then drops are explored (`detect::shares`).
-//!
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
+mod destructors;
 mod knowledge;
 
 use super::atomics;
@@ -33,6 +30,7 @@ use super::rc11::{LearntOrderings, Rc11, Request, SavedRc11};
 use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow, granules};
 use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
+use destructors::Destructor;
 use dpor_explorer::{AccessKind, Asked, BitSet, Location, ThreadId};
 use knowledge::Met;
 use std::collections::BTreeSet;
@@ -108,22 +106,6 @@ pub(crate) struct DataRaces {
     destructors: Vec<Destructor>,
 }
 
-/// The memory that a destructor uses.
-#[derive(Clone)]
-struct Destructor {
-    thread: ThreadId,
-    /// The block of its object.
-    object: Option<usize>,
-    /// The epoch of its thread when it began.
-    began: u32,
-    /// The stack pointer then.
-    stack: usize,
-    /// The blocks that were there before, and which it may free.
-    blocks: BTreeSet<usize>,
-    /// Whether it has used other memory that was there before.
-    is_seen: bool,
-}
-
 /// What exploration has learnt about the use of memory.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct LearntRaces {
@@ -181,7 +163,8 @@ impl DataRaces {
     /// all of them.
     pub fn leave_out_private(&mut self, leaves_out: bool) {
         self.leaves_out_private = leaves_out;
-        exposure::set(&self.exposed);
+        exposure::forget();
+        exposure::expose(&self.exposed);
     }
 
     /// Whether a plain access to the address is left out.
@@ -202,11 +185,12 @@ impl DataRaces {
         if self.order.fault == Some(RaceFault::KeepPrivate) {
             return;
         }
-        if region::in_stacks(address) && region::stack_thread(address) != thread.index() {
-            let owner = region::stack_thread(address) as u32;
-            if !self.exposed.contains(owner) {
-                self.to_expose.insert(owner);
-            }
+        if !region::in_stacks(address) {
+            return;
+        }
+        let owner = region::stack_thread(address) as u32;
+        if owner != thread.0 && !self.exposed.contains(owner) {
+            self.to_expose.insert(owner);
         }
     }
 
@@ -246,7 +230,7 @@ impl DataRaces {
         (self.shared, self.news) = (granules(&learnt.shared), granules(&learnt.news));
         self.exposed.extend_from(&learnt.exposed);
         self.to_expose.extend_from(&learnt.to_expose);
-        exposure::set(&self.exposed);
+        exposure::expose(&learnt.exposed);
         self.follow_shared();
     }
 
@@ -344,40 +328,6 @@ impl DataRaces {
         }
     }
 
-    /// The thread begins the destructor of an object at the address, which another thread could have run. Its stack
-    /// ends at `stack`.
-    pub fn destructor_begins(&mut self, thread: ThreadId, object: usize, stack: usize) {
-        if self.is_on() {
-            let block = self.blocks_at(object).map(|(block, ..)| block.start);
-            let began = self.order.epoch(thread.index());
-            self.destructors.push(Destructor {
-                thread,
-                object: block,
-                began,
-                stack,
-                blocks: BTreeSet::new(),
-                is_seen: false,
-            });
-            self.set_recording();
-        }
-    }
-
-    /// The destructor that was begun last ends. Says whether it has used memory that was there before and is there
-    /// after it.
-    pub fn destructor_ends(&mut self) -> bool {
-        let Some(destructor) = self.destructors.pop() else {
-            return false;
-        };
-        self.set_recording();
-        let is_left = |&block: &usize| self.blocks.before(block).is_some_and(|(_, _, live)| live);
-        let is_seen = destructor.is_seen || destructor.blocks.iter().any(is_left);
-        if let Some(outer) = self.destructors.last_mut() {
-            outer.is_seen |= destructor.is_seen;
-            outer.blocks.extend(destructor.blocks);
-        }
-        is_seen
-    }
-
     fn blocks_at(&self, address: usize) -> Option<(Block, usize, bool)> {
         region::in_arena(address).then(|| self.blocks.before(address)).flatten()
     }
@@ -388,47 +338,20 @@ impl DataRaces {
             .is_some_and(|(block, holds, live)| !live || address + size > block.start + holds)
     }
 
-    /// Notes what the destructor that runs uses, if one does.
-    #[inline]
-    fn destructor_uses(&mut self, address: usize) {
-        if !self.destructors.is_empty() {
-            self.note_destructor_use(address);
-        }
-    }
-
-    fn note_destructor_use(&mut self, address: usize) {
-        let block = self.blocks_at(address);
-        let Some(destructor) = self.destructors.last_mut() else {
-            return;
-        };
-        let thread = index(destructor.thread);
-        match block {
-            Some((block, ..)) => {
-                let is_new = block.allocated.thread == thread && block.allocated.number >= destructor.began;
-                if !is_new && Some(block.start) != destructor.object {
-                    destructor.blocks.insert(block.start);
-                }
-            }
-            // Its own frames are below what was the end of the stack.
-            None => {
-                let own = region::in_stacks(address) && region::stack_thread(address) == usize::from(thread);
-                destructor.is_seen |= !own || address >= destructor.stack;
-            }
-        }
-    }
-
     /// Says whether exploration starts again: because something is to be exposed, or because of the granules that several
     /// threads use, if states are `comparing`. Of these it does not do so at the first one that is found, as there are
     /// more to find: it goes on for as long as it took so far.
     pub fn starts_again(&mut self, asked: Asked, comparing: bool) -> bool {
-        self.executions += u64::from(asked != Asked::AtTheEnd);
         let exposes = !self.to_expose.is_empty();
         let news = comparing && !self.news.is_empty();
-        if news && self.until == 0 {
-            self.until = 2 * self.executions;
-        }
         let again = match asked {
-            Asked::Between => exposes || news && self.executions >= self.until,
+            Asked::Between => {
+                self.executions += 1;
+                if news && self.until == 0 {
+                    self.until = 2 * self.executions;
+                }
+                exposes || news && self.executions >= self.until
+            }
             // The accesses that were left out before could be what the execution fails by.
             Asked::BeforeFailure => exposes,
             Asked::AtTheEnd => exposes || news,
@@ -443,8 +366,9 @@ impl DataRaces {
     pub fn start_again(&mut self) {
         self.shared.append(&mut self.news);
         self.follow_shared();
-        self.exposed.extend_from(&std::mem::take(&mut self.to_expose));
-        exposure::set(&self.exposed);
+        let exposed = std::mem::take(&mut self.to_expose);
+        exposure::expose(&exposed);
+        self.exposed.extend_from(&exposed);
         (self.executions, self.until) = (0, 0);
     }
 
@@ -849,15 +773,14 @@ impl Part for DataRaces {
         }
         if self.rc11.chooses() {
             self.visit_order(|number| visitor.number(Owner::Program, "order of accesses", number));
-        } else {
-            if extent.knowledge {
-                self.visit_knowledge(|number| visitor.number(Owner::Program, "order of accesses", number));
-            }
-            let releasing = self.live.iter().copied().filter(|&live| self.has_released(live));
-            part::list("release fences", releasing.map(u64::from), &mut |name, number| {
-                visitor.number(Owner::Program, name, number);
-            });
+        } else if extent.knowledge {
+            self.visit_knowledge(|number| visitor.number(Owner::Program, "order of accesses", number));
         }
+        // Whether a thread's relaxed store publishes something makes it another access (`publishes`).
+        let releasing = self.live.iter().copied().filter(|&live| self.has_released(live));
+        part::list("release fences", releasing.map(u64::from), &mut |name, number| {
+            visitor.number(Owner::Program, name, number);
+        });
         visitor.number(Owner::Program, "memory of several threads", self.shared.len() as u64);
     }
 
@@ -865,7 +788,7 @@ impl Part for DataRaces {
         if !self.follows_order() {
             return;
         }
-        saved.order.clone_from(&self.order);
+        saved.order.copy_from(&self.order);
         self.rc11.save(&mut saved.rc11);
         self.blocks.save(&mut saved.blocks);
         saved.live.clone_from(&self.live);
@@ -877,7 +800,7 @@ impl Part for DataRaces {
         if !self.follows_order() {
             return;
         }
-        self.order.clone_from(&saved.order);
+        self.order.copy_from(&saved.order);
         self.rc11.load(&saved.rc11);
         self.blocks.load(&saved.blocks);
         self.live.clone_from(&saved.live);
@@ -890,143 +813,4 @@ impl Part for DataRaces {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const OTHER: ThreadId = ThreadId(1);
-    /// Neither on the heap nor on a stack.
-    const PLACE: usize = 0x1000;
-
-    fn races() -> DataRaces {
-        let mut races = DataRaces::default();
-        races.switch_on().unwrap();
-        races.begins(false, LearntOrderings::default());
-        races
-    }
-
-    fn again(races: &mut DataRaces) -> bool {
-        races.starts_again(Asked::Between, true)
-    }
-
-    fn again_at_the_end(races: &mut DataRaces) -> bool {
-        races.starts_again(Asked::AtTheEnd, true)
-    }
-
-    fn write(races: &mut DataRaces, thread: ThreadId) {
-        assert!(races.access(thread, PLACE, 8, Kind::Write).is_ok());
-    }
-
-    fn main_uses(races: &mut DataRaces) {
-        races.spawned(ThreadId::MAIN, OTHER);
-        write(races, ThreadId::MAIN);
-        races.release(ThreadId::MAIN, Location(1));
-    }
-
-    fn other_uses(races: &mut DataRaces) {
-        races.acquire(OTHER, Location(1));
-        write(races, OTHER);
-    }
-
-    /// Both threads use the place, one after the other.
-    fn share(races: &mut DataRaces) {
-        main_uses(races);
-        other_uses(races);
-    }
-
-    #[test]
-    fn an_atomic_learns_nothing_from_stores_of_another_size() {
-        for (size, is_race) in [(2, false), (1, true)] {
-            let mut races = races();
-            races.spawned(ThreadId::MAIN, OTHER);
-            let mut atomic = |thread, size, access| races.atomic(thread, Location(PLACE as u64), size, access);
-            assert!(atomic(ThreadId::MAIN, 2, AtomicAccess::Store(Ordering::SeqCst)).is_ok());
-            let load = atomic(OTHER, size, AtomicAccess::Load(Ordering::SeqCst));
-            assert_eq!(load.is_err_and(|bad| bad.fault.is_race()), is_race, "{size}");
-        }
-    }
-
-    #[test]
-    fn exploration_starts_again_when_it_has_doubled_or_is_over() {
-        let mut races = races();
-        assert!((0..3).all(|_| !again(&mut races)) && !again_at_the_end(&mut races));
-        share(&mut races);
-        // Found in the fourth execution.
-        assert!((4..8).all(|_| !again(&mut races)));
-        assert!(again(&mut races));
-        // Now it is known.
-        assert!((0..20).all(|_| !again(&mut races)) && !again_at_the_end(&mut races));
-
-        let mut races = self::races();
-        share(&mut races);
-        assert!(!again(&mut races));
-        assert!(again_at_the_end(&mut races));
-        assert!(!again_at_the_end(&mut races));
-    }
-
-    #[test]
-    fn another_process_goes_on_with_what_was_learnt() {
-        let through_a_file = |learnt: &LearntRaces| {
-            let bytes = dpor_explorer::codec::to_bytes(learnt);
-            dpor_explorer::codec::from_bytes::<LearntRaces>(&bytes).unwrap()
-        };
-        let mut first = races();
-        share(&mut first);
-        // What is found, but was not yet a reason to start again.
-        let mut second = races();
-        second.go_on_from(&through_a_file(&first.learnt()));
-        assert!(again_at_the_end(&mut second));
-        // What was a reason.
-        let mut third = races();
-        third.go_on_from(&through_a_file(&second.learnt()));
-        share(&mut third);
-        assert!(!again_at_the_end(&mut third));
-        // Who has used what.
-        let mut first = races();
-        main_uses(&mut first);
-        let mut second = races();
-        second.go_on_from(&through_a_file(&first.learnt()));
-        second.spawned(ThreadId::MAIN, OTHER);
-        write(&mut second, OTHER);
-        assert!(again_at_the_end(&mut second));
-    }
-
-    #[test]
-    fn own_stacks_are_left_out_until_they_are_exposed() {
-        let main_writes = |races: &mut DataRaces, place| races.access(ThreadId::MAIN, place, 8, Kind::Write).is_ok();
-        let other_writes = |races: &mut DataRaces, place| races.access(OTHER, place, 8, Kind::Write).is_ok();
-        let place = region::stack_slot(0).1 - 64;
-        let mut races = races();
-        races.leave_out_private(true);
-        races.spawned(ThreadId::MAIN, OTHER);
-        assert!(main_writes(&mut races, place) && !races.starts_again(Asked::BeforeFailure, false));
-        // It is noticed, and changes nothing yet.
-        assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
-        assert!(races.starts_again(Asked::BeforeFailure, false));
-        // SAFETY: there is no program.
-        unsafe { races.reset() };
-        races.begins(false, LearntOrderings::default());
-        races.spawned(ThreadId::MAIN, OTHER);
-        assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
-        assert!(!races.starts_again(Asked::AtTheEnd, false));
-        // What other threads do on theirs is still left out.
-        let place = region::stack_slot(1).1 - 64;
-        assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
-        assert!(races.starts_again(Asked::Between, false));
-        // Who records all does so at once.
-        let mut races = self::races();
-        races.spawned(ThreadId::MAIN, OTHER);
-        assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
-    }
-
-    /// An access that leaves no trace is judged, and no later one by it.
-    #[test]
-    fn what_is_tried_is_not_recorded() {
-        let mut races = races();
-        races.spawned(ThreadId::MAIN, OTHER);
-        assert!(races.try_access(ThreadId::MAIN, PLACE, 8, Kind::Write).is_ok());
-        write(&mut races, OTHER);
-        let judged = races.try_access(ThreadId::MAIN, PLACE, 8, Kind::Read);
-        assert!(judged.is_err_and(|bad| bad.fault.is_race()));
-        assert!(races.access(ThreadId::MAIN, PLACE, 8, Kind::Read).is_err());
-    }
-}
+mod tests;

@@ -31,7 +31,7 @@ struct Fact {
     /// 0 is the allocation of memory that was not accessed.
     kind: u8,
     /// What else it was about, if it was atomic.
-    extent: u64,
+    extent: Extent,
     epoch: Epoch,
     /// The bytes of the granule.
     mask: u8,
@@ -40,10 +40,11 @@ struct Fact {
 impl Fact {
     /// All but its epoch, in two words.
     fn name(&self) -> [u64; 2] {
-        let [start, size] = [self.extent >> 32 & 0xFFFF, self.extent & 0xFFFF_FFFF];
+        // The granule tells the other half of where the extent starts.
+        let start = u64::from(self.extent.start as u16);
         [
             (self.granule as u64) << 16 | u64::from(self.mask) << 8 | u64::from(self.kind),
-            u64::from(self.epoch.thread) << 48 | start << 32 | size,
+            u64::from(self.epoch.thread) << 48 | start << 32 | u64::from(self.extent.size),
         ]
     }
 }
@@ -136,10 +137,6 @@ impl Met {
 
     /// Says whether a state with `known` knowledge covers one with `present` knowledge and otherwise the same.
     pub fn covers(&self, known: &[u64], present: &[u64]) -> bool {
-        let is_unnumbered = |&word: &u64| parts(word).0 == UNNUMBERED || parts(word).1 == UNNUMBERED;
-        if known.iter().chain(present).any(is_unnumbered) {
-            return false;
-        }
         let mut known = known.iter().copied().map(parts);
         // Those of facts that come one after the other are often the same.
         let mut checked = None;
@@ -150,6 +147,9 @@ impl Met {
             else {
                 return false;
             };
+            if [fact, of_known, holders].contains(&UNNUMBERED) {
+                return false;
+            }
             let pair = (of_known, holders);
             let is_less = of_known == holders || checked == Some(pair) || self.know_less(of_known, holders);
             checked = Some(pair);
@@ -279,13 +279,13 @@ impl DataRaces {
     /// Adds the accesses to a granule that some live thread does not know of. `known` is [`DataRaces::known_to_all`].
     fn add_facts(&self, granule: usize, accesses: Accesses<'_>, known: &[u32], facts: &mut Facts) {
         let from = facts.len();
-        let mut add = |mask: u8, kind: u8, Extent { start, size }: Extent, epoch: Epoch| {
+        let mut add = |mask: u8, kind: u8, extent: Extent, epoch: Epoch| {
             let known = known.get(usize::from(epoch.thread));
             if known.is_none_or(|&known| known < epoch.number) {
                 facts.push(Fact {
                     granule,
                     kind,
-                    extent: u64::from(start) << 32 | u64::from(size),
+                    extent,
                     epoch,
                     mask,
                 });
@@ -350,7 +350,7 @@ impl DataRaces {
         for fact in &facts {
             add(fact.granule as u64);
             add(u64::from(fact.mask) << 8 | u64::from(fact.kind));
-            add(fact.extent);
+            add(fact.extent.word());
             add(u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
         }
         let of_atomics = |thread, number| position(Epoch { thread, number });

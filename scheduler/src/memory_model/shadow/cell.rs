@@ -8,18 +8,24 @@ pub(super) fn pack(epoch: Epoch, mask: u8) -> u64 {
     u64::from(epoch.number) | u64::from(epoch.thread) << 32 | pack_mask(mask)
 }
 
+/// A word that is about some bytes, and no epoch.
 #[inline]
-const fn pack_mask(mask: u8) -> u64 {
+pub(super) const fn pack_mask(mask: u8) -> u64 {
     (mask as u64) << 48
 }
 
 #[inline]
 pub(super) fn unpack(word: u64) -> Option<(Epoch, u8)> {
-    let epoch = Epoch {
+    (word != 0).then_some((epoch_of(word), bytes_of(word)))
+}
+
+/// The epoch in a word that is not 0.
+#[inline]
+pub(super) const fn epoch_of(word: u64) -> Epoch {
+    Epoch {
         thread: (word >> 32) as u16,
         number: word as u32,
-    };
-    (word != 0).then_some((epoch, bytes_of(word)))
+    }
 }
 
 /// The bytes that a word is about.
@@ -28,7 +34,7 @@ pub(super) const fn bytes_of(word: u64) -> u8 {
     (word >> 48) as u8
 }
 
-/// In the first word of a cell: the second one is the number of a list of histories.
+/// In the first word of a cell: the second one is the place of a list of histories.
 pub(super) const LISTED: u64 = 1 << 63;
 
 /// In the first word of a cell: the write was the end of the memory's block.

@@ -30,6 +30,19 @@ pub(crate) struct Extent {
 impl Extent {
     /// That of an access which is not atomic.
     pub const NONE: Extent = Extent { start: 0, size: 0 };
+
+    /// It as one word.
+    pub fn word(self) -> u64 {
+        u64::from(self.start) << 32 | u64::from(self.size)
+    }
+
+    /// That with this [word](Extent::word).
+    pub fn of(word: u64) -> Extent {
+        Extent {
+            start: (word >> 32) as u32,
+            size: word as u32,
+        }
+    }
 }
 
 /// An atomic access.
@@ -91,6 +104,10 @@ impl Kind {
     pub const fn writes(self) -> bool {
         matches!(self, Kind::Write | Kind::Store | Kind::Free)
     }
+
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Kind::Load | Kind::Store)
+    }
 }
 
 /// An earlier access that conflicts with the present one, and is not ordered before it.
@@ -108,7 +125,7 @@ impl History {
     pub fn conflict(&self, kind: Kind, accessor: &Accessor<'_>) -> Option<(Epoch, Kind)> {
         let (order, thread) = (accessor.order, accessor.epoch.thread);
         let unknown = |epochs: &[Epoch]| epochs.iter().copied().find(|epoch| !epoch.is_known(order, thread));
-        let plain = kind != Kind::Load && kind != Kind::Store;
+        let plain = !kind.is_atomic();
         let unknown_atomic = |accesses: &[Atomic]| {
             let other =
                 |&&(epoch, extent): &&Atomic| (plain || extent != accessor.extent) && !epoch.is_known(order, thread);

@@ -6,7 +6,7 @@
 //! A history is two words: its bytes and flags, and its numbers of reads, stores and loads. The epoch of its write
 //! follows if there is one, then an epoch for each read, and an epoch and an extent for each store and each load.
 
-use super::cell::{bytes_of, pack};
+use super::cell::{bytes_of, epoch_of, pack, pack_mask};
 use super::history::{Accessor, Atomic, Epoch, Extent, Histories, History, Kind};
 use std::ops::Range;
 
@@ -46,24 +46,6 @@ pub(super) enum Outcome {
     Unclear,
 }
 
-fn epoch_of(word: u64) -> Epoch {
-    Epoch {
-        thread: (word >> 32) as u16,
-        number: word as u32,
-    }
-}
-
-fn extent_of(word: u64) -> Extent {
-    Extent {
-        start: (word >> 32) as u32,
-        size: word as u32,
-    }
-}
-
-fn word_of(Extent { start, size }: Extent) -> u64 {
-    u64::from(start) << 32 | u64::from(size)
-}
-
 const fn numbers(reads: usize, stores: usize, loads: usize) -> u64 {
     (reads as u64) << (2 * NUMBER) | (stores as u64) << NUMBER | loads as u64
 }
@@ -89,7 +71,7 @@ impl Lists {
                 (LAST, at + 1 == histories.len()),
             ];
             let flags = flags.into_iter().filter(|&(_, is_set)| is_set);
-            let first = flags.fold(pack(epoch_of(0), history.mask), |word, (flag, _)| word | flag);
+            let first = flags.fold(pack_mask(history.mask), |word, (flag, _)| word | flag);
             let History {
                 reads, stores, loads, ..
             } = history;
@@ -98,7 +80,7 @@ impl Lists {
             let epochs = history.write.iter().chain(reads);
             self.words.extend(epochs.map(|&epoch| pack(epoch, 0)));
             for &(epoch, extent) in stores.iter().chain(loads) {
-                self.words.extend([pack(epoch, 0), word_of(extent)]);
+                self.words.extend([pack(epoch, 0), extent.word()]);
             }
         }
         place
@@ -130,7 +112,7 @@ impl Lists {
         let (pairs, _) = self.words[range].as_chunks();
         pairs
             .iter()
-            .map(|&[epoch, extent]| (epoch_of(epoch), extent_of(extent)))
+            .map(|&[epoch, extent]| (epoch_of(epoch), Extent::of(extent)))
     }
 
     fn entries(&self, place: Place) -> impl Iterator<Item = Entry> {
@@ -185,7 +167,7 @@ impl Lists {
         if entry.flags & FREED != 0 || entry.mask != mask || kind == Kind::Free {
             return Outcome::Unclear;
         }
-        let (writes, is_atomic) = (kind.writes(), matches!(kind, Kind::Load | Kind::Store));
+        let (writes, is_atomic) = (kind.writes(), kind.is_atomic());
         let own = (accessor.epoch, accessor.extent);
         let is_known = |epoch: Epoch| epoch.is_known(accessor.order, own.0.thread);
         let precedes = |(epoch, extent): Atomic| is_atomic && extent == own.1 || is_known(epoch);
@@ -248,7 +230,7 @@ impl Lists {
             }
         }
         if let Some((epoch, extent)) = one_more {
-            let words = [pack(epoch, 0), word_of(extent)];
+            let words = [pack(epoch, 0), extent.word()];
             self.words.extend_from_slice(&words[..width]);
         }
         (self.words.len() - start) / width

@@ -1,0 +1,138 @@
+use super::*;
+
+const OTHER: ThreadId = ThreadId(1);
+/// Neither on the heap nor on a stack.
+const PLACE: usize = 0x1000;
+
+fn races() -> DataRaces {
+    let mut races = DataRaces::default();
+    races.switch_on().unwrap();
+    races.begins(false, LearntOrderings::default());
+    races
+}
+
+fn again(races: &mut DataRaces) -> bool {
+    races.starts_again(Asked::Between, true)
+}
+
+fn again_at_the_end(races: &mut DataRaces) -> bool {
+    races.starts_again(Asked::AtTheEnd, true)
+}
+
+fn write(races: &mut DataRaces, thread: ThreadId) {
+    assert!(races.access(thread, PLACE, 8, Kind::Write).is_ok());
+}
+
+fn main_uses(races: &mut DataRaces) {
+    races.spawned(ThreadId::MAIN, OTHER);
+    write(races, ThreadId::MAIN);
+    races.release(ThreadId::MAIN, Location(1));
+}
+
+fn other_uses(races: &mut DataRaces) {
+    races.acquire(OTHER, Location(1));
+    write(races, OTHER);
+}
+
+/// Both threads use the place, one after the other.
+fn share(races: &mut DataRaces) {
+    main_uses(races);
+    other_uses(races);
+}
+
+#[test]
+fn an_atomic_learns_nothing_from_stores_of_another_size() {
+    for (size, is_race) in [(2, false), (1, true)] {
+        let mut races = races();
+        races.spawned(ThreadId::MAIN, OTHER);
+        let mut atomic = |thread, size, access| races.atomic(thread, Location(PLACE as u64), size, access);
+        assert!(atomic(ThreadId::MAIN, 2, AtomicAccess::Store(Ordering::SeqCst)).is_ok());
+        let load = atomic(OTHER, size, AtomicAccess::Load(Ordering::SeqCst));
+        assert_eq!(load.is_err_and(|bad| bad.fault.is_race()), is_race, "{size}");
+    }
+}
+
+#[test]
+fn exploration_starts_again_when_it_has_doubled_or_is_over() {
+    let mut races = races();
+    assert!((0..3).all(|_| !again(&mut races)) && !again_at_the_end(&mut races));
+    share(&mut races);
+    // Found in the fourth execution.
+    assert!((4..8).all(|_| !again(&mut races)));
+    assert!(again(&mut races));
+    // Now it is known.
+    assert!((0..20).all(|_| !again(&mut races)) && !again_at_the_end(&mut races));
+
+    let mut races = self::races();
+    share(&mut races);
+    assert!(!again(&mut races));
+    assert!(again_at_the_end(&mut races));
+    assert!(!again_at_the_end(&mut races));
+}
+
+#[test]
+fn another_process_goes_on_with_what_was_learnt() {
+    let through_a_file = |learnt: &LearntRaces| {
+        let bytes = dpor_explorer::codec::to_bytes(learnt);
+        dpor_explorer::codec::from_bytes::<LearntRaces>(&bytes).unwrap()
+    };
+    let mut first = races();
+    share(&mut first);
+    // What is found, but was not yet a reason to start again.
+    let mut second = races();
+    second.go_on_from(&through_a_file(&first.learnt()));
+    assert!(again_at_the_end(&mut second));
+    // What was a reason.
+    let mut third = races();
+    third.go_on_from(&through_a_file(&second.learnt()));
+    share(&mut third);
+    assert!(!again_at_the_end(&mut third));
+    // Who has used what.
+    let mut first = races();
+    main_uses(&mut first);
+    let mut second = races();
+    second.go_on_from(&through_a_file(&first.learnt()));
+    second.spawned(ThreadId::MAIN, OTHER);
+    write(&mut second, OTHER);
+    assert!(again_at_the_end(&mut second));
+}
+
+#[test]
+fn own_stacks_are_left_out_until_they_are_exposed() {
+    let main_writes = |races: &mut DataRaces, place| races.access(ThreadId::MAIN, place, 8, Kind::Write).is_ok();
+    let other_writes = |races: &mut DataRaces, place| races.access(OTHER, place, 8, Kind::Write).is_ok();
+    let place = region::stack_slot(0).1 - 64;
+    let mut races = races();
+    races.leave_out_private(true);
+    races.spawned(ThreadId::MAIN, OTHER);
+    assert!(main_writes(&mut races, place) && !races.starts_again(Asked::BeforeFailure, false));
+    // It is noticed, and changes nothing yet.
+    assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
+    assert!(races.starts_again(Asked::BeforeFailure, false));
+    // SAFETY: there is no program.
+    unsafe { races.reset() };
+    races.begins(false, LearntOrderings::default());
+    races.spawned(ThreadId::MAIN, OTHER);
+    assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
+    assert!(!races.starts_again(Asked::AtTheEnd, false));
+    // What other threads do on theirs is still left out.
+    let place = region::stack_slot(1).1 - 64;
+    assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
+    assert!(races.starts_again(Asked::Between, false));
+    // Who records all does so at once.
+    let mut races = self::races();
+    races.spawned(ThreadId::MAIN, OTHER);
+    assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
+}
+
+/// An access that leaves no trace is judged, and no later one by it.
+#[test]
+fn what_is_tried_is_not_recorded() {
+    let mut races = races();
+    races.spawned(ThreadId::MAIN, OTHER);
+    assert!(races.try_access(ThreadId::MAIN, PLACE, 8, Kind::Write).is_ok());
+    write(&mut races, OTHER);
+    let judged = races.try_access(ThreadId::MAIN, PLACE, 8, Kind::Read);
+    assert!(judged.is_err_and(|bad| bad.fault.is_race()));
+    assert!(races.access(ThreadId::MAIN, PLACE, 8, Kind::Read).is_err());
+}
