@@ -58,6 +58,8 @@ fn exploration_starts_again_when_it_has_doubled_or_is_over() {
     assert!((0..3).all(|_| !again(&mut races)) && !again_at_the_end(&mut races));
     share(&mut races);
     // Found in the fourth execution.
+    // Whoever is about to tell something asks as well, and has ended no execution.
+    assert!((0..20).all(|_| !races.starts_again(Asked::BeforeFailure, true)));
     assert!((4..8).all(|_| !again(&mut races)));
     assert!(again(&mut races));
     // Now it is known.
