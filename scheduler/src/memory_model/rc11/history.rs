@@ -1,10 +1,8 @@
 //! The messages of an atomic.
 
 use super::request::Ask;
-use super::{Clock, entry, is_known_to_all};
+use super::{Clock, is_known_to_all};
 use crate::memory_model::happens_before::HappensBefore;
-#[cfg(feature = "faults")]
-use crate::memory_model::happens_before::RaceFault;
 use smallvec::SmallVec;
 
 /// A value that was stored.
@@ -65,26 +63,8 @@ impl History {
         &self.messages[self.messages.len() - 1 - older]
     }
 
-    /// The first message that the thread may take: it knows of nobody who has taken a later one.
-    pub fn floor(&self, order: &HappensBefore, thread: usize) -> usize {
-        #[cfg(feature = "faults")]
-        if order.fault == Some(RaceFault::ForgetWhatOthersHave) {
-            return self.floor_by(|of, _| of == thread);
-        }
-        self.floor_by(|of, epoch| order.knows(thread, of, epoch))
-    }
-
-    /// Like [`History::floor`], by what the thread knows not only while it runs a destructor.
-    pub fn floor_for_good(&self, order: &HappensBefore, thread: usize) -> usize {
-        #[cfg(feature = "faults")]
-        if order.fault == Some(RaceFault::ForgetWhatOthersHave) {
-            return self.floor_by(|of, _| of == thread);
-        }
-        let current = order.views.get(thread).map(|view| &view.current);
-        self.floor_by(|of, epoch| current.is_some_and(|current| entry(current, of) >= epoch))
-    }
-
-    fn floor_by(&self, knows: impl Fn(usize, u32) -> bool) -> usize {
+    /// The first message that a thread may take, which `knows` of epochs: it knows of nobody who has taken a later one.
+    pub fn floor(&self, knows: impl Fn(usize, u32) -> bool) -> usize {
         let is_known = |message: &Message| message.taken.iter().any(|&(of, epoch)| knows(of.into(), epoch));
         self.messages.iter().rposition(is_known).unwrap_or(0)
     }

@@ -158,7 +158,10 @@ impl Rc11 {
             return last();
         };
         let mut choices: BitSet = last();
-        let floor = history.floor(order, thread);
+        let knows = |of, epoch| order.knows(thread, of, epoch);
+        #[cfg(feature = "faults")]
+        let knows = faults::knowing(order, thread, knows);
+        let floor = history.floor(knows);
         for older in 1..history.len() - floor {
             let at = history.len() - 1 - older;
             for kind in 0..kinds {
@@ -368,7 +371,14 @@ impl Rc11 {
     pub fn settle(&mut self, order: &HappensBefore, live: &[u16]) {
         let mut settled = true;
         self.histories.retain(|_, history| {
-            let floors = live.iter().map(|&thread| history.floor_for_good(order, thread.into()));
+            let floors = live.iter().map(|&thread| {
+                // What is lent to it for a destructor is not the thread's for good.
+                let current = order.views.get(usize::from(thread)).map(|view| &view.current);
+                let knows = |of, epoch| current.is_some_and(|current| entry(current, of) >= epoch);
+                #[cfg(feature = "faults")]
+                let knows = faults::knowing(order, thread.into(), knows);
+                history.floor(knows)
+            });
             let floor = floors.min().unwrap_or(0);
             history.forget_before(floor);
             settled &= history.len() == 1;
