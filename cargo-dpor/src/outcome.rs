@@ -3,7 +3,7 @@
 use dpor_explorer::Shard;
 use dpor_protocol::{
     CallerReport, Counts, ExecutionReport, FailureReport, LabelReport, OutputStream, PairReport, SharingReport,
-    Simplified, SourceLocation, StepReport, ThreadReport, Verdict,
+    Simplified, SourceLocation, StepReport, ThreadReport, Verdict, WeakPlace,
 };
 use std::borrow::Cow;
 use std::fs::File;
@@ -31,6 +31,8 @@ pub struct Outcome {
     pub labels: Vec<LabelReport>,
     /// The simplest schedule that fails, if requested.
     pub simplified: Option<Simplified>,
+    /// Orderings with which it is complete, if they are known.
+    pub mends: Option<Mends>,
     /// How its threads interacted, unless the process died before reporting it.
     pub sharing: Option<SharingReport>,
     /// Its executions, if requested: the first ones, and the failing one.
@@ -46,6 +48,47 @@ pub struct Outcome {
     pub record: String,
 }
 
+/// Orderings with which a failing test is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mends {
+    /// All of them.
+    pub all: Vec<Mend>,
+    /// Whether the test is known to fail if one of them is left out, or is weaker.
+    pub all_needed: bool,
+}
+
+/// An ordering that a failing test lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mend {
+    /// Where it is missing, and what is there.
+    pub place: WeakPlace,
+    /// What there would have to be.
+    pub mended: WeakPlace,
+}
+
+impl Mends {
+    /// What comes before them, as a sentence without its end.
+    pub fn title(&self) -> &'static str {
+        match self.all_needed {
+            true => "With other orderings, the test is complete",
+            false => "With other orderings, perhaps more than it takes, the test is complete",
+        }
+    }
+}
+
+impl Mend {
+    /// What is to be changed.
+    pub fn words(&self) -> String {
+        let Mend { place, mended } = self;
+        format!(
+            "{} with {} instead of {}",
+            place.operation,
+            mended.orderings(),
+            place.orderings()
+        )
+    }
+}
+
 /// What a test process reports while it runs (little, for an exploration), and what is known about its last step.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
@@ -55,6 +98,8 @@ pub struct Account {
     pub output: Vec<(OutputStream, String)>,
     /// For an exploration: what its first execution has printed, if requested.
     pub printed: Vec<(OutputStream, String)>,
+    /// Where the failing execution has requested weak orderings.
+    pub weak_places: Vec<WeakPlace>,
     /// The step, the seed's operation, and the program's operation.
     pub diverged: Option<(u64, String, String)>,
     /// If the process died or was ended in a step: the functions of the program that were running, innermost first.
@@ -92,6 +137,7 @@ impl Outcome {
             pair: None,
             labels: Vec::new(),
             simplified: None,
+            mends: None,
             sharing: None,
             executions: Vec::new(),
             shard: None,

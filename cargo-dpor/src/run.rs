@@ -4,6 +4,7 @@ mod diff_states;
 mod explore;
 mod init;
 mod list;
+mod mend;
 mod order;
 mod outputs;
 mod overrides;

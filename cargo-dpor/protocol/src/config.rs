@@ -1,7 +1,7 @@
 //! What `cargo dpor` asks a test process to do.
 
 use super::base64;
-use crate::{Options, RaceSuppression, VERSION};
+use crate::{Options, RaceSuppression, StrongerOrdering, VERSION};
 use dpor_explorer::codec;
 use std::path::PathBuf;
 
@@ -24,6 +24,8 @@ pub struct Config {
     pub options: Options,
     /// The code whose accesses to memory are in no data race.
     pub suppressions: Vec<RaceSuppression>,
+    /// The orderings that operations on atomics have instead of weaker ones that they request.
+    pub stronger: Vec<StrongerOrdering>,
     /// Whether to report each execution, as far as a report has room.
     pub executions: bool,
     /// Whether to report what the first execution of an exploration prints.
@@ -39,7 +41,8 @@ pub struct Config {
 }
 
 dpor_explorer::codec!(struct Config {
-    test, mode, strategy, random_seed, limits, options, suppressions, executions, printed, save, shard, pipe, map,
+    test, mode, strategy, random_seed, limits, options, suppressions, stronger, executions, printed, save, shard,
+    pipe, map,
 });
 
 /// The file in which an exploration is saved, for a process that resumes it later.
@@ -157,7 +160,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ModelOption;
+    use crate::{LeastOrderings, MemoryOrdering, ModelOption, SourceLocation};
 
     fn config() -> Config {
         Config {
@@ -180,6 +183,17 @@ mod tests {
             .into_iter()
             .collect(),
             suppressions: vec!["seqlock::SeqLock::read".parse().unwrap()],
+            stronger: vec![StrongerOrdering {
+                location: SourceLocation {
+                    file: "src/lib.rs".into(),
+                    line: 3,
+                    column: 9,
+                },
+                least: LeastOrderings {
+                    success: MemoryOrdering::AcqRel,
+                    failure: MemoryOrdering::Acquire,
+                },
+            }],
             executions: true,
             printed: true,
             save: Some(Save {

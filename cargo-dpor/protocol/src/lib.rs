@@ -16,6 +16,7 @@ mod bytes;
 mod config;
 mod execution;
 mod message;
+mod ordering;
 mod schedule;
 mod seed;
 mod suppression;
@@ -29,6 +30,7 @@ pub use message::{
     LabelReport, Message, MessageError, OutputStream, PairReport, PanicReport, PartingReport, SharingReport,
     Simplified, SourceLocation, StepReport, ThreadReport, ValueReport, Verdict, WeakReport,
 };
+pub use ordering::{AtomicOperation, LeastOrderings, MemoryOrdering, StrongerOrdering, WeakPlace};
 pub use schedule::{
     AttachError, Crash, MAX_CALLERS, MAX_REFINEMENTS, MAX_STEPS, MAX_THREADS, Phase, SharedSchedule, Snapshot,
 };
@@ -40,7 +42,7 @@ pub use tables::{
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

@@ -84,6 +84,7 @@ impl Heard {
                 }
                 self.executions.push(execution);
             }
+            Message::WeakPlaces(places) => self.account.weak_places = places,
             Message::CannotResume { reason } => self.cannot_resume = Some(reason),
             Message::Diverged { step, expected, met } => self.account.diverged = Some((step, expected, met)),
             Message::Finished {

@@ -2,7 +2,7 @@
 
 use crate::build::Test;
 use dpor_explorer::Shard;
-use dpor_protocol::{Config, Limits, Mode, Options, RaceSuppression, Save};
+use dpor_protocol::{Config, Limits, Mode, Options, RaceSuppression, Save, StrongerOrdering};
 use std::time::{Duration, Instant};
 
 /// The task of a test process, except for the test.
@@ -16,6 +16,8 @@ pub struct Order {
     pub options: Options,
     /// The code whose accesses to memory are in no data race.
     pub suppressions: Vec<RaceSuppression>,
+    /// The orderings that operations on atomics have instead of weaker ones that they request.
+    pub stronger: Vec<StrongerOrdering>,
     /// Whether to report each execution, up to a bound.
     pub executions: bool,
     /// Whether to report what the first execution prints.
@@ -40,6 +42,7 @@ impl Order {
             limits: self.limits,
             options: self.options,
             suppressions: self.suppressions.clone(),
+            stronger: self.stronger.clone(),
             executions: self.executions,
             printed: self.printed,
             save: self.save.clone(),

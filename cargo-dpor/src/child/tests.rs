@@ -236,6 +236,7 @@ fn order(mode: Mode) -> Order {
         },
         options: Options::NONE.with(ModelOption::SpuriousCas, true),
         suppressions: vec![],
+        stronger: vec![],
         executions: false,
         printed: false,
         save: None,

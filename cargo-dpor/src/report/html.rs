@@ -6,7 +6,7 @@ mod tree;
 use crate::build::Test;
 use crate::error::Error;
 use crate::judgement::{vacuous, weak_orderings};
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 use crate::report::event::{Event, Reporter};
 use crate::report::result::{Summary, TestResult};
 use crate::report::story::source::SourceTree;
@@ -133,6 +133,8 @@ struct Failure<'a> {
     blocked: &'a [BlockedThread],
     /// What happened to the memory that was used wrongly.
     memory: Vec<Memory<'a>>,
+    /// Orderings with which the test is complete.
+    mends: Option<Mends<'a>>,
     output: &'a str,
 }
 
@@ -144,6 +146,18 @@ struct Memory<'a> {
     verb: &'a str,
     remark: &'a str,
     location: Option<&'a SourceLocation>,
+}
+
+#[derive(Serialize)]
+struct Mends<'a> {
+    title: &'static str,
+    all: Vec<Mended<'a>>,
+}
+
+#[derive(Serialize)]
+struct Mended<'a> {
+    words: String,
+    location: &'a SourceLocation,
 }
 
 #[derive(Serialize)]
@@ -296,6 +310,17 @@ fn memory<'a>(told: &MemoryEvent<'a>) -> Memory<'a> {
     }
 }
 
+fn mends(mends: &outcome::Mends) -> Mends<'_> {
+    let all = mends.all.iter().map(|mend| Mended {
+        words: mend.words(),
+        location: &mend.place.location,
+    });
+    Mends {
+        title: mends.title(),
+        all: all.collect(),
+    }
+}
+
 fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'a> {
     let outcome = &result.outcome;
     let story = Story::of(outcome, result.replay.as_ref());
@@ -306,6 +331,7 @@ fn page<'a>(test: &Test, result: &'a TestResult, sources: &SourceTree) -> Page<'
         location: failure.location.as_ref(),
         blocked: &failure.blocked,
         memory: story.memory().iter().map(memory).collect(),
+        mends: story.mends.map(mends),
         output: &failure.output,
     });
     let (decisive, instead) = story

@@ -6,12 +6,12 @@
 use crate::build::{Binary, Test};
 use crate::config::Row;
 use crate::judgement::{Fault, vacuous, weak_orderings};
-use crate::outcome::Outcome;
+use crate::outcome::{Mend, Outcome};
 use crate::report::event::{Configuration, Event, Reporter, Resumed};
 use crate::report::result::{Summary, TestResult, digits};
 use dpor_protocol::{
-    CallerReport, Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation, StepReport,
-    ThreadReport, Verdict, WeakReport,
+    AtomicOperation, CallerReport, Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation,
+    StepReport, ThreadReport, Verdict, WeakReport,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -196,6 +196,8 @@ struct Finished<'a> {
     weak_orderings: &'a [WeakReport],
     fault: Option<&'static str>,
     failure: Option<&'a FailureReport>,
+    /// Orderings with which the test is complete.
+    mends: Option<Mends<'a>>,
     seed: Option<&'a str>,
     /// The command that shows the failure again.
     again: Option<&'a str>,
@@ -203,6 +205,33 @@ struct Finished<'a> {
     /// What the first execution has printed, if it is to be shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     printed: Vec<Piece<'a>>,
+}
+
+/// Orderings with which the test is complete.
+#[derive(Serialize)]
+struct Mends<'a> {
+    orderings: Vec<Mended<'a>>,
+    all_needed: bool,
+}
+
+/// An ordering that the test lacks.
+#[derive(Serialize)]
+struct Mended<'a> {
+    operation: AtomicOperation,
+    location: &'a SourceLocation,
+    orderings: String,
+    mended: String,
+}
+
+impl<'a> From<&'a Mend> for Mended<'a> {
+    fn from(Mend { place, mended }: &'a Mend) -> Self {
+        Mended {
+            operation: place.operation,
+            location: &place.location,
+            orderings: place.orderings(),
+            mended: mended.orderings(),
+        }
+    }
 }
 
 /// The schedule of the failure.
@@ -280,6 +309,10 @@ impl<'a> Finished<'a> {
             weak_orderings: weak_orderings(outcome),
             fault: fault.map(Fault::name),
             failure: shown.failure.as_ref(),
+            mends: outcome.mends.as_ref().map(|mends| Mends {
+                orderings: mends.all.iter().map(Mended::from).collect(),
+                all_needed: mends.all_needed,
+            }),
             seed: outcome.seed.as_deref(),
             again,
             schedule,

@@ -4,11 +4,11 @@ use crate::build::{Binary, Test};
 use crate::config::Settings;
 use crate::error::{Error, Exit};
 use crate::judgement::{Fault, fault};
-use crate::outcome::{Account, Outcome};
+use crate::outcome::{Account, Mend, Mends, Outcome};
 use crate::report::{Event, Reporter, Summary, TestResult};
 use dpor_protocol::{
-    BlockedThread, Counts, FailureReport, LabelReport, OutputStream, SharingReport, SourceLocation, StepReport,
-    ThreadReport, ValueReport, Verdict, WeakReport,
+    AtomicOperation, BlockedThread, Counts, FailureReport, LabelReport, MemoryOrdering, OutputStream, SharingReport,
+    SourceLocation, StepReport, ThreadReport, ValueReport, Verdict, WeakPlace, WeakReport,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,6 +134,26 @@ pub fn failed_in_full() -> Outcome {
         }],
         ..StepReport::default()
     };
+    let weak = |line, operation| WeakPlace {
+        location: place(line),
+        operation,
+        success: MemoryOrdering::Relaxed,
+        failure: None,
+    };
+    let mend = |place: WeakPlace, ordering| Mend {
+        mended: WeakPlace {
+            success: ordering,
+            ..place.clone()
+        },
+        place,
+    };
+    outcome.mends = Some(Mends {
+        all: vec![
+            mend(weak(6, AtomicOperation::Store), MemoryOrdering::Release),
+            mend(weak(8, AtomicOperation::ReadModifyWrite), MemoryOrdering::AcqRel),
+        ],
+        all_needed: true,
+    });
     outcome.account = Account {
         location: Some(place(3)),
         threads: vec![thread(0, None, None), thread(1, Some(0), Some("teller"))],

@@ -15,7 +15,7 @@ pub mod waits;
 pub mod weak;
 pub mod words;
 
-use crate::outcome::{Account, Outcome};
+use crate::outcome::{Account, Mends, Outcome};
 use dpor_protocol::{
     BlockReport, ChoiceReport, FailureKind, FailureReport, PanicReport, PartingReport, Simplified, Verdict,
 };
@@ -34,6 +34,8 @@ pub struct Story<'a> {
     pub words: Words<'a>,
     /// The result of the search for the simplest schedule.
     pub simplified: Option<&'a Simplified>,
+    /// Orderings with which the test is complete.
+    pub mends: Option<&'a Mends>,
     /// How the repeated run ended, if it did not end in the same way.
     pub other_end: Option<String>,
 }
@@ -65,6 +67,7 @@ impl<'a> Story<'a> {
             shown,
             words: Words::new(&account.steps, names(account, shown.failure.as_ref())),
             simplified: outcome.simplified.as_ref(),
+            mends: outcome.mends.as_ref(),
             other_end: replay.filter(|replay| !same_failure(outcome, replay)).map(other_end),
         }
     }

@@ -12,7 +12,7 @@ use crate::report::{Event, Reporter, SourceTree, Summary, TestResult, objects, s
 use crate::run::order::{again, order};
 use crate::run::plan::Planned;
 use crate::run::resume::Left;
-use crate::run::{outputs, seeds, sequential, simplify};
+use crate::run::{mend, outputs, seeds, sequential, simplify};
 use dpor_protocol::{Counts, Verdict};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -140,6 +140,7 @@ fn explore(
             Some(note) => simplified.with_note(note),
             None => simplified,
         };
+        outcome.mends = mend::look(test, &order, settings.simplify.value, &outcome, &run)?;
         // It says nothing if it was ended by a signal.
         replay = Some(run).filter(|run| interrupt::received().is_none() || same_failure(&outcome, run));
     }

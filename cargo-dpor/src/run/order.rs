@@ -30,6 +30,7 @@ pub fn order(settings: &Settings) -> Order {
         limits,
         options: settings.model_options(),
         suppressions: settings.suppressed_races.value.0.clone(),
+        stronger: Vec::new(),
         executions: false,
         printed: false,
         save: None,

@@ -45,6 +45,7 @@ pub fn replay(args: &ReplayArgs, listeners: &mut Listeners) -> Result<Exit, Erro
         },
         options: seed.options,
         suppressions: settings.suppressed_races.value.0.clone(),
+        stronger: Vec::new(),
         executions: false,
         printed: false,
         save: None,

@@ -34,9 +34,7 @@ pub fn read(argument: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Account;
-    use dpor_protocol::{Counts, Verdict};
-    use std::time::Duration;
+    use dpor_protocol::Verdict;
 
     #[test]
     fn a_long_seed_is_kept_in_a_file() {
@@ -44,22 +42,8 @@ mod tests {
         for (length, file) in [(PRINTED, false), (PRINTED + 1, true)] {
             let seed = "s".repeat(length);
             let mut outcome = Outcome {
-                verdict: Verdict::Failed,
-                reason: None,
-                note: None,
-                counts: Counts::default(),
-                failure: None,
-                labels: Vec::new(),
-                sharing: None,
-                executions: vec![],
-                record: String::new(),
-                shard: None,
-                fingerprint: None,
                 seed: Some(seed.clone()),
-                account: Account::default(),
-                pair: None,
-                simplified: None,
-                time: Duration::ZERO,
+                ..Outcome::of(Verdict::Failed)
             };
             keep(&mut outcome, folder.path()).unwrap();
             let kept = outcome.seed.unwrap();

@@ -426,6 +426,8 @@ impl ReadUnit {
                 gimli::DW_TAG_subprogram => {
                     let start = entry.attr_value(gimli::DW_AT_low_pc);
                     let address = start.and_then(|start| dwarf.attr_address(&read.unit, start).ok()?);
+                    // The linker has left 0 where it has dropped the function.
+                    let address = address.filter(|&address| address != 0);
                     function = address.map(|address| (depth, address));
                 }
                 gimli::DW_TAG_template_type_parameter => {

@@ -5,10 +5,11 @@ use crate::image::registers::Registers;
 use crate::machine::Machine;
 use crate::memory_model::atomics::whole;
 use crate::memory_model::happens_before::AtomicAccess;
+use crate::memory_model::orderings::Orderings;
 use crate::memory_model::rc11::{Ask, Request};
 use crate::operation::{Operation, OperationKind, access_of};
 use dpor_explorer::{AccessKind, Location, Stop, ThreadId};
-use dpor_protocol::ModelOption;
+use dpor_protocol::{AtomicOperation, ModelOption};
 use std::panic::Location as Caller;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{self, Relaxed};
@@ -180,6 +181,37 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<bool
     plain::trace(machine, place, access.into(), Some(access), None);
     tell(machine, access, found);
     Some(machine.step.bad_access.is_some())
+}
+
+/// The orderings that the operation has which the running thread makes, and its access.
+pub(super) fn strengthened(
+    machine: &mut Machine,
+    orderings: Orderings,
+    access: AtomicAccess,
+) -> (Orderings, AtomicAccess) {
+    let place = machine.execution.threads[machine.step.thread].caller;
+    machine.session.stronger.access(place, orderings, access)
+}
+
+/// Records the orderings of an operation, in a traced execution with several threads.
+pub(super) fn note_orderings(machine: &mut Machine, orderings: Orderings, access: AtomicAccess) {
+    let operation = match (access, orderings.failure) {
+        (_, Some(_)) => AtomicOperation::CompareExchange,
+        (AtomicAccess::Load(_), None) => AtomicOperation::Load,
+        (AtomicAccess::Store(_), None) => AtomicOperation::Store,
+        (AtomicAccess::Modify(_), None) => AtomicOperation::ReadModifyWrite,
+    };
+    let Machine {
+        execution,
+        step,
+        traced,
+        ..
+    } = machine;
+    if let (Some(traced), Some(place)) = (traced, execution.threads[step.thread].caller)
+        && execution.races.beside_others()
+    {
+        traced.orders(place, operation, orderings);
+    }
 }
 
 /// Records, in a traced execution, which step has stored what an access has found, and which thread the next later value,

@@ -348,6 +348,12 @@ pub(crate) fn arrive(
     if caller.is_none() && of_model(|machine| machine.traced.is_some()) {
         on_model(|machine| machine.execution.threads[machine.step.thread].callers = backtrace());
     }
+    if of_model(|machine| machine.session.stronger.is_some()) {
+        on_model(|machine| {
+            let asked = machine.step.asked.take();
+            machine.step.asked = asked.map(|request| machine.session.stronger.request(caller, request));
+        });
+    }
     let unwinds = std::thread::panicking();
     witness().suspend(|machine| {
         let record = &mut machine.execution.threads[machine.step.thread];

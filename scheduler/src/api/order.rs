@@ -6,6 +6,8 @@ use super::{atomics, of_model, on_model, on_model_thread, ownership};
 use crate::machine::Machine;
 use crate::operation::sub_location;
 use dpor_explorer::{Location, ThreadId};
+use dpor_protocol::AtomicOperation;
+use std::panic::Location as Caller;
 use std::sync::atomic::Ordering;
 
 /// All that others have [released](release) at the location happens before what the current thread does from now on.
@@ -55,7 +57,9 @@ pub fn last_share(location: Location) -> Lent {
 
 /// The current thread makes an atomic fence.
 #[inline]
+#[track_caller]
 pub fn fence(order: Ordering) {
+    let place = Caller::caller();
     if on_model_thread() && atomics::is_weak() {
         if order == Ordering::SeqCst {
             atomics::requests(order, order);
@@ -63,7 +67,15 @@ pub fn fence(order: Ordering) {
         // Later operations of this thread can tell who has made it.
         ownership::visible();
     }
-    tell(|machine, thread| machine.execution.races.fence(thread, order));
+    tell(|machine, thread| {
+        let order = machine.session.stronger.fence(place, order);
+        if let Some(traced) = &mut machine.traced
+            && machine.execution.races.beside_others()
+        {
+            traced.orders(place, AtomicOperation::Fence, order.into());
+        }
+        machine.execution.races.fence(thread, order);
+    });
 }
 
 /// The current thread makes a fence for its compiler. Under weak memory, right after a read-modify-write, it is one for
@@ -73,6 +85,7 @@ pub fn fence(order: Ordering) {
 /// Reordered with Locked Instructions"), and the compiler moves nothing across. Libraries such as crossbeam-epoch make
 /// their sequentially consistent fences so where that is what they are compiled for.
 #[inline]
+#[track_caller]
 pub fn compiler_fence(order: Ordering) {
     if atomics::is_weak() && order == Ordering::SeqCst && on_model_thread() && atomics::has_modified() {
         fence(order);

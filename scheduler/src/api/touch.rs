@@ -134,6 +134,7 @@ impl Touch<'_> {
             && kind == AccessKind::Read
             && matches!(access, AtomicAccess::Modify(_))
             && on_model(|machine| {
+                let (_, access) = atomics::strengthened(machine, orderings, access);
                 let races = &mut machine.execution.races;
                 races.are_choosing() || races.publishes(machine.step.thread, access)
             });
@@ -141,6 +142,8 @@ impl Touch<'_> {
         if watched {
             let object = self.operation.object;
             let ends = on_model(|machine| {
+                let (orderings, access) = atomics::strengthened(machine, orderings, access);
+                atomics::note_orderings(machine, orderings, access);
                 if let Some(ends) = atomics::choose(machine, access) {
                     return ends;
                 }

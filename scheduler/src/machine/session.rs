@@ -11,6 +11,7 @@ use crate::image::statics::Statics;
 use crate::image::tls::{TlsBlock, TlsImage};
 use crate::machine::fingerprint::ExactStates;
 use crate::memory_model::orderings::WeakOrderings;
+use crate::memory_model::stronger::Stronger;
 use crate::report::symbols::Symbols;
 use dpor_explorer::ThreadId;
 use dpor_protocol::Options;
@@ -59,6 +60,8 @@ pub(crate) struct Session {
     pub tls: ThreadLocals,
     /// The code whose plain accesses are in no data race.
     pub suppressed: Suppressed,
+    /// The orderings that operations have instead of weaker ones that they request.
+    pub stronger: Stronger,
 }
 
 impl Session {
@@ -92,6 +95,7 @@ impl Session {
                 owner: None,
             },
             suppressed: Suppressed::default(),
+            stronger: Stronger::default(),
         }
     }
 

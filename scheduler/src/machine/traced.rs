@@ -2,6 +2,7 @@
 
 use crate::memory_model::atomics;
 use crate::memory_model::happens_before::AtomicAccess;
+use crate::memory_model::orderings::Orderings;
 use crate::memory_model::races::{BadAccess, Fault};
 use crate::memory_model::shadow::{Conflict, Kind};
 use crate::report::symbols::Symbols;
@@ -9,7 +10,9 @@ use crate::report::trace::{Mark, StepTrace};
 use crate::report::{BlockUse, Source};
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{Location, ThreadId};
+use dpor_protocol::{AtomicOperation, MemoryOrdering, SourceLocation, WeakPlace};
 use std::collections::HashMap;
+use std::panic::Location as Caller;
 
 /// The last access of a thread to some memory.
 struct Accessed {
@@ -54,6 +57,8 @@ pub(crate) struct Traced {
     atomics: Vec<AtomicUse>,
     /// Number of accesses.
     number: u32,
+    /// Where weak orderings were requested, each place once.
+    pub weak_places: Vec<WeakPlace>,
     /// The access by which the execution ended, and where it was made.
     pub bad_access: Option<(BadAccess, Mark)>,
     /// If a thread has ended the execution as a failure, the position of that thread: return addresses, innermost
@@ -139,6 +144,20 @@ impl Traced {
             }
         }
         Vec::new()
+    }
+
+    /// Records the orderings of an operation on an atomic, or a fence, if they are weak.
+    pub fn orders(&mut self, place: &Caller<'_>, operation: AtomicOperation, orderings: Orderings) {
+        let location = SourceLocation::from(place);
+        let is_known = |known: &WeakPlace| known.location == location && known.operation == operation;
+        if orderings.are_weak() && !self.weak_places.iter().any(is_known) {
+            self.weak_places.push(WeakPlace {
+                location,
+                operation,
+                success: orderings.success.into(),
+                failure: orderings.failure.map(MemoryOrdering::from),
+            });
+        }
     }
 
     /// Records where memory is accessed, and how if it is an atomic.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `atomics` | which atomics overlap, so that they are one location |
 //! | `orderings` | the orderings that the program requests, for reports of what was not explored |
+//! | `stronger` | stronger orderings in their place, to find out what a failure is about |
 //! | `clocks` | vector clocks |
 //! | `happens_before` | the order that the program may rely on |
 //! | `shadow` | what is known of the accesses to each piece of memory |
@@ -25,3 +26,4 @@ pub mod orderings;
 pub(crate) mod races;
 pub(crate) mod rc11;
 pub(crate) mod shadow;
+pub(crate) mod stronger;

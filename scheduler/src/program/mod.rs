@@ -27,6 +27,7 @@ use crate::machine::traced::Traced;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::orderings::WeakOrderings;
+use crate::memory_model::stronger::Stronger;
 use crate::operation::OperationKind;
 use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
@@ -35,9 +36,12 @@ use dpor_explorer::{
     Asked, BitSet, Checkpoint, Failure, Fingerprint, Knowledge, Location, Outlook, Pending, Rewindable, Status, Step,
     Stop, System, ThreadId, Transition,
 };
-use dpor_protocol::{FailureKind, Memory, ModelOption, Options, RaceSuppression, Timeouts};
+use dpor_protocol::{
+    FailureKind, Memory, ModelOption, Options, RaceSuppression, StrongerOrdering, Timeouts, WeakPlace,
+};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fmt, mem};
 
@@ -304,6 +308,23 @@ impl Program {
     /// Lets plain accesses of this code be in no data race. Must come before the first execution.
     pub fn suppress_races(&mut self, rules: &[RaceSuppression]) {
         Self::machine().session.suppressed = Suppressed::new(rules);
+    }
+
+    /// Gives operations at these places stronger orderings than they request. Must come before the first execution.
+    pub fn strengthen(&mut self, rules: &[StrongerOrdering]) {
+        let session = &mut Self::machine().session;
+        session.stronger = Stronger::new(rules);
+        if !rules.is_empty() && session.options.memory() == Memory::Rc11 {
+            // Those that are requested do not tell any more.
+            session.refinements.note_orderings(Ordering::Relaxed, Ordering::SeqCst);
+        }
+    }
+
+    /// Where the present, traced execution has requested orderings weaker than sequential consistency and has not got
+    /// them, by place.
+    pub fn weak_places(&self) -> Vec<WeakPlace> {
+        let traced = Self::machine().traced.as_ref();
+        traced.map(|traced| traced.weak_places.clone()).unwrap_or_default()
     }
 
     /// How often which suppression of data races applied, of those that did.

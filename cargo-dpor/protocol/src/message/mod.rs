@@ -13,7 +13,7 @@ pub use states::{DifferenceReport, PairReport};
 pub use step::{OutputStream, SourceLocation, StepReport, ThreadReport, ValueReport};
 
 use super::base64;
-use crate::{ExecutionReport, VERSION};
+use crate::{ExecutionReport, VERSION, WeakPlace};
 use dpor_explorer::codec;
 use std::fmt;
 
@@ -49,6 +49,8 @@ pub enum Message {
         /// The text.
         text: String,
     },
+    /// Where the failing execution has requested weak orderings, each place once. Only in a replay.
+    WeakPlaces(Vec<WeakPlace>),
     /// The program did not follow the seed. Only in a replay; `Finished` follows.
     Diverged {
         /// The number of the step, counted from 0.
@@ -111,6 +113,7 @@ dpor_explorer::codec!(enum Message {
     5 => Output { stream, text },
     14 => Printed { stream, text },
     15 => Callers { callers },
+    16 => WeakPlaces(value),
     6 => Diverged { step, expected, met },
     7 => Pair(value),
     8 => Labels { labels },

@@ -172,6 +172,15 @@ function memory() {
     make("table", { class: "plain" }, make("tr", {}, ...["what", "step", "thread", "where"].map(text => make("th", { scope: "col" }, text))), ...rows));
 }
 
+function mends() {
+  if (!data.failure || !data.failure.mends) return;
+  const rows = data.failure.mends.all.map(mend => make("tr", {},
+    make("td", {}, mend.words),
+    make("td", { class: "mono" }, place(mend.location))));
+  get("mends").append(make("h2", {}, data.failure.mends.title),
+    make("table", { class: "plain" }, make("tr", {}, ...["what", "where"].map(text => make("th", { scope: "col" }, text))), ...rows));
+}
+
 function printed() {
   if (data.failure && data.failure.output) get("printed").append(make("h2", {}, "Output of this execution"), make("pre", { class: "output", tabindex: 0 }, data.failure.output));
 }
@@ -204,6 +213,7 @@ addEventListener("resize", arrows);
 head();
 waits();
 memory();
+mends();
 printed();
 statistics();
 if (data.steps.length === 0) {

@@ -1,7 +1,7 @@
 //! A whole failure as text: what happened, who waits for whom, the schedule, what was printed, how to see it again.
 
 use crate::callers;
-use crate::outcome::Outcome;
+use crate::outcome::{Mend, Outcome};
 use crate::report::story::names::plural;
 use crate::report::story::source::{SourceTree, short};
 use crate::report::story::{Decisive, MemoryEvent, Story};
@@ -39,6 +39,7 @@ impl Failure<'_> {
         if let Some(failure) = story.failure() {
             self.what(&mut out, failure, &story);
             self.memory(&mut out, &story);
+            self.mends(&mut out, &story);
             self.waits(&mut out, &story);
             self.schedule(&mut out, &story);
             printed(&mut out, &story);
@@ -130,6 +131,18 @@ impl Failure<'_> {
         if !events.is_empty() {
             put!(out, "");
         }
+    }
+
+    /// The orderings that the test lacks.
+    fn mends(&self, out: &mut String, story: &Story<'_>) {
+        let Some(mends) = story.mends else { return };
+        put!(out, "  {}:\n", mends.title().to_lowercase());
+        let words: Vec<_> = mends.all.iter().map(Mend::words).collect();
+        let width = words.iter().map(String::len).max().unwrap_or(0);
+        for (mend, words) in mends.all.iter().zip(words) {
+            put!(out, "    {words:<width$}{}", self.at(Some(&mend.place.location)));
+        }
+        put!(out, "");
     }
 
     /// For one thread after the other what it holds, and what it waits for.

@@ -169,6 +169,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
     program.suppress_races(&config.suppressions);
+    program.strengthen(&config.stronger);
     program.save_states(program.hidden_import().is_none());
     let whole = Sharded::whole(Journaled::new(program, map));
     let (limits, started) = (limits(config), Instant::now());

@@ -8,12 +8,14 @@ use crate::runner::describe::{self, Objects, Panics};
 use dpor_explorer::{Failure, Status, Step, Stop, System, ThreadId, Transition};
 use dpor_protocol::{
     Config, Counts, FailureReport, Message, ModelOption, OutputStream, Phase, Seed, SeedStep, SharedSchedule,
-    StepReport, ThreadReport,
+    StepReport, ThreadReport, WeakPlace,
 };
 use dpor_scheduler::{OperationKind, Program};
 
 /// What a replay tells.
 pub(crate) enum Told {
+    /// The execution has failed, and has requested weak orderings at these places.
+    Weak(Vec<WeakPlace>),
     /// A step is about to run.
     Next(StepReport),
     /// A step has run; it replaces the announcement.
@@ -67,6 +69,7 @@ pub(crate) fn of_seed(printed: &str, config: &Config, body: Body) -> Result<(See
     seed.check_test(&config.test).map_err(|error| error.to_string())?;
     let mut program = Program::new(seed.options, move || body.run()).map_err(|error| error.to_string())?;
     program.suppress_races(&config.suppressions);
+    program.strengthen(&config.stronger);
     Ok((seed, program))
 }
 
@@ -193,6 +196,7 @@ impl<'a> Follower<'a> {
 
     /// The report of a failure, with all panics before it.
     fn failed(&mut self, failure: &Failure) -> FailureReport {
+        (self.tell)(Told::Weak(self.program.weak_places()));
         FailureReport {
             panics: self.panics.take(),
             ..describe::failure(&self.program, failure, &mut self.objects)
@@ -214,7 +218,7 @@ impl<'a> Follower<'a> {
             if let Err(Stop::Failed(failure) | Stop::Unsupported(failure)) =
                 self.program.step(transition, &mut self.step)
             {
-                return Ok(describe::failure(&self.program, &failure, &mut self.objects));
+                return Ok(self.failed(&failure));
             }
         }
         Err(Box::new(Astray::NoFailure))
@@ -256,6 +260,7 @@ pub(super) fn replay(
         parent.send(&match told {
             Told::Next(step) | Told::Step(step) => Message::Step(step),
             Told::Thread(thread) => Message::Thread(thread),
+            Told::Weak(places) => Message::WeakPlaces(places),
         });
     };
     let failure = match Follower::new(program, &seed, &mut tell).follow(&seed, run) {
