@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::facades::Facades;
 use crate::stand_ins::Wrapper;
 use crate::toolchain::Toolchain;
+use crate::unseen::Compiled;
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package, PackageId, TargetKind};
 use std::collections::HashMap;
 use std::io::BufReader;
@@ -33,6 +34,8 @@ pub struct Build {
     pub workspace_root: PathBuf,
     /// The folder in which everything is built.
     pub folder: PathBuf,
+    /// What the binaries are made of.
+    pub compiled: Compiled,
 }
 
 impl Build {
@@ -132,7 +135,11 @@ pub fn build(
         .spawn()
         .map_err(Error::io(format!("cannot start {}", toolchain.cargo.display())))?;
     let output = BufReader::new(cargo.stdout.take().expect("stdout is piped"));
-    let binaries = collect(Message::parse_stream(output), &metadata, toolchain)?;
+    let mut compiled = Compiled {
+        own: facades.crates(),
+        ..Compiled::default()
+    };
+    let binaries = collect(Message::parse_stream(output), &metadata, toolchain, &mut compiled)?;
     let status = cargo.wait().map_err(Error::io("cannot wait for Cargo"))?;
     if !status.success() {
         return Err(Error::Build);
@@ -141,6 +148,7 @@ pub fn build(
         binaries,
         workspace_root: metadata.workspace_root.into_std_path_buf(),
         folder,
+        compiled,
     })
 }
 
@@ -175,17 +183,22 @@ pub fn metadata(args: &CargoArgs, toolchain: &Toolchain) -> Result<Metadata, Err
     })
 }
 
-/// Picks the test executables out of Cargo's messages.
+/// Picks the test executables, and what they are made of, out of Cargo's messages.
 fn collect(
     messages: impl Iterator<Item = std::io::Result<Message>>,
     metadata: &Metadata,
     toolchain: &Toolchain,
+    compiled: &mut Compiled,
 ) -> Result<Vec<Binary>, Error> {
     let packages: HashMap<&PackageId, &Package> = metadata.packages.iter().map(|p| (&p.id, p)).collect();
     let mut libraries: Vec<String> = Vec::new();
     let mut binaries = Vec::new();
     for message in messages {
-        match message.map_err(Error::io("cannot read Cargo's messages"))? {
+        let message = message.map_err(Error::io("cannot read Cargo's messages"))?;
+        if let Message::CompilerArtifact(artifact) = &message {
+            compiled.add(artifact);
+        }
+        match message {
             Message::BuildScriptExecuted(script) => {
                 libraries.extend(script.linked_paths.iter().map(|path| {
                     let path = path.as_str();

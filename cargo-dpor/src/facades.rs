@@ -10,6 +10,7 @@ use crate::home::home;
 use crate::toolchain::Toolchain;
 use cache::{Hold, MARKER};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -142,6 +143,25 @@ impl Facades {
         let (draft, marker) = (folder.join("finished.json.new"), folder.join(MARKER));
         fs::write(&draft, text).map_err(Error::io(format!("cannot write {}", draft.display())))?;
         fs::rename(&draft, &marker).map_err(Error::io(format!("cannot write {}", marker.display())))
+    }
+
+    /// The names of the crates of the facades and of the toolchain.
+    pub fn crates(&self) -> HashSet<String> {
+        let mut names = HashSet::new();
+        for entry in self
+            .search
+            .iter()
+            .filter_map(|folder| fs::read_dir(folder).ok())
+            .flatten()
+        {
+            // What cannot be read is not there for the compiler either.
+            let Some(file) = entry.ok().and_then(|entry| entry.file_name().into_string().ok()) else {
+                continue;
+            };
+            let name = file.strip_prefix("lib").and_then(|rest| rest.rsplit_once('-'));
+            names.extend(name.map(|(name, _)| name.to_owned()));
+        }
+        names
     }
 
     /// The flags that make rustc use the facades.

@@ -10,6 +10,7 @@
 //! | `outcome` | what came of a test |
 //! | `report` | what is shown |
 //! | `values` | words for values of the user's types |
+//! | `unseen` | code of a test binary whose accesses to memory are not seen |
 //! | `run` | the commands |
 //! | `config` | configuration files and settings |
 //! | `judgement` | what is to be thought of a result |
@@ -42,6 +43,7 @@ mod report;
 mod run;
 mod stand_ins;
 mod toolchain;
+mod unseen;
 mod values;
 
 #[path = "../sources/cargo-dpor/protocol/src/lib.rs"]

@@ -3,7 +3,7 @@
 use dpor_explorer::Shard;
 use dpor_protocol::{
     CallerReport, Counts, ExecutionReport, FailureReport, LabelReport, OutputStream, PairReport, SharingReport,
-    Simplified, SourceLocation, StepReport, ThreadReport, Verdict, WeakPlace,
+    Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, Verdict, WeakPlace,
 };
 use std::borrow::Cow;
 use std::fs::File;
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub mends: Option<Mends>,
     /// How its threads interacted, unless the process died before reporting it.
     pub sharing: Option<SharingReport>,
+    /// How often each suppression of data races applied, if races were looked for.
+    pub suppressions: Vec<SuppressionReport>,
     /// Its executions, if requested: the first ones, and the failing one.
     pub executions: Vec<ExecutionReport>,
     /// The part that was explored; `None` for the whole.
@@ -139,6 +141,7 @@ impl Outcome {
             simplified: None,
             mends: None,
             sharing: None,
+            suppressions: Vec::new(),
             executions: Vec::new(),
             shard: None,
             fingerprint: None,

@@ -17,6 +17,7 @@ mod seeds;
 mod sequential;
 mod show_config;
 mod simplify;
+mod suppressions;
 mod test;
 
 use crate::cli::{Color, Command, MessageFormat};

@@ -28,7 +28,7 @@ pub use execution::{EndReport, ExecutionReport, SiteReport, Taken};
 pub use message::{
     BlockReport, BlockedThread, CallerReport, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder,
     LabelReport, Message, MessageError, OutputStream, PairReport, PanicReport, PartingReport, SharingReport,
-    Simplified, SourceLocation, StepReport, ThreadReport, ValueReport, Verdict, WeakReport,
+    Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, ValueReport, Verdict, WeakReport,
 };
 pub use ordering::{AtomicOperation, LeastOrderings, MemoryOrdering, StrongerOrdering, WeakPlace};
 pub use schedule::{

@@ -4,6 +4,7 @@ use crate::outcome::{Account, Outcome};
 use crate::values::Values;
 use dpor_protocol::{
     Counts, ExecutionReport, LabelReport, Message, MessageError, PairReport, SharingReport, Simplified,
+    SuppressionReport,
 };
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ pub struct Heard {
     pub labels: Vec<LabelReport>,
     pub simplified: Option<Simplified>,
     pub sharing: Option<SharingReport>,
+    pub suppressions: Vec<SuppressionReport>,
     pub fingerprint: Option<u64>,
     pub executions: Vec<ExecutionReport>,
     pub record: String,
@@ -48,6 +50,7 @@ impl Heard {
         outcome.labels = self.labels;
         outcome.simplified = self.simplified;
         outcome.sharing = self.sharing;
+        outcome.suppressions = self.suppressions;
         outcome.fingerprint = self.fingerprint;
         outcome.executions = self.executions;
         outcome.record = self.record;
@@ -76,6 +79,7 @@ impl Heard {
             Message::Labels { labels } => self.labels = labels,
             Message::Simplified(simplified) => self.simplified = Some(simplified),
             Message::Sharing(sharing) => self.sharing = Some(sharing),
+            Message::Suppressed { suppressions } => self.suppressions = suppressions,
             Message::Callers { callers } => self.account.callers = callers,
             Message::Shard { fingerprint } => self.fingerprint = Some(fingerprint),
             Message::Execution(execution) => {

@@ -6,6 +6,7 @@ use crate::error::{Error, Exit};
 use crate::interrupt::Signal;
 use crate::outcome::Outcome;
 use crate::report::result::{Summary, TestResult};
+use crate::unseen::Unseen;
 use dpor_protocol::Counts;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub enum Event<'a> {
     Built { folders: &'a [PathBuf] },
     /// Something looks like a mistake, but does no harm.
     Warning { message: &'a str },
+    /// The tests of a binary are to be explored, and accesses of some of its code are not seen.
+    Unseen { binary: &'a Binary, unseen: &'a Unseen },
     /// The user asks for the configuration.
     Configured { configuration: &'a Configuration<'a> },
     /// All tests are known, and the user asks for no more.

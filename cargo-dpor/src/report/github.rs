@@ -155,6 +155,10 @@ impl<W: Write> Reporter for GitHub<W> {
         match *event {
             Event::Built { folders } => self.folders = folders.to_vec(),
             Event::Warning { message } => self.annotate(Level::Warning, None, "cargo dpor", message),
+            Event::Unseen { binary, unseen } => {
+                let title = format!("not seen: {}", binary.name);
+                self.annotate(Level::Notice, None, &title, &unseen.told(false));
+            }
             Event::TestFinished { test, result } => self.finished(test, result),
             Event::Replayed { test, outcome, .. } => {
                 let result = TestResult {

@@ -426,6 +426,10 @@ impl<W: Write> Reporter for Human<W> {
             Event::Warning { message } => {
                 anstream::eprintln!("{} {message}", "warning:".yellow().bold());
             }
+            Event::Unseen { binary, unseen } => {
+                let told = unseen.told(self.amount == Amount::Verbose);
+                anstream::eprintln!("{} {}: {told}", "note:".cyan().bold(), binary.name);
+            }
             Event::Configured { configuration } => self.print(&settings::render(configuration)),
             Event::Listed { tests } => {
                 let names: String = tests.iter().map(|test| test.display_name() + "\n").collect();

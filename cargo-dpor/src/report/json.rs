@@ -9,9 +9,10 @@ use crate::judgement::{Fault, vacuous, weak_orderings};
 use crate::outcome::{Mend, Outcome};
 use crate::report::event::{Configuration, Event, Reporter, Resumed};
 use crate::report::result::{Summary, TestResult, digits};
+use crate::unseen::Unseen;
 use dpor_protocol::{
     AtomicOperation, CallerReport, Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation,
-    StepReport, ThreadReport, Verdict, WeakReport,
+    StepReport, SuppressionReport, ThreadReport, Verdict, WeakReport,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -54,6 +55,13 @@ enum Body<'a> {
     },
     Warning {
         message: &'a str,
+    },
+    Unseen {
+        #[serde(flatten)]
+        target: Target<'a>,
+        message: String,
+        #[serde(flatten)]
+        unseen: &'a Unseen,
     },
     Configured {
         files: Vec<&'a str>,
@@ -194,6 +202,9 @@ struct Finished<'a> {
     labels: &'a [LabelReport],
     vacuous: Option<String>,
     weak_orderings: &'a [WeakReport],
+    /// How often each suppression of data races applied, if there are any.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    suppressed_races: &'a [SuppressionReport],
     fault: Option<&'static str>,
     failure: Option<&'a FailureReport>,
     /// Orderings with which the test is complete.
@@ -307,6 +318,7 @@ impl<'a> Finished<'a> {
             labels: &outcome.labels,
             vacuous: vacuous(outcome),
             weak_orderings: weak_orderings(outcome),
+            suppressed_races: &outcome.suppressions,
             fault: fault.map(Fault::name),
             failure: shown.failure.as_ref(),
             mends: outcome.mends.as_ref().map(|mends| Mends {
@@ -376,6 +388,11 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
             Event::FacadesBuilding => Body::FacadesBuilding,
             Event::Built { folders } => Body::Built { folders },
             Event::Warning { message } => Body::Warning { message },
+            Event::Unseen { binary, unseen } => Body::Unseen {
+                target: binary.into(),
+                message: unseen.told(false),
+                unseen,
+            },
             Event::Configured { configuration } => configured(configuration),
             Event::Listed { tests } => Body::Listed { tests: names(tests) },
             Event::Executables { binaries } => Body::Executables {

@@ -12,6 +12,7 @@ use crate::report::{Event, Reporter, SourceTree, Summary, TestResult, objects, s
 use crate::run::order::{again, order};
 use crate::run::plan::Planned;
 use crate::run::resume::Left;
+use crate::run::suppressions::Suppressions;
 use crate::run::{mend, outputs, seeds, sequential, simplify};
 use dpor_protocol::{Counts, Verdict};
 use std::collections::VecDeque;
@@ -28,7 +29,8 @@ enum News {
     Finished(usize, Box<Result<TestResult, Error>>),
 }
 
-/// Explores tests on as many threads as requested. Each takes the next test; the reporter stays on this thread.
+/// Explores tests on as many threads as requested. Each takes the next test; the reporter stays on this thread. Returns
+/// what became of the suppressions of data races.
 pub fn explore_all(
     plan: &[Planned<'_>],
     build: &Build,
@@ -36,7 +38,7 @@ pub fn explore_all(
     args: &TestArgs,
     reporter: &mut dyn Reporter,
     summary: &mut Summary,
-) -> Result<(), Error> {
+) -> Result<Suppressions, Error> {
     let queue = Mutex::new((0..plan.len()).collect::<VecDeque<_>>());
     let next = || {
         let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +66,7 @@ pub fn explore_all(
             });
         }
         drop(sender);
-        let mut first_error = Ok(());
+        let mut suppressions = Ok(Suppressions::default());
         for item in news {
             match item {
                 News::Started(index) => reporter.event(&Event::TestStarted { test: plan[index].test }),
@@ -81,6 +83,9 @@ pub fn explore_all(
                             objects::name(replay, &sources);
                         }
                         summary.add(plan[index].test, &result);
+                        if let Ok(suppressions) = &mut suppressions {
+                            suppressions.add(&plan[index].settings, &result.outcome);
+                        }
                         reporter.event(&Event::TestFinished {
                             test: plan[index].test,
                             result: &result,
@@ -88,12 +93,12 @@ pub fn explore_all(
                     }
                     Err(error) => {
                         stop();
-                        first_error = first_error.and(Err(error));
+                        suppressions = suppressions.and(Err(error));
                     }
                 },
             }
         }
-        first_error
+        suppressions
     })
 }
 

@@ -1,6 +1,6 @@
 //! `cargo dpor test`: the plan of a run, and its summary.
 
-use crate::build::{Listing, Selection, Test, list};
+use crate::build::{Build, Listing, Selection, Test, list};
 use crate::cli::{NoTests, TestArgs};
 use crate::config::{ConfigFiles, RunSettings};
 use crate::error::{Error, Exit};
@@ -13,6 +13,8 @@ use crate::run::overrides;
 use crate::run::plan::Planned;
 use crate::run::project::{Project, warn};
 use crate::run::resume::{Earlier, Left};
+use crate::unseen::Unseen;
+use dpor_protocol::ModelOption;
 use std::time::Instant;
 
 pub fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
@@ -67,6 +69,7 @@ pub fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         .into_iter()
         .map(|(test, settings)| Planned::new(test, settings, &earlier, args))
         .collect();
+    tell_unseen(&plan, &build, listeners);
     listeners.event(&Event::RunStarted {
         tests: &tests,
         resumed: args.resume.then(|| Resumed::of(&plan)),
@@ -77,15 +80,42 @@ pub fn test(args: &TestArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
         ..Summary::default()
     };
     let started = Instant::now();
-    explore_all(&plan, &build, &run, args, listeners, &mut summary)?;
+    let suppressions = explore_all(&plan, &build, &run, args, listeners, &mut summary)?;
     summary.not_run = tests.len() - summary.total();
     summary.time = started.elapsed();
+    if summary.not_run == 0 {
+        for message in suppressions.unused(summary.left_out) {
+            listeners.event(&Event::Warning { message: &message });
+        }
+    }
     let exit = interrupt::received().map_or_else(|| exit(summary.fault, broken), Signal::exit);
     listeners.event(&Event::RunFinished {
         summary: &summary,
         exit,
     });
     Ok(exit)
+}
+
+/// Tells which code is not seen of each binary with tests that look for data races.
+fn tell_unseen(plan: &[Planned<'_>], build: &Build, listeners: &mut Listeners) {
+    let looks = plan
+        .iter()
+        .filter(|planned| planned.settings.options[ModelOption::DataRaces].value);
+    let mut binaries: Vec<_> = looks.map(|planned| &planned.test.binary).collect();
+    binaries.dedup_by_key(|binary| &binary.path);
+    for binary in binaries {
+        match Unseen::read(&binary.path, &build.compiled) {
+            Ok(unseen) if unseen.is_empty() => {}
+            Ok(unseen) => listeners.event(&Event::Unseen {
+                binary,
+                unseen: &unseen,
+            }),
+            Err(error) => {
+                let message = format!("cannot tell which code of {} is not seen: {error}", binary.name);
+                listeners.event(&Event::Warning { message: &message });
+            }
+        }
+    }
 }
 
 /// The settings of a run, including the command line.

@@ -6,6 +6,7 @@
 //! look different.
 
 use super::{backtrace, fail, mark, on_model};
+use crate::detect::suppressed::Covering;
 use crate::image::arena::{self, HeapUse};
 use crate::image::region::{self, CHECKER_STACK};
 use crate::machine::Machine;
@@ -214,10 +215,10 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
             let kind = if access == READ { Kind::Read } else { Kind::Write };
             match suppression(session, caller) {
                 None => (kind, races.access(thread, address, size, kind)),
-                Some(rule) => {
+                Some(covering) => {
                     let judged = races.try_access(thread, address, size, kind);
                     let is_race = judged.is_err_and(|bad| bad.fault.is_race());
-                    session.suppressed.count(rule, is_race);
+                    session.suppressed.count(covering, is_race);
                     if is_race || judged.is_ok() {
                         return false;
                     }
@@ -232,9 +233,9 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
     ends
 }
 
-/// The suppression of races that covers the code with this return address, or that which the thread runs.
+/// The suppressions of races that cover the code with this return address, or that which the thread runs.
 #[inline]
-fn suppression(session: &mut Session, caller: usize) -> Option<usize> {
+fn suppression(session: &mut Session, caller: usize) -> Option<Covering> {
     match session.suppressed.is_empty() {
         true => None,
         false => look_for_suppression(session, caller),
@@ -242,7 +243,7 @@ fn suppression(session: &mut Session, caller: usize) -> Option<usize> {
 }
 
 #[inline(never)]
-fn look_for_suppression(session: &mut Session, caller: usize) -> Option<usize> {
+fn look_for_suppression(session: &mut Session, caller: usize) -> Option<Covering> {
     let mut suppressed = mem::take(&mut session.suppressed);
     let symbols = session.symbols();
     // Mostly the first one tells, and nobody walks the stack.

@@ -12,6 +12,8 @@ use dpor_protocol::RaceSuppression;
 #[derive(Default)]
 pub(crate) struct Suppressed {
     rules: Vec<Rule>,
+    /// Which of them cover the same code.
+    together: Vec<Vec<usize>>,
     /// Whose the accesses are that are made from a return address.
     known: KeyMap<usize, Owner>,
 }
@@ -33,11 +35,15 @@ pub struct SuppressedRaces {
     pub races: u64,
 }
 
+/// The suppressions that cover an access: one or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Covering(usize);
+
 /// Whose accesses are made from a return address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    /// Code that this suppression covers.
-    Covered(usize),
+    /// Code that these suppressions cover.
+    Covered(Covering),
     /// Other code of the program.
     Other,
     /// Code of std or of the checker, for whoever has called it.
@@ -53,6 +59,7 @@ impl Suppressed {
         };
         Suppressed {
             rules: rules.iter().map(rule).collect(),
+            together: Vec::new(),
             known: KeyMap::default(),
         }
     }
@@ -61,28 +68,34 @@ impl Suppressed {
         self.rules.is_empty()
     }
 
-    /// The suppression that covers an access made from the first of these return addresses, innermost first, that is in
+    /// The suppressions that cover an access made from the first of these return addresses, innermost first, that is in
     /// the program's own code. `frames` tells the functions at an address, innermost first.
     pub fn covering(
         &mut self,
         callers: impl IntoIterator<Item = usize>,
         mut frames: impl FnMut(usize) -> Vec<Caller>,
-    ) -> Option<usize> {
-        let rules = &self.rules;
+    ) -> Option<Covering> {
+        let (rules, together) = (&self.rules, &mut self.together);
         let mut owner = |address| {
             let frames = frames(address);
             let Some(caller) = frames.iter().find(|caller| caller.of_program) else {
                 return Owner::Library;
             };
             let file = caller.line.as_ref().map(|(file, _)| &**file);
-            match rules.iter().position(|rule| rule.rule.covers(&caller.name, file)) {
-                Some(rule) => Owner::Covered(rule),
-                None => Owner::Other,
+            let covers = |rule: &usize| rules[*rule].rule.covers(&caller.name, file);
+            let covering: Vec<_> = (0..rules.len()).filter(covers).collect();
+            if covering.is_empty() {
+                return Owner::Other;
             }
+            let known = together.iter().position(|known| *known == covering);
+            Owner::Covered(Covering(known.unwrap_or_else(|| {
+                together.push(covering);
+                together.len() - 1
+            })))
         };
         for address in callers {
             match *self.known.entry(address).or_insert_with(|| owner(address)) {
-                Owner::Covered(rule) => return Some(rule),
+                Owner::Covered(rules) => return Some(rules),
                 Owner::Other => return None,
                 Owner::Library => {}
             }
@@ -90,17 +103,18 @@ impl Suppressed {
         None
     }
 
-    /// Counts an access that a suppression has covered.
-    pub fn count(&mut self, rule: usize, is_race: bool) {
-        let rule = &mut self.rules[rule];
-        rule.accesses += 1;
-        rule.races += u64::from(is_race);
+    /// Counts an access that suppressions have covered.
+    pub fn count(&mut self, Covering(covering): Covering, is_race: bool) {
+        for &rule in &self.together[covering] {
+            let rule = &mut self.rules[rule];
+            rule.accesses += 1;
+            rule.races += u64::from(is_race);
+        }
     }
 
-    /// The suppressions that have applied.
+    /// All suppressions.
     pub fn all(&self) -> Vec<SuppressedRaces> {
-        let applied = self.rules.iter().filter(|rule| rule.accesses > 0);
-        let all = applied.map(|rule| SuppressedRaces {
+        let all = self.rules.iter().map(|rule| SuppressedRaces {
             rule: rule.rule.clone(),
             accesses: rule.accesses,
             races: rule.races,
@@ -128,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_access_belongs_to_the_innermost_function_of_the_program() {
-        let rules = ["a::covered", "src/meant.rs"].map(|rule| rule.parse().unwrap());
+        let rules = ["a::covered", "src/meant.rs", "a::cov*"].map(|rule| rule.parse().unwrap());
         let mut suppressed = Suppressed::new(&rules);
         let caller = |name: &str, file: &str, of_program| Caller {
             name: name.into(),
@@ -151,36 +165,44 @@ mod tests {
             }
         };
         for (callers, covering) in [
-            (&[2, 3][..], Some(0)),
-            (&[1, 2], Some(0)),
-            (&[1, 3, 2], None),
-            (&[5, 1, 4], Some(1)),
-            (&[1], None),
-            (&[], None),
+            (&[2, 3][..], &[0, 2][..]),
+            (&[1, 2], &[0, 2]),
+            (&[1, 3, 2], &[]),
+            (&[5, 1, 4], &[1]),
+            (&[1], &[]),
+            (&[], &[]),
         ] {
-            assert_eq!(
-                suppressed.covering(callers.iter().copied(), &mut frames),
-                covering,
-                "{callers:?}"
-            );
+            let found = suppressed.covering(callers.iter().copied(), &mut frames);
+            let rules = found.map_or(&[][..], |found| &suppressed.together[found.0]);
+            assert_eq!(rules, covering, "{callers:?}");
         }
         assert_eq!(asked, 5);
     }
 
     #[test]
     fn what_applied_is_counted_and_goes_on() {
-        let rules = ["a", "b"].map(|rule| rule.parse().unwrap());
+        let rules = ["a", "b", "b::f"].map(|rule| rule.parse().unwrap());
+        let meets = |suppressed: &mut Suppressed, is_race| {
+            let covering = suppressed.covering([1], |_| {
+                vec![Caller {
+                    name: "b::f".into(),
+                    line: None,
+                    of_program: true,
+                }]
+            });
+            suppressed.count(covering.unwrap(), is_race);
+        };
         let mut suppressed = Suppressed::new(&rules);
-        suppressed.count(1, true);
-        suppressed.count(1, false);
+        meets(&mut suppressed, true);
+        meets(&mut suppressed, false);
         let mut other = Suppressed::new(&rules);
         other.go_on_from(&suppressed.counts());
-        other.count(1, false);
-        let counted = SuppressedRaces {
-            rule: rules[1].clone(),
-            accesses: 3,
-            races: 1,
+        meets(&mut other, false);
+        let counted = |rule: usize, accesses, races| SuppressedRaces {
+            rule: rules[rule].clone(),
+            accesses,
+            races,
         };
-        assert_eq!(other.all(), [counted]);
+        assert_eq!(other.all(), [counted(0, 0, 0), counted(1, 3, 1), counted(2, 3, 1)]);
     }
 }

@@ -327,7 +327,7 @@ impl Program {
         traced.map(|traced| traced.weak_places.clone()).unwrap_or_default()
     }
 
-    /// How often which suppression of data races applied, of those that did.
+    /// How often each suppression of data races applied.
     pub fn suppressed_races(&self) -> Vec<SuppressedRaces> {
         Self::machine().session.suppressed.all()
     }

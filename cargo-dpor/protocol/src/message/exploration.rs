@@ -92,6 +92,20 @@ pub struct LabelReport {
 
 dpor_explorer::codec!(struct LabelReport { label, complete, all, required });
 
+/// How often a suppression of data races applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
+pub struct SuppressionReport {
+    /// The suppression, as it is configured.
+    pub entry: String,
+    /// Number of accesses that it covered. Those to stacks that nobody else uses are not counted.
+    pub accesses: u64,
+    /// Number of those that were in a race with an earlier access.
+    pub races: u64,
+}
+
+dpor_explorer::codec!(struct SuppressionReport { entry, accesses, races });
+
 /// How the threads of an explored program interacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]

@@ -6,7 +6,7 @@ mod search;
 mod states;
 mod step;
 
-pub use exploration::{Counts, LabelReport, SharingReport, Verdict, WeakReport};
+pub use exploration::{Counts, LabelReport, SharingReport, SuppressionReport, Verdict, WeakReport};
 pub use failure::{BlockReport, BlockedThread, CallerReport, FailureReport, Holder, PanicReport};
 pub use search::{ChoiceReport, PartingReport, Simplified};
 pub use states::{DifferenceReport, PairReport};
@@ -72,6 +72,12 @@ pub enum Message {
     Simplified(Simplified),
     /// How the threads interacted. Not in a replay; `Finished` follows.
     Sharing(SharingReport),
+    /// How often each suppression of data races applied. Only if there are any, and races were looked for; not in a
+    /// replay. `Finished` follows.
+    Suppressed {
+        /// All of them, in the order of the configuration.
+        suppressions: Vec<SuppressionReport>,
+    },
     /// The test has been divided. Only on request, and before it is explored.
     Shard {
         /// Equal for all shards of the test, if they were made of the same code with the same settings.
@@ -119,6 +125,7 @@ dpor_explorer::codec!(enum Message {
     8 => Labels { labels },
     9 => Simplified(value),
     10 => Sharing(value),
+    17 => Suppressed { suppressions },
     11 => Shard { fingerprint },
     12 => CannotResume { reason },
     13 => Finished { verdict, reason, note, counts, failure, seed },

@@ -89,6 +89,13 @@ fn nested_reports_survive_the_journey() {
                 location: Some(place.clone()),
             }],
         }),
+        Message::Suppressed {
+            suppressions: vec![SuppressionReport {
+                entry: "seqlock::SeqLock::read".into(),
+                accesses: 3,
+                races: 1,
+            }],
+        },
         Message::Finished {
             verdict: Verdict::Failed,
             reason: None,

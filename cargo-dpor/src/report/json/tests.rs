@@ -37,6 +37,34 @@ fn a_run() {
 }
 
 #[test]
+fn code_that_is_not_seen() {
+    let unseen = Unseen {
+        libraries: vec!["libz.so.1".into()],
+        ..Unseen::default()
+    };
+    let told = lines(|reporter| {
+        reporter.event(&Event::Unseen {
+            binary: &test("tests::a").binary,
+            unseen: &unseen,
+        });
+    });
+    let expected = serde_json::json!({
+        "version": 1,
+        "event": "unseen",
+        "package": "bank",
+        "kind": "lib",
+        "target": "bank",
+        "message": unseen.told(false),
+        "sources": [],
+        "crates": [],
+        "functions": [],
+        "unknown": [],
+        "libraries": ["libz.so.1"],
+    });
+    assert_eq!(told, [expected]);
+}
+
+#[test]
 fn other_commands() {
     insta::assert_snapshot!(pretty(|reporter| {
         reporter.event(&Event::Listed {

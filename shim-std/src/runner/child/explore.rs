@@ -16,7 +16,8 @@ use dpor_explorer::{
     Verdict,
 };
 use dpor_protocol::{
-    Config, FailureKind, Memory, Message, ModelOption, OutputStream, SharedSchedule, Timeouts, test_hash,
+    Config, FailureKind, Memory, Message, ModelOption, OutputStream, SharedSchedule, SuppressionReport, Timeouts,
+    test_hash,
 };
 use dpor_scheduler::label::Label;
 use dpor_scheduler::output::Stream;
@@ -263,7 +264,12 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         &labels,
     );
     let note = both(coverage::together(program.conditions()), note);
-    let note = both(note, suppressed(&program.suppressed_races()));
+    let all = program.suppressed_races();
+    let note = both(note, suppressed(&all));
+    if !all.is_empty() && program.looks_for_races() {
+        let suppressions = all.into_iter().map(suppression).collect();
+        parent.send(&Message::Suppressed { suppressions });
+    }
     let note = both(note, resumed.map(went_on));
     let note = both(note, saving.and_then(|saving| saving.note()));
     let counts = counts(
@@ -290,8 +296,16 @@ fn suppressed(all: &[SuppressedRaces]) -> Option<String> {
         };
         format!("data races of {rule} are suppressed: {accesses} {of}{racing}")
     };
-    let rules: Vec<_> = all.iter().map(rule).collect();
+    let rules: Vec<_> = all.iter().filter(|rule| rule.accesses > 0).map(rule).collect();
     (!rules.is_empty()).then(|| rules.join("; "))
+}
+
+fn suppression(SuppressedRaces { rule, accesses, races }: SuppressedRaces) -> SuppressionReport {
+    SuppressionReport {
+        entry: rule.to_string(),
+        accesses,
+        races,
+    }
 }
 
 /// The note on the part of a test that is explored; or the last word, if there is nothing to explore.
