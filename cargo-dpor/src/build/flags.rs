@@ -22,12 +22,16 @@ pub fn own() -> Vec<String> {
 /// rustc appends the passes to its pipeline for a module: they see optimised code, at every level of optimisation.
 /// Where several codegen units of a crate are optimised together afterwards, rustc runs the pipeline once more, with
 /// these passes, and each access would be reported twice; so they are not.
+///
+/// LLVM merges functions with the same code. By default calls of the one become calls of the other, and nothing tells
+/// which was meant; so that reports do not name types by the wrong one, both names stay in the symbol table.
 pub fn instrumentation(renames: &Path) -> Vec<String> {
     let mut flags: Vec<String> = [
         "-Cpasses=forceattrs,tsan,rewrite-symbols",
         "-Cllvm-args=-force-attribute=sanitize_thread",
         "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
         "-Cllvm-args=-tsan-instrument-atomics=0",
+        "-Cllvm-args=-mergefunc-preserve-debug-info",
         "-Clto=off",
     ]
     .map(String::from)
