@@ -7,6 +7,7 @@
 mod debug_info;
 mod decode;
 mod library;
+mod memory;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ mod words;
 use dashmap::DashMap;
 use debug_info::DebugInfo;
 use decode::Decoder;
-use dpor_protocol::{Message, StepReport, ValueBytes, ValueReport};
+use dpor_protocol::{FailureReport, Message, StepReport, ValueBytes, ValueReport};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use words::ValueText;
@@ -51,6 +52,7 @@ impl Values {
                 for thread in &mut failure.blocked {
                     self.tell_name(&mut thread.object_name, thread.static_address.take());
                 }
+                self.tell_memory(failure);
             }
             _ => {}
         }
@@ -61,6 +63,17 @@ impl Values {
             && let Some(way) = self.with_types(|types| place::within_static(types, address))
         {
             name.push_str(&way);
+        }
+    }
+
+    /// Puts the name of the memory that was accessed in the message, if it has one.
+    fn tell_memory(&self, failure: &mut FailureReport) {
+        let Some(mut memory) = failure.memory.take() else {
+            return;
+        };
+        if let Some(told) = self.with_types(|types| memory::tell(types, &mut memory)) {
+            failure.message = failure.message.replacen(&memory.words, &told, 1);
+            failure.memory = Some(memory);
         }
     }
 

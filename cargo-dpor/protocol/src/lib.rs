@@ -26,9 +26,10 @@ pub use bytes::{MemoryBytes, ValueBytes};
 pub use config::{Config, Limits, Mode, Save};
 pub use execution::{EndReport, ExecutionReport, SiteReport, Taken};
 pub use message::{
-    BlockReport, BlockedThread, CallerReport, ChoiceReport, Counts, DifferenceReport, FailureReport, Holder,
-    LabelReport, Message, MessageError, OutputStream, PairReport, PanicReport, PartingReport, SharingReport,
-    Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, ValueReport, Verdict, WeakReport,
+    AccessedMemory, BlockReport, BlockedThread, CallerReport, ChoiceReport, Counts, DifferenceReport, FailureReport,
+    Holder, LabelReport, MemoryPlace, Message, MessageError, OutputStream, PairReport, PanicReport, PartingReport,
+    SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, ValueReport, Verdict,
+    WeakReport,
 };
 pub use ordering::{AtomicOperation, LeastOrderings, MemoryOrdering, StrongerOrdering, WeakPlace};
 pub use schedule::{

@@ -6,12 +6,12 @@
 
 use gimli::{
     Abbreviations, AttributeValue, DebugInfoOffset, DebuggingInformationEntry, DwTag, Dwarf, EndianSlice, LittleEndian,
-    SectionId, Unit, UnitOffset,
+    Section, SectionId, Unit, UnitOffset,
 };
-use object::{CompressionFormat, Object, ObjectSection, ReadCache};
+use object::{CompressionFormat, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 type Slice = EndianSlice<'static, LittleEndian>;
@@ -86,9 +86,34 @@ pub struct Variant {
     pub id: TypeId,
 }
 
+/// Bytes of a static.
+pub struct StaticPart {
+    /// The static's path.
+    pub name: String,
+    /// The static's type.
+    pub id: TypeId,
+    /// Their offset from its start.
+    pub offset: usize,
+}
+
+/// A function, or a part of another one in which it is inlined.
+pub struct FunctionFrame {
+    /// Its modules, from the crate on.
+    pub path: String,
+    /// Its name, with arguments.
+    pub name: String,
+    /// The type whose method it is, unless that is a `Box`.
+    pub of: Option<TypeId>,
+    /// Its type arguments, with the names of the parameters.
+    pub arguments: Vec<(String, TypeId)>,
+}
+
 /// The debug information of an executable.
 pub struct DebugInfo {
+    path: PathBuf,
     dwarf: Dwarf<Slice>,
+    /// The names of the functions at each address, by the symbol table, once it was read.
+    symbols: Option<HashMap<u64, Vec<String>>>,
     /// The starts of units, in order, with those that were read.
     units: Vec<(DebugInfoOffset, Option<ReadUnit>)>,
     known: HashMap<TypeId, Option<Arc<Type>>>,
@@ -98,12 +123,31 @@ struct ReadUnit {
     unit: Unit<Slice>,
     /// The first type parameter of functions, by their addresses.
     functions: HashMap<u64, AttributeValue<Slice>>,
-    /// The addresses and types of statics.
-    statics: Vec<(u64, AttributeValue<Slice>)>,
-    /// Modules: the parent of each, and its name.
+    /// The statics.
+    statics: Vec<Static>,
+    /// Modules and types: the parent of each, and its name.
     modules: Vec<(usize, Slice)>,
     /// The modules and names of types.
     types: HashMap<UnitOffset, (usize, Slice)>,
+    /// The modules of functions, and the types whose methods they are.
+    scopes: HashMap<UnitOffset, (usize, Option<UnitOffset>)>,
+}
+
+/// A static, or what the optimiser has left of it.
+struct Static {
+    module: usize,
+    name: Slice,
+    ty: AttributeValue<Slice>,
+    pieces: Vec<Piece>,
+}
+
+/// Bytes of a static that follow each other in memory.
+struct Piece {
+    address: u64,
+    /// The offset in the static.
+    offset: u64,
+    /// Their number; `None` for all.
+    size: Option<u64>,
 }
 
 /// The root of all modules.
@@ -128,7 +172,9 @@ impl DebugInfo {
             units.extend(header.debug_info_offset().map(|offset| (offset, None)));
         }
         (!units.is_empty()).then_some(DebugInfo {
+            path: path.into(),
             dwarf,
+            symbols: None,
             units,
             known: HashMap::new(),
         })
@@ -147,13 +193,123 @@ impl DebugInfo {
         (alike <= 1).then_some(id)
     }
 
-    /// The type of the static that contains an address, and the offset in it.
-    pub fn static_at(&mut self, address: u64) -> Option<(TypeId, usize)> {
+    /// The static that contains an address, and the offset in it.
+    pub fn static_at(&mut self, address: u64) -> Option<StaticPart> {
         let index = self.unit_of_address(address)?;
-        let before = self.unit(index)?.statics.iter().filter(|(start, _)| *start <= address);
-        let (start, ty) = *before.max_by_key(|(start, _)| *start)?;
-        let (id, offset) = (self.reference(index, ty)?, usize::try_from(address - start).ok()?);
-        (offset < self.get(id)?.size).then_some((id, offset))
+        self.unit(index)?;
+        let unit = self.units[index].1.as_ref()?;
+        let pieces = unit
+            .statics
+            .iter()
+            .flat_map(|own| own.pieces.iter().map(move |piece| (own, piece)));
+        let before = pieces.filter(|(_, piece)| piece.address <= address);
+        let (own, piece) = before.max_by_key(|(_, piece)| piece.address)?;
+        let inside = address - piece.address;
+        if piece.size.is_some_and(|size| inside >= size) {
+            return None;
+        }
+        let offset = usize::try_from(piece.offset.checked_add(inside)?).ok()?;
+        let name = format!("{}{}", unit.path(own.module), own.name.to_string_lossy());
+        let id = self.reference(index, own.ty)?;
+        (offset < self.get(id)?.size).then_some(StaticPart { name, id, offset })
+    }
+
+    /// The functions that were running at a return address, with those that are inlined there: innermost first. None if
+    /// LLVM has merged others with the same code with the outermost, so that these may not be what was called.
+    pub fn functions_at(&mut self, return_address: u64) -> Vec<FunctionFrame> {
+        let found = return_address.checked_sub(1).and_then(|address| {
+            let index = self.unit_of_address(address)?;
+            let (start, origins) = self.origins_at(index, address)?;
+            (self.symbols().get(&start)?.len() == 1).then_some((index, origins))
+        });
+        let Some((index, origins)) = found else {
+            return Vec::new();
+        };
+        let frames = origins.into_iter().rev();
+        frames.filter_map(|origin| self.function(index, origin)).collect()
+    }
+
+    /// The start of the function at an address, and the entries that describe it and what is inlined there: outermost
+    /// first.
+    fn origins_at(&self, index: usize, address: u64) -> Option<(u64, Vec<AttributeValue<Slice>>)> {
+        let unit = self.parsed(index)?;
+        let mut found: Option<(u64, Vec<_>)> = None;
+        let mut entries = unit.entries();
+        while let Some(entry) = entries.next_dfs().ok()? {
+            let inlined = entry.tag() == gimli::DW_TAG_inlined_subroutine;
+            if !inlined && entry.tag() != gimli::DW_TAG_subprogram {
+                continue;
+            }
+            let mut ranges = self.dwarf.die_ranges(&unit, entry).ok()?;
+            let mut ranges = std::iter::from_fn(|| ranges.next().ok().flatten());
+            if !ranges.any(|range| (range.begin..range.end).contains(&address)) {
+                continue;
+            }
+            let origin = entry.attr_value(gimli::DW_AT_abstract_origin);
+            match (&mut found, inlined) {
+                (Some((_, origins)), true) => origins.push(origin?),
+                (None, false) => {
+                    let start = self
+                        .dwarf
+                        .attr_address(&unit, entry.attr_value(gimli::DW_AT_low_pc)?)
+                        .ok()??;
+                    found = Some((start, vec![origin.unwrap_or(AttributeValue::UnitRef(entry.offset()))]));
+                }
+                _ => return None,
+            }
+        }
+        found
+    }
+
+    fn symbols(&mut self) -> &HashMap<u64, Vec<String>> {
+        let read = || {
+            let cache = ReadCache::new(File::open(&self.path).ok()?);
+            let file = object::File::parse(&cache).ok()?;
+            let mut names: HashMap<u64, Vec<String>> = HashMap::new();
+            for symbol in file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text) {
+                let name = symbol.name().unwrap_or_default().to_owned();
+                names.entry(symbol.address()).or_default().push(name);
+            }
+            Some(names)
+        };
+        self.symbols.get_or_insert_with(|| read().unwrap_or_default())
+    }
+
+    /// Whether a function is there in the code of any unit, by its name without and with arguments; or may be, since
+    /// LLVM has merged functions of this name with others.
+    pub fn may_have(&mut self, name: &str, with: &str) -> bool {
+        let texts = self.dwarf.debug_str.reader().slice().split(|byte| *byte == 0);
+        let mut texts = texts.filter_map(|text| std::str::from_utf8(text).ok());
+        if texts.any(|text| text.starts_with(name) && text.contains(with)) {
+            return true;
+        }
+        let mut merged = self.symbols().values().filter(|names| names.len() > 1).flatten();
+        merged.any(|symbol| symbol.contains(name))
+    }
+
+    /// The function that an entry describes.
+    fn function(&mut self, unit: usize, origin: AttributeValue<Slice>) -> Option<FunctionFrame> {
+        let TypeId(index, offset) = self.reference(unit, origin)?;
+        self.unit(index)?;
+        let read = self.units[index].1.as_ref()?;
+        let entry = read.unit.entry(offset).ok()?;
+        let declaration = match entry.attr_value(gimli::DW_AT_specification) {
+            Some(AttributeValue::UnitRef(declaration)) => declaration,
+            _ => offset,
+        };
+        let &(module, of) = read.scopes.get(&declaration)?;
+        let parameters = Children::of(&read.unit, &read.unit.abbreviations, offset)
+            .filter(|child| child.tag() == gimli::DW_TAG_template_type_parameter);
+        let argument = |parameter: Entry| {
+            let id = self.reference(index, parameter.attr_value(gimli::DW_AT_type)?)?;
+            Some((self.text(index, &parameter)?, id))
+        };
+        Some(FunctionFrame {
+            path: read.path(module),
+            name: without_arguments(&self.text(index, &read.unit.entry(declaration).ok()?)?).to_owned(),
+            of: of.map(|of| TypeId(index, of)),
+            arguments: parameters.filter_map(argument).collect(),
+        })
     }
 
     /// A type, which is read at the first request.
@@ -352,17 +508,43 @@ fn primitive(entry: &Entry, size: usize) -> Option<Shape> {
     })
 }
 
-/// The address of a static; `None` for what is in a register, on the stack, or different for each thread.
-fn address_of(entry: &Entry, encoding: gimli::Encoding) -> Option<u64> {
+/// Where a static is; `None` for what is in a register, on the stack, or different for each thread. The optimiser may
+/// have left parts of it only.
+fn pieces_of(entry: &Entry, encoding: gimli::Encoding) -> Option<Vec<Piece>> {
     let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
         return None;
     };
+    let mut pieces = Vec::new();
+    let (mut offset, mut start) = (0, None);
     let mut operations = expression.operations(encoding);
-    let first = operations.next().ok()??;
-    match (first, operations.next().ok()?) {
-        (gimli::Operation::Address { address }, None) => Some(address),
-        _ => None,
+    while let Some(operation) = operations.next().ok()? {
+        match operation {
+            gimli::Operation::Address { address } if start.is_none() => start = Some(address),
+            gimli::Operation::Piece {
+                size_in_bits,
+                bit_offset: None,
+            } if size_in_bits % 8 == 0 => {
+                let size = size_in_bits / 8;
+                pieces.extend(start.take().map(|address| Piece {
+                    address,
+                    offset,
+                    size: Some(size),
+                }));
+                offset += size;
+            }
+            _ => return None,
+        }
     }
+    match (start, offset) {
+        (Some(address), 0) => pieces.push(Piece {
+            address,
+            offset,
+            size: None,
+        }),
+        (Some(_), _) => return None,
+        (None, _) => {}
+    }
+    Some(pieces)
 }
 
 /// The children of an entry.
@@ -409,19 +591,19 @@ impl ReadUnit {
             statics: Vec::new(),
             modules: vec![(ROOT, EndianSlice::new(b"", LittleEndian))],
             types: HashMap::new(),
+            scopes: HashMap::new(),
             unit,
         };
-        // The modules that the entry is in, and their depths.
-        let mut around: Vec<(isize, usize)> = Vec::new();
+        // The modules and types that the entry is in, and their depths.
+        let mut around: Vec<(isize, usize, Option<UnitOffset>)> = Vec::new();
         // The function that the entry is in, if it has no parameter yet.
         let mut function: Option<(isize, u64)> = None;
         let mut entries = read.unit.entries();
         while let Some(entry) = entries.next_dfs().ok()? {
             let depth = entry.depth();
-            around.pop_if(|(at, _)| *at >= depth);
-            while around.pop_if(|(at, _)| *at >= depth).is_some() {}
+            while around.pop_if(|(at, ..)| *at >= depth).is_some() {}
             function.take_if(|(at, _)| *at >= depth);
-            let module = around.last().map_or(ROOT, |&(_, module)| module);
+            let (at, module, of) = around.last().copied().unwrap_or((0, ROOT, None));
             match entry.tag() {
                 gimli::DW_TAG_subprogram => {
                     let start = entry.attr_value(gimli::DW_AT_low_pc);
@@ -429,6 +611,7 @@ impl ReadUnit {
                     // The linker has left 0 where it has dropped the function.
                     let address = address.filter(|&address| address != 0);
                     function = address.map(|address| (depth, address));
+                    read.scopes.insert(entry.offset(), (module, of));
                 }
                 gimli::DW_TAG_template_type_parameter => {
                     if let Some((_, address)) = function.take_if(|(at, _)| *at == depth - 1) {
@@ -437,9 +620,19 @@ impl ReadUnit {
                     }
                 }
                 gimli::DW_TAG_variable => {
-                    let address = address_of(entry, read.unit.encoding());
-                    let own = address.zip(entry.attr_value(gimli::DW_AT_type));
-                    read.statics.extend(own);
+                    // Another one is a local variable.
+                    if at + 1 == depth
+                        && let Some(pieces) = pieces_of(entry, read.unit.encoding())
+                        && let Some(ty) = entry.attr_value(gimli::DW_AT_type)
+                        && let Some(name) = name(entry, &read.unit, dwarf)
+                    {
+                        read.statics.push(Static {
+                            module,
+                            name,
+                            ty,
+                            pieces,
+                        });
+                    }
                 }
                 tag if tag == gimli::DW_TAG_namespace || is_type(tag) => {
                     if let Some(name) = name(entry, &read.unit, dwarf) {
@@ -447,7 +640,8 @@ impl ReadUnit {
                             read.types.insert(entry.offset(), (module, name));
                         }
                         if entry.has_children() {
-                            around.push((depth, read.modules.len()));
+                            let of = is_type(tag).then_some(entry.offset());
+                            around.push((depth, read.modules.len(), of));
                             read.modules.push((module, name));
                         }
                     }
@@ -460,8 +654,12 @@ impl ReadUnit {
 
     /// `a::b::`, the modules of a type.
     fn modules_of(&self, offset: UnitOffset) -> String {
+        self.path(self.types.get(&offset).map_or(ROOT, |(module, _)| *module))
+    }
+
+    /// `a::b::`, a module with those around it.
+    fn path(&self, mut module: usize) -> String {
         let mut out = String::new();
-        let mut module = self.types.get(&offset).map_or(ROOT, |(module, _)| *module);
         while module != ROOT {
             let (outer, name) = self.modules[module];
             out.insert_str(0, &format!("{}::", name.to_string_lossy()));

@@ -44,14 +44,10 @@ pub fn words(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -
     let Shape::Struct(fields) = &ty.shape else {
         return None;
     };
-    if !["core::", "alloc::", "std::", "hashbrown::", "shim_std::"]
-        .iter()
-        .any(|start| path.starts_with(start))
-    {
+    if !is_of_library(path) {
         return None;
     }
-    let around = AROUND.iter().find(|(known, _)| *known == path);
-    if let Some((_, name)) = around {
+    if let Some(name) = held_in(path) {
         let field = named(fields, name);
         return Some(field.map(|field| decoder.field(field, bytes, depth)));
     }
@@ -66,8 +62,7 @@ pub fn words(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -
         "std::collections::hash::set::HashSet" => table(decoder, fields, bytes, depth, false),
         "core::time::Duration" => duration(decoder, fields, bytes),
         _ if NUMBERS.iter().any(|module| path.starts_with(module)) => innermost(decoder, fields, bytes, depth),
-        // Their fields are public.
-        _ if path.starts_with("core::ops::range::") || fields.is_empty() => return None,
+        _ if is_public(path) || fields.is_empty() => return None,
         _ => Some(ValueText::Parts {
             head: path.rsplit("::").next().unwrap_or(path).into(),
             brackets: Brackets::Curly,
@@ -77,7 +72,24 @@ pub fn words(decoder: &mut Decoder<'_>, ty: &Type, bytes: &[u8], depth: usize) -
     })
 }
 
-fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
+/// Whether a type is the library's, by its path.
+pub fn is_of_library(path: &str) -> bool {
+    const CRATES: [&str; 5] = ["core::", "alloc::", "std::", "hashbrown::", "shim_std::"];
+    CRATES.iter().any(|start| path.starts_with(start))
+}
+
+/// Whether the fields of a struct of the library are public.
+pub fn is_public(path: &str) -> bool {
+    path.starts_with("core::ops::range::")
+}
+
+/// The field with all that there is to show of a type of the library.
+pub fn held_in(path: &str) -> Option<&'static str> {
+    let found = AROUND.iter().find(|(known, _)| *known == path);
+    found.map(|(_, name)| *name)
+}
+
+pub fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
     fields.iter().find(|field| field.name == name)
 }
 

@@ -1,7 +1,7 @@
 //! Decodes types of this test binary with its own debug information.
 
 use super::*;
-use dpor_protocol::MemoryBytes;
+use dpor_protocol::{AccessedMemory, MemoryBytes, MemoryPlace};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::num::NonZeroU8;
@@ -303,4 +303,85 @@ fn a_part_of_a_static_is_called_by_the_way_to_it() {
     // It is no atomic.
     assert_eq!(way((&raw const POOL.name).cast()), None);
     assert_eq!(values.with_types(|types| place::within_static(types, u64::MAX)), None);
+}
+
+/// The message about bytes of memory, the name, and the type.
+fn accessed(address: usize, size: u64) -> (String, Option<(String, String)>) {
+    let mut message = Message::Finished {
+        verdict: dpor_protocol::Verdict::Failed,
+        reason: None,
+        note: None,
+        counts: dpor_protocol::Counts::default(),
+        failure: Some(Box::new(FailureReport {
+            message: "t0 reads 8 bytes of it, and so on".into(),
+            memory: Some(AccessedMemory {
+                name: String::new(),
+                type_name: String::new(),
+                words: "8 bytes of it".into(),
+                size,
+                place: MemoryPlace::Static {
+                    address: address as u64 - bias(),
+                },
+            }),
+            ..FailureReport::default()
+        })),
+        seed: None,
+    };
+    Values::of(&std::env::current_exe().unwrap()).tell(&mut message);
+    let Message::Finished {
+        failure: Some(failure), ..
+    } = message
+    else {
+        unreachable!("it is the end")
+    };
+    let memory = failure.memory.map(|memory| (memory.name, memory.type_name));
+    (failure.message, memory)
+}
+
+#[test]
+fn accessed_memory_is_called_by_the_smallest_part_that_has_it() {
+    let at = |part: *const u8, size, told: &str, name: &str, ty: &str| {
+        let name = format!("cargo_dpor::values::tests::{name}");
+        let message = format!("t0 reads {}, and so on", told.replace('@', &format!("{name} ({ty})")));
+        assert_eq!(accessed(part.addr(), size), (message, Some((name, ty.to_owned()))));
+    };
+    let name: *const u8 = (&raw const POOL.name).cast();
+    at(name, 8, "@", "POOL.name", "u64");
+    at(name.wrapping_add(2), 1, "1 byte of @, from byte 2", "POOL.name", "u64");
+    let queue: *const (u8, AtomicU32) = &raw const POOL.queues[2];
+    at(queue.cast(), 8, "@", "POOL.queues[2]", "(u8, AtomicU32)");
+    at(
+        (&raw const POOL.queues[2].1).cast(),
+        4,
+        "@",
+        "POOL.queues[2].1",
+        "AtomicU32",
+    );
+    at(
+        queue.wrapping_sub(1).cast(),
+        16,
+        "16 bytes of @, from byte 8",
+        "POOL.queues",
+        "[(u8, AtomicU32); 3]",
+    );
+    let whole = size_of::<Pool>() as u64;
+    at((&raw const POOL).cast(), whole, "@", "POOL", "Pool");
+    // It ends before that, and there is none.
+    let unknown = ("t0 reads 8 bytes of it, and so on".to_owned(), None);
+    assert_eq!(accessed((&raw const POOL).addr(), whole + 1), unknown);
+    assert_eq!(accessed(main as fn() as usize, 1), unknown);
+}
+
+#[test]
+fn names_of_types_are_short() {
+    for (whole, short) in [
+        ("u64", "u64"),
+        ("alloc::vec::Vec<a::b::C, alloc::alloc::Global>", "Vec<C>"),
+        ("alloc::vec::Vec<a::C, b::Arena>", "Vec<C, Arena>"),
+        ("(u8, &mut a::b::C)", "(u8, &mut C)"),
+        ("[a::b::f::{closure_env#0}; 3]", "[f::{closure_env#0}; 3]"),
+        ("a::{impl#1}::f::C<dyn core::fmt::Debug>", "C<dyn Debug>"),
+    ] {
+        assert_eq!(memory::short(whole), short);
+    }
 }

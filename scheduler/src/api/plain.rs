@@ -312,6 +312,20 @@ fn place(bad: &BadAccess, machine: &Machine) -> String {
     }
 }
 
+/// `1 byte`, `2 bytes`.
+fn bytes(number: usize) -> String {
+    format!("{number} byte{}", if number == 1 { "" } else { "s" })
+}
+
+/// The words for the memory of an access in the sentence that [`describe`] makes: for one beyond the end of a block,
+/// those for the block.
+pub(crate) fn words_for_memory(bad: &BadAccess, machine: &Machine) -> String {
+    match bad.fault {
+        Fault::Beyond { size, .. } => format!("a block of {}", bytes(size)),
+        _ => format!("{}{}", bytes(bad.size), place(bad, machine)),
+    }
+}
+
 /// What is wrong with an access, in a sentence.
 fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
     let BadAccess {
@@ -322,10 +336,9 @@ fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
         fault,
         ..
     } = *bad;
-    let bytes = |number: usize| format!("{number} byte{}", if number == 1 { "" } else { "s" });
     let verb = kind.words().0;
-    let place = place(bad, machine);
-    let what = format!("{thread} {verb} {}{place}", bytes(size));
+    let memory = words_for_memory(bad, machine);
+    let what = format!("{thread} {verb} {memory}");
     match fault {
         Fault::Race(Conflict { epoch, kind, .. }) => {
             let other = ThreadId(epoch.thread.into());
@@ -341,9 +354,10 @@ fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
         Fault::Beyond { block, size: holds } => {
             let past = address + size - (block + holds);
             let message = format!(
-                "{what}, which end {} beyond the end of a block of {}",
-                bytes(past),
-                bytes(holds)
+                "{thread} {verb} {}{}, which end {} beyond the end of {memory}",
+                bytes(size),
+                place(bad, machine),
+                bytes(past)
             );
             (FailureKind::OutOfBounds, message)
         }

@@ -1,15 +1,18 @@
 //! What reports can tell about an execution.
 
 use super::Program;
+use crate::api::plain::words_for_memory;
+use crate::image::arena;
 use crate::image::executable::Executable;
 use crate::machine::Machine;
 use crate::machine::labels::Label;
 use crate::machine::logs::Output;
 use crate::machine::panics::PanicRecord;
 use crate::machine::threads::Record;
+use crate::memory_model::races::Fault;
 use crate::operation::{NEVER, OperationKind};
 use crate::report::symbols::{Caller, Symbols};
-use crate::report::{BlockUse, BlockedReport, Function, Source, StepReport, ThreadReport};
+use crate::report::{AccessedMemory, BlockUse, BlockedReport, Function, MemoryPlace, Source, StepReport, ThreadReport};
 use dpor_explorer::{Location, Status, ThreadId};
 
 /// The program's functions at return addresses, which [`Place::callers`](super::Place::callers) gives.
@@ -57,6 +60,44 @@ impl Program {
         let mut history = traced.wrong_free(session.symbols());
         history.extend(traced.bad_access(session.symbols()));
         history
+    }
+
+    /// In a traced execution that ended by an access to a static, or to a block of the heap: the memory that was
+    /// accessed.
+    pub fn accessed_memory(&self) -> Option<AccessedMemory> {
+        let machine = Self::machine();
+        let traced = machine.traced.as_ref()?;
+        let (bad, _) = traced.bad_access.as_ref()?;
+        let bias = Executable::running().bias;
+        let in_file = |address: usize| address.wrapping_sub(bias) as u64;
+        let block = match bad.fault {
+            Fault::Race(_) => bad.block,
+            Fault::Unpublished { block, .. } | Fault::Freed { block } | Fault::Beyond { block, .. } => Some(block),
+            Fault::NoBlock => None,
+        };
+        let place = match block {
+            Some(block) => MemoryPlace::Block {
+                offset: bad.address.checked_sub(block)?,
+                // SAFETY: the access was found to have to do with this block of the running execution, and the memory of
+                // freed blocks is kept.
+                size: unsafe { arena::block(block) }.0,
+                allocated_in: traced
+                    .allocations
+                    .get(&block)?
+                    .callers
+                    .iter()
+                    .copied()
+                    .map(in_file)
+                    .collect(),
+            },
+            None if machine.session.statics.contains(bad.address) => MemoryPlace::Static(in_file(bad.address)),
+            None => return None,
+        };
+        Some(AccessedMemory {
+            words: words_for_memory(bad, machine),
+            size: bad.size,
+            place,
+        })
     }
 
     /// In a traced execution that a thread ended as a failure, the functions in which this thread was: innermost first.

@@ -134,3 +134,31 @@ pub struct BlockUse {
     /// The place in the source, if known.
     pub source: Option<Source>,
 }
+
+/// Memory that was accessed wrongly.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccessedMemory {
+    /// The words for it in the failure's message.
+    pub words: String,
+    /// Number of bytes.
+    pub size: usize,
+    /// Where it is.
+    pub place: MemoryPlace,
+}
+
+/// A place in a static or in a block of the heap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MemoryPlace {
+    /// In a static, at this address in the executable's file.
+    Static(u64),
+    /// In a block of the heap, or beyond its end.
+    Block {
+        /// The offset from the start of the block.
+        offset: usize,
+        /// The block's number of bytes.
+        size: usize,
+        /// The functions that were running when it was allocated, innermost first: return addresses in the
+        /// executable's file.
+        allocated_in: Vec<u64>,
+    },
+}

@@ -3,12 +3,12 @@
 use super::coverage::Shortfall;
 use dpor_explorer::Failure;
 use dpor_protocol::{
-    BlockReport, BlockedThread, CallerReport, Culprit, FailureKind, FailureReport, Holder, LabelReport, PanicReport,
-    SourceLocation, StepReport, ThreadReport, ValueReport,
+    AccessedMemory, BlockReport, BlockedThread, CallerReport, Culprit, FailureKind, FailureReport, Holder, LabelReport,
+    MemoryPlace, PanicReport, SourceLocation, StepReport, ThreadReport, ValueReport,
 };
 use dpor_scheduler::label::Label;
 use dpor_scheduler::panic::PanicRecord;
-use dpor_scheduler::report::{BlockUse, BlockedReport, Function};
+use dpor_scheduler::report::{self, BlockUse, BlockedReport, Function};
 use dpor_scheduler::{Location, OperationKind, Program, ThreadId, time};
 
 /// Names of objects: their kind, and a number in order of first use. Threads have their own.
@@ -188,6 +188,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, objects: &mut Object
             .collect(),
         panics: Vec::new(),
         block: block.into_iter().map(|what| block_report(program, what)).collect(),
+        memory: program.accessed_memory().map(accessed_memory),
         output: program.output().iter().map(|piece| piece.text.as_str()).collect(),
     }
 }
@@ -228,6 +229,28 @@ pub(super) fn block_report(program: &Program, what: BlockUse) -> BlockReport {
         thread: what.thread.0,
         thread_name: program.thread_name(what.thread),
         location: location(what.source),
+    }
+}
+
+/// Memory that was accessed wrongly, which `cargo dpor` looks up in debug information.
+fn accessed_memory(memory: report::AccessedMemory) -> AccessedMemory {
+    AccessedMemory {
+        name: String::new(),
+        type_name: String::new(),
+        words: memory.words,
+        size: memory.size as u64,
+        place: match memory.place {
+            report::MemoryPlace::Static(address) => MemoryPlace::Static { address },
+            report::MemoryPlace::Block {
+                offset,
+                size,
+                allocated_in,
+            } => MemoryPlace::Block {
+                offset: offset as u64,
+                size: size as u64,
+                allocated_in,
+            },
+        },
     }
 }
 

@@ -65,6 +65,50 @@ pub struct BlockReport {
 
 dpor_explorer::codec!(struct BlockReport { freed, access, step, thread, thread_name, location });
 
+/// Memory that was accessed wrongly, as far as debug information tells what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(dpor_json, derive(serde::Serialize))]
+pub struct AccessedMemory {
+    /// Its name, such as `Shared.counter`; empty until it is found.
+    pub name: String,
+    /// The type of what has this name, such as `u64`.
+    #[cfg_attr(dpor_json, serde(rename = "type"))]
+    pub type_name: String,
+    /// The words for it in the failure's message.
+    #[cfg_attr(dpor_json, serde(skip))]
+    pub words: String,
+    /// Number of bytes.
+    #[cfg_attr(dpor_json, serde(skip))]
+    pub size: u64,
+    /// Where it is.
+    #[cfg_attr(dpor_json, serde(skip))]
+    pub place: MemoryPlace,
+}
+
+dpor_explorer::codec!(struct AccessedMemory { name, type_name, words, size, place });
+
+/// A place in memory that debug information may know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryPlace {
+    /// In a static.
+    Static {
+        /// The address in the executable's file.
+        address: u64,
+    },
+    /// In a block of the heap, or beyond its end.
+    Block {
+        /// The offset from the start of the block.
+        offset: u64,
+        /// The block's number of bytes.
+        size: u64,
+        /// The functions that were running when it was allocated, innermost first: return addresses in the
+        /// executable's file.
+        allocated_in: Vec<u64>,
+    },
+}
+
+dpor_explorer::codec!(enum MemoryPlace { 0 => Static { address }, 1 => Block { offset, size, allocated_in } });
+
 /// A failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
@@ -88,12 +132,14 @@ pub struct FailureReport {
     pub callers: Vec<CallerReport>,
     /// For a wrong free or access: the history of the memory. Only in a replay.
     pub block: Vec<BlockReport>,
+    /// For a wrong access: the memory, if it has a name. Only in a replay.
+    pub memory: Option<AccessedMemory>,
     /// What the failing execution printed.
     pub output: String,
 }
 
 dpor_explorer::codec!(struct FailureReport {
-    kind, message, thread, thread_name, location, blocked, panics, callers, block, output,
+    kind, message, thread, thread_name, location, blocked, panics, callers, block, memory, output,
 });
 
 /// A thread that waits in vain.

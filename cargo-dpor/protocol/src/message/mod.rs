@@ -7,7 +7,9 @@ mod states;
 mod step;
 
 pub use exploration::{Counts, LabelReport, SharingReport, SuppressionReport, Verdict, WeakReport};
-pub use failure::{BlockReport, BlockedThread, CallerReport, FailureReport, Holder, PanicReport};
+pub use failure::{
+    AccessedMemory, BlockReport, BlockedThread, CallerReport, FailureReport, Holder, MemoryPlace, PanicReport,
+};
 pub use search::{ChoiceReport, PartingReport, Simplified};
 pub use states::{DifferenceReport, PairReport};
 pub use step::{OutputStream, SourceLocation, StepReport, ThreadReport, ValueReport};
