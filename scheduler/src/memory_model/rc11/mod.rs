@@ -302,7 +302,16 @@ impl Rc11 {
         source: Option<u32>,
     ) -> u32 {
         let who = (thread, order.epoch(thread), order.view(thread).current.clone());
-        self.log.add(Event::of(who, location, access, source))
+        let mut event = Event::of(who, location, access, source);
+        if let Some(needless) = self.log.needless(&event) {
+            self.log.remove(needless);
+            let messages = self.histories.values_mut().flat_map(|history| &mut history.messages);
+            let stores = messages
+                .filter_map(|message| message.event.as_mut())
+                .chain(&mut event.source);
+            stores.for_each(|of| *of -= u32::from(*of > needless));
+        }
+        self.log.add(event)
     }
 
     /// For reports: the step that has stored the message that an operation takes by this choice, and the thread that has

@@ -40,7 +40,7 @@ impl EventKind {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Event {
     pub thread: u16,
     /// The epoch of the thread: who knows of it knows of the event.
@@ -102,6 +102,33 @@ impl Log {
 
     pub fn is_too_long(&self) -> bool {
         self.events.len() > Log::MOST
+    }
+
+    /// The event, of those that the thread has made in its present epoch, that is in no cycle which is not one without
+    /// it, once there is this new one: it lies between two that are the same. Reading the same message again and
+    /// again, as a thread does that waits, must not make new states.
+    ///
+    /// While the thread knows nothing new, and nobody knows of its epoch, what comes before one of the three by another
+    /// thread's doing comes before the first, and what comes after one comes after the last.
+    pub fn needless(&self, event: &Event) -> Option<u32> {
+        if event.kind != EventKind::Load {
+            return None;
+        }
+        let own = self.events.iter().enumerate().rev();
+        let of_epoch = own
+            .filter(|(_, other)| other.thread == event.thread)
+            .take_while(|(_, other)| other.epoch == event.epoch && other.clock == event.clock);
+        let mut same = of_epoch.filter(|(_, other)| *other == event);
+        let (last, _) = same.next()?;
+        same.next().map(|_| last as u32)
+    }
+
+    /// Removes a load. The numbers of those after it are less by one from then on.
+    pub fn remove(&mut self, number: u32) {
+        self.events.remove(number as usize);
+        let sources = self.events.iter_mut().filter_map(|event| event.source.as_mut());
+        let stores = self.orders.values_mut().flatten();
+        sources.chain(stores).for_each(|of| *of -= u32::from(*of > number));
     }
 
     /// Adds an event.
@@ -266,4 +293,149 @@ fn is_cyclic(graph: &[Vec<usize>]) -> bool {
         }
     }
     removed < graph.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_model::clocks::join;
+    use dpor_explorer::SplitMix64;
+
+    /// The same events in a log that keeps all of them, and in one without those that are needless.
+    struct Both {
+        random: SplitMix64,
+        whole: Log,
+        short: Log,
+        clocks: Vec<Clock>,
+        /// The stores: atomic, numbers in the two logs, and what is learnt by acquiring them.
+        stores: Vec<(u64, [u32; 2], Clock)>,
+        /// What each thread loads again and again: atomic, index of the store, and whether sequentially consistent.
+        loaded: Vec<[(u64, Option<usize>, bool); 3]>,
+        removed: usize,
+        refused: usize,
+    }
+
+    impl Both {
+        fn new(seed: u64) -> Both {
+            let clock = |thread: usize| (0..3).map(|of| u32::from(of == thread)).collect();
+            Both {
+                random: SplitMix64::new(seed),
+                whole: Log::default(),
+                short: Log::default(),
+                clocks: (0..3).map(clock).collect(),
+                stores: Vec::new(),
+                loaded: vec![[(0, None, true); 3]; 3],
+                removed: 0,
+                refused: 0,
+            }
+        }
+
+        fn below(&mut self, bound: u64) -> u64 {
+            self.random.below(bound as usize) as u64
+        }
+
+        fn event(&self, thread: usize, at: Option<u64>, kind: EventKind, is_sequential: bool) -> Event {
+            Event {
+                thread: thread as u16,
+                epoch: self.clocks[thread][thread],
+                clock: self.clocks[thread].clone(),
+                at: at.map(Location),
+                kind,
+                is_sequential,
+                source: None,
+            }
+        }
+
+        /// Adds an event that takes a store's message to both, if there is no cycle by it.
+        fn add(&mut self, event: &Event, source: Option<usize>) -> Option<[u32; 2]> {
+            let numbers = source.map(|source| self.stores[source].1);
+            let of = |log: usize| Event {
+                source: numbers.map(|numbers| numbers[log]),
+                ..event.clone()
+            };
+            let mut event = of(1);
+            let allows = self.whole.allows(of(0));
+            assert_eq!(
+                self.short.allows(event.clone()),
+                allows,
+                "{event:?} {:?}",
+                self.whole.events
+            );
+            if !allows {
+                self.refused += 1;
+                return None;
+            }
+            let whole = self.whole.add(of(0));
+            if let Some(needless) = self.short.needless(&event) {
+                self.removed += 1;
+                self.short.remove(needless);
+                let stores = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
+                let all = stores.chain(&mut event.source);
+                all.for_each(|of| *of -= u32::from(*of > needless));
+            }
+            Some([whole, self.short.add(event)])
+        }
+
+        fn step(&mut self) {
+            let thread = self.below(3) as usize;
+            let is_sequential = self.below(4) > 0;
+            match self.below(10) {
+                0 => {
+                    let fence = self.event(thread, None, EventKind::Fence, true);
+                    self.add(&fence, None);
+                    self.clocks[thread][thread] += 1;
+                }
+                1 | 2 => {
+                    let at = self.below(2);
+                    let known = (0..self.stores.len()).filter(|&of| self.stores[of].0 == at);
+                    let sources: Vec<_> = known.map(Some).chain([None]).collect();
+                    let source = sources[self.below(sources.len() as u64) as usize];
+                    let event = self.event(thread, Some(at), EventKind::Store, is_sequential);
+                    let Some(numbers) = self.add(&event, source) else {
+                        return;
+                    };
+                    let releases = is_sequential || self.below(2) == 0;
+                    let released = match releases {
+                        true => self.clocks[thread].clone(),
+                        false => Clock::new(),
+                    };
+                    self.stores.push((at, numbers, released));
+                    self.clocks[thread][thread] += u32::from(releases);
+                }
+                // Mostly the same again.
+                kind => {
+                    if kind < 5 {
+                        let store = self.below(1 + self.stores.len() as u64) as usize;
+                        let (at, source) = match self.stores.get(store) {
+                            Some((at, ..)) => (*at, Some(store)),
+                            None => (self.below(2), None),
+                        };
+                        let which = self.below(3) as usize;
+                        self.loaded[thread][which] = (at, source, is_sequential);
+                    }
+                    let which = self.below(3) as usize;
+                    let (at, source, is_sequential) = self.loaded[thread][which];
+                    let mut event = self.event(thread, Some(at), EventKind::Load, is_sequential);
+                    if let Some(source) = source.filter(|_| is_sequential) {
+                        join(&mut event.clock, &self.stores[source].2);
+                    }
+                    if self.add(&event, source).is_some() {
+                        self.clocks[thread] = event.clock;
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_needless_is_in_no_cycle_of_its_own() {
+        let (mut removed, mut refused) = (0, 0);
+        for seed in 0..2000 {
+            let mut both = Both::new(seed);
+            (0..30).for_each(|_| both.step());
+            removed += both.removed;
+            refused += both.refused;
+        }
+        assert!(removed > 2000 && refused > 2000, "{removed} {refused}");
+    }
 }

@@ -152,6 +152,21 @@ fn sequentially_consistent_operations_are_not_buffered() {
 }
 
 #[test]
+fn who_waits_for_something_new_leaves_no_longer_record() {
+    let mut bench = Bench::new(ALL);
+    bench.run(0, 0, STORE(SeqCst), 0, 1);
+    bench.run(0, 1, STORE(Relaxed), 0, 1);
+    let mut lengths = Vec::new();
+    for _ in 0..6 {
+        bench.run(1, 0, LOAD(SeqCst), 1, 0);
+        bench.run(1, 1, LOAD(Acquire), 0, 0);
+        bench.run(1, 1, LOAD(Relaxed), 0, 0);
+        lengths.push(bench.rc11.log.events.len());
+    }
+    assert_eq!(lengths[2..], [lengths[1]; 4]);
+}
+
+#[test]
 fn what_all_know_is_forgotten() {
     let mut bench = Bench::new(ALL);
     bench.run(0, 0, STORE(SeqCst), 0, 1);
