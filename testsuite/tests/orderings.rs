@@ -24,6 +24,9 @@ struct Results {
 struct Library {
     before: Results,
     after: Option<Results>,
+    /// By test, the orderings with which it is complete: the operation, what it requests, what it would have to, and where.
+    #[serde(default)]
+    mends: BTreeMap<String, Vec<String>>,
 }
 
 fn folder() -> PathBuf {
@@ -78,6 +81,50 @@ fn versions_are_told_apart() {
         let met = explore(version, &["--memory", "sc"]);
         assert_eq!(met, of(version, |results| &results.sc), "{version}, sc");
     }
+}
+
+/// The path of a source file from the folder of its package on.
+fn in_package(file: &str) -> &str {
+    let registry = file.split_once("/registry/src/");
+    registry.map_or(file, |(_, path)| path.split_once('/').unwrap().1)
+}
+
+#[test]
+fn the_orderings_that_are_missing_are_found() {
+    let project = Project::of(folder().join("before"));
+    let target = tool::target_folder().join("tmp/orderings/before");
+    let mut expected = expected();
+    expected.retain(|_, library| !library.mends.is_empty());
+    let targets = expected.keys().flat_map(|name| ["--test", name]);
+    let flags = ["test", "--memory", "rc11", "--max-time", "none", "--simplify", "10m"];
+    let output = ["--target-dir", target.to_str().unwrap(), "--message-format", "json"];
+    let arguments: Vec<_> = flags.into_iter().chain(targets).chain(output).collect();
+    let mut met: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    for event in project.run(&arguments).events("test-finished") {
+        let text = |value: &serde_json::Value| value.as_str().expect("it is a text").to_owned();
+        let mends = &event["mends"];
+        assert!(mends.is_null() || mends["all_needed"] == true, "{event}");
+        let told = |mend: &serde_json::Value| {
+            let [operation, orderings, mended] = ["operation", "orderings", "mended"].map(|name| text(&mend[name]));
+            let place = &mend["location"];
+            let file = text(&place["file"]);
+            format!(
+                "{operation} {orderings} -> {mended} {}:{}",
+                in_package(&file),
+                place["line"]
+            )
+        };
+        let all = mends["orderings"].as_array().into_iter().flatten().map(told).collect();
+        let test = &event["test"];
+        met.entry(text(&test["target"]))
+            .or_default()
+            .insert(text(&test["name"]), all);
+    }
+    let expected: BTreeMap<_, _> = expected
+        .into_iter()
+        .map(|(name, library)| (name, library.mends))
+        .collect();
+    assert_eq!(met, expected);
 }
 
 /// The table of the page.

@@ -162,9 +162,9 @@ fn strongest(places: &[WeakPlace]) -> impl Iterator<Item = Chosen> {
     places.iter().cloned().map(move |place| (place, least))
 }
 
-/// The orderings that make the operation stronger, from the weakest ones on, but for `SeqCst`.
+/// The orderings that make the operation stronger, from the weakest ones on, but for the [strongest] ones.
 fn stronger(place: &WeakPlace) -> Vec<LeastOrderings> {
-    use MemoryOrdering::{AcqRel, Acquire, Relaxed, Release};
+    use MemoryOrdering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
     let all: &[_] = match place.operation {
         AtomicOperation::Load => &[(Acquire, Relaxed)],
         AtomicOperation::Store => &[(Release, Relaxed)],
@@ -177,6 +177,8 @@ fn stronger(place: &WeakPlace) -> Vec<LeastOrderings> {
             (Acquire, Acquire),
             (Release, Acquire),
             (AcqRel, Acquire),
+            (SeqCst, Relaxed),
+            (SeqCst, Acquire),
         ],
         AtomicOperation::Fence => &[(AcqRel, Relaxed)],
     };
@@ -225,11 +227,17 @@ mod tests {
         assert_eq!(tried(AtomicOperation::Fence, Acquire, None), ["AcqRel"]);
         assert!(tried(AtomicOperation::Fence, AcqRel, None).is_empty());
         let exchange = AtomicOperation::CompareExchange;
-        assert!(tried(exchange, AcqRel, Some(Acquire)).is_empty());
+        assert_eq!(tried(exchange, AcqRel, Some(Acquire)), ["SeqCst, Acquire"]);
         assert_eq!(tried(exchange, SeqCst, Some(Relaxed)), ["SeqCst, Acquire"]);
         assert_eq!(
             tried(exchange, Release, Some(Relaxed)),
-            ["AcqRel, Relaxed", "Release, Acquire", "AcqRel, Acquire"]
+            [
+                "AcqRel, Relaxed",
+                "Release, Acquire",
+                "AcqRel, Acquire",
+                "SeqCst, Relaxed",
+                "SeqCst, Acquire"
+            ]
         );
     }
 }
