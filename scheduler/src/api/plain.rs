@@ -214,6 +214,9 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
         access => {
             let kind = if access == READ { Kind::Read } else { Kind::Write };
             match suppression(session, caller) {
+                _ if execution.threads.has_returned(thread, address) => {
+                    (kind, Err(races.returned(thread, (address, size), kind)))
+                }
                 None => (kind, races.access(thread, address, size, kind)),
                 Some(covering) => {
                     let judged = races.try_access(thread, address, size, kind);
@@ -361,6 +364,10 @@ fn describe(bad: &BadAccess, machine: &Machine) -> (FailureKind, String) {
             );
             (FailureKind::OutOfBounds, message)
         }
+        Fault::Returned => (
+            FailureKind::UseAfterFree,
+            format!("{what}, in a function that has returned"),
+        ),
         Fault::NoBlock => (
             FailureKind::OutOfBounds,
             format!("{what} at {address:#x}, where no block of memory is"),

@@ -153,10 +153,14 @@ impl Touch<'_> {
                     step,
                     ..
                 } = &mut *machine;
-                if !plain::is_shareable(session, object.0 as usize) {
+                let address = object.0 as usize;
+                if !plain::is_shareable(session, address) {
                     return false;
                 }
-                step.bad_access = execution.races.atomic(step.thread, object, size, access).err();
+                step.bad_access = match execution.threads.has_returned(step.thread, address) {
+                    true => Some(execution.races.returned(step.thread, (address, size), access.into())),
+                    false => execution.races.atomic(step.thread, object, size, access).err(),
+                };
                 plain::trace(machine, (object.0 as usize, size), access.into(), Some(access), None);
                 machine.step.bad_access.is_some()
             });

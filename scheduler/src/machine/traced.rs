@@ -100,7 +100,7 @@ impl Traced {
             }
             Fault::Freed { block } => told.extend([allocated(block), freed(block)].into_iter().flatten()),
             Fault::Unpublished { block, .. } | Fault::Beyond { block, .. } => told.extend(allocated(block)),
-            Fault::NoBlock => {}
+            Fault::NoBlock | Fault::Returned => {}
         }
         told.push(access(bad.kind, mark));
         told

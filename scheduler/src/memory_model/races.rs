@@ -62,6 +62,8 @@ pub(crate) enum Fault {
     Beyond { block: usize, size: usize },
     /// No block is there.
     NoBlock,
+    /// It is on the stack of another thread, where that has returned from the function.
+    Returned,
 }
 
 impl Fault {
@@ -175,6 +177,19 @@ impl DataRaces {
             && region::stack_thread(address) == thread.index()
             && self.destructors.is_empty()
             && !self.exposed.contains(thread.0)
+    }
+
+    /// An access to these bytes on the stack of another thread, where that has returned from the function.
+    pub fn returned(&mut self, thread: ThreadId, (address, size): (usize, usize), kind: Kind) -> BadAccess {
+        self.expose(thread, address);
+        BadAccess {
+            thread,
+            address,
+            size,
+            kind,
+            block: None,
+            fault: Fault::Returned,
+        }
     }
 
     /// Notes that a stack is to be exposed, if the address is on that of another thread. Until exploration starts again,

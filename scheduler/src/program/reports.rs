@@ -73,7 +73,7 @@ impl Program {
         let block = match bad.fault {
             Fault::Race(_) => bad.block,
             Fault::Unpublished { block, .. } | Fault::Freed { block } | Fault::Beyond { block, .. } => Some(block),
-            Fault::NoBlock => None,
+            Fault::NoBlock | Fault::Returned => None,
         };
         let place = match block {
             Some(block) => MemoryPlace::Block {

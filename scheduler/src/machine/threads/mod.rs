@@ -88,6 +88,20 @@ impl Threads {
         self.get(thread).filter(|record| record.alive)
     }
 
+    /// Whether the address, which is not on the stack of the running thread, is on that of one which is suspended or has
+    /// ended, below what is in use there. Of a thread that is in the middle of creating the running one nothing is known.
+    pub fn has_returned(&self, running: ThreadId, address: usize) -> bool {
+        if !region::in_stacks(address) || region::stack_thread(address) == running.index() {
+            return false;
+        }
+        let owner = self.records.get(region::stack_thread(address));
+        owner.filter(|owner| owner.created).is_some_and(|owner| {
+            // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; they are null while it runs.
+            let registers = unsafe { owner.registers.as_ref() };
+            !owner.alive || registers.is_some_and(|registers| address < registers.stack().start)
+        })
+    }
+
     /// Number of thread ids.
     pub fn len(&self) -> usize {
         self.records.len()
