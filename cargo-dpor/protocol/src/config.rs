@@ -160,7 +160,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LeastOrderings, MemoryOrdering, ModelOption, SourceLocation};
+    use crate::{AtomicOperation, LeastOrderings, MemoryOrdering, ModelOption, SourceLocation};
 
     fn config() -> Config {
         Config {
@@ -189,6 +189,7 @@ mod tests {
                     line: 3,
                     column: 9,
                 },
+                operation: AtomicOperation::CompareExchange,
                 least: LeastOrderings {
                     success: MemoryOrdering::AcqRel,
                     failure: MemoryOrdering::Acquire,

@@ -88,7 +88,7 @@ impl fmt::Display for MemoryOrdering {
 }
 
 /// What an operation on an atomic does, as far as it decides which orderings it can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 #[cfg_attr(dpor_json, serde(rename_all = "kebab-case"))]
 pub enum AtomicOperation {
@@ -173,17 +173,19 @@ pub struct LeastOrderings {
 
 dpor_explorer::codec!(struct LeastOrderings { success, failure });
 
-/// Orderings that all operations at a place have at least, as far as their kind can have them: a load that is to have
-/// `Release` stays as it is.
+/// Orderings that all operations of a kind at a place have at least, as far as the kind can have them: a load that is to
+/// have `Release` stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrongerOrdering {
     /// The place.
     pub location: SourceLocation,
+    /// The kind: a macro can have operations of several at one place.
+    pub operation: AtomicOperation,
     /// The orderings.
     pub least: LeastOrderings,
 }
 
-dpor_explorer::codec!(struct StrongerOrdering { location, least });
+dpor_explorer::codec!(struct StrongerOrdering { location, operation, least });
 
 #[cfg(test)]
 mod tests {

@@ -131,6 +131,7 @@ impl Search<'_> {
         }
         let stronger = chosen.iter().map(|(place, least)| StrongerOrdering {
             location: place.location.clone(),
+            operation: place.operation,
             least: *least,
         });
         let order = Order {

@@ -7,9 +7,10 @@ use crate::memory_model::atomics::whole;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::orderings::Orderings;
 use crate::memory_model::rc11::{Ask, Request};
+use crate::memory_model::stronger::operation;
 use crate::operation::{Operation, OperationKind, access_of};
 use dpor_explorer::{AccessKind, Location, Stop, ThreadId};
-use dpor_protocol::{AtomicOperation, ModelOption};
+use dpor_protocol::ModelOption;
 use std::panic::Location as Caller;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{self, Relaxed};
@@ -195,12 +196,7 @@ pub(super) fn strengthened(
 
 /// Records the orderings of an operation, in a traced execution with several threads.
 pub(super) fn note_orderings(machine: &mut Machine, orderings: Orderings, access: AtomicAccess) {
-    let operation = match (access, orderings.failure) {
-        (_, Some(_)) => AtomicOperation::CompareExchange,
-        (AtomicAccess::Load(_), None) => AtomicOperation::Load,
-        (AtomicAccess::Store(_), None) => AtomicOperation::Store,
-        (AtomicAccess::Modify(_), None) => AtomicOperation::ReadModifyWrite,
-    };
+    let operation = operation(orderings, access);
     let Machine {
         execution,
         step,

@@ -7,7 +7,7 @@ use super::happens_before::AtomicAccess;
 use super::rc11::{Ask, Request};
 use crate::memory_model::orderings::Orderings;
 use dpor_explorer::keys::KeyMap;
-use dpor_protocol::{LeastOrderings, MemoryOrdering, SourceLocation, StrongerOrdering};
+use dpor_protocol::{AtomicOperation, LeastOrderings, MemoryOrdering, SourceLocation, StrongerOrdering};
 use std::panic::Location as Caller;
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -16,8 +16,8 @@ use std::sync::atomic::Ordering;
 #[derive(Default)]
 pub(crate) struct Stronger {
     rules: Vec<StrongerOrdering>,
-    /// Which of them is about a place, for places that were met. A place can have several addresses.
-    known: KeyMap<usize, Option<LeastOrderings>>,
+    /// Which of them is about operations of a kind at a place, for those that were met. A place can have several addresses.
+    known: KeyMap<(usize, AtomicOperation), Option<LeastOrderings>>,
 }
 
 impl Stronger {
@@ -33,20 +33,23 @@ impl Stronger {
         !self.rules.is_empty()
     }
 
-    /// What an operation at this place has at least.
-    fn at(&mut self, place: Option<&'static Caller<'static>>) -> Option<LeastOrderings> {
+    /// What an operation of this kind at this place has at least.
+    fn at(&mut self, place: Option<&'static Caller<'static>>, operation: AtomicOperation) -> Option<LeastOrderings> {
         let place = place.filter(|_| self.is_some())?;
         let rules = &self.rules;
         let look = || {
             let place = SourceLocation::from(place);
-            rules.iter().find(|rule| rule.location == place).map(|rule| rule.least)
+            let is_about = |rule: &&StrongerOrdering| rule.operation == operation && rule.location == place;
+            rules.iter().find(is_about).map(|rule| rule.least)
         };
-        *self.known.entry(ptr::from_ref(place).addr()).or_insert_with(look)
+        let met = (ptr::from_ref(place).addr(), operation);
+        *self.known.entry(met).or_insert_with(look)
     }
 
     /// The ordering of a fence.
     pub fn fence(&mut self, place: &'static Caller<'static>, order: Ordering) -> Ordering {
-        self.at(Some(place)).map_or(order, |least| join(order, least.success))
+        let least = self.at(Some(place), AtomicOperation::Fence);
+        least.map_or(order, |least| join(order, least.success))
     }
 
     /// The orderings of an operation that makes this access, and the access with them.
@@ -56,12 +59,13 @@ impl Stronger {
         orderings: Orderings,
         access: AtomicAccess,
     ) -> (Orderings, AtomicAccess) {
-        let Some(least) = self.at(place) else {
+        let operation = operation(orderings, access);
+        let Some(least) = self.at(place, operation) else {
             return (orderings, access);
         };
-        let of_success = match (access, orderings.failure) {
-            (AtomicAccess::Load(_), None) => least.success.of_load(),
-            (AtomicAccess::Store(_), None) => least.success.of_store(),
+        let of_success = match operation {
+            AtomicOperation::Load => least.success.of_load(),
+            AtomicOperation::Store => least.success.of_store(),
             _ => least.success,
         };
         let orderings = Orderings {
@@ -103,6 +107,16 @@ impl Stronger {
     }
 }
 
+/// The kind of an operation that makes this access.
+pub(crate) fn operation(orderings: Orderings, access: AtomicAccess) -> AtomicOperation {
+    match (access, orderings.failure) {
+        (_, Some(_)) => AtomicOperation::CompareExchange,
+        (AtomicAccess::Load(_), None) => AtomicOperation::Load,
+        (AtomicAccess::Store(_), None) => AtomicOperation::Store,
+        (AtomicAccess::Modify(_), None) => AtomicOperation::ReadModifyWrite,
+    }
+}
+
 fn join(order: Ordering, least: MemoryOrdering) -> Ordering {
     MemoryOrdering::from(order).join(least).into()
 }
@@ -112,11 +126,15 @@ mod tests {
     use super::*;
     use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
+    /// For operations of all kinds but read-modify-writes.
     fn rules(place: &Caller<'_>, success: MemoryOrdering, failure: MemoryOrdering) -> Stronger {
-        Stronger::new(&[StrongerOrdering {
+        let rule = |operation| StrongerOrdering {
             location: SourceLocation::from(place),
+            operation,
             least: LeastOrderings { success, failure },
-        }])
+        };
+        use AtomicOperation::{CompareExchange, Fence, Load, Store};
+        Stronger::new(&[Load, Store, CompareExchange, Fence].map(rule))
     }
 
     #[test]
@@ -132,7 +150,8 @@ mod tests {
             let mut of = |access: AtomicAccess| stronger.access(Some(here), Relaxed.into(), access).1;
             assert_eq!(of(AtomicAccess::Load(Relaxed)), AtomicAccess::Load(load));
             assert_eq!(of(AtomicAccess::Store(Relaxed)), AtomicAccess::Store(store));
-            assert_eq!(of(AtomicAccess::Modify(Relaxed)), AtomicAccess::Modify(modify));
+            // There is no rule for them.
+            assert_eq!(of(AtomicAccess::Modify(Relaxed)), AtomicAccess::Modify(Relaxed));
             // One that has failed, and what is asked for one that may fail.
             let exchange = Orderings {
                 success: Relaxed,
