@@ -98,7 +98,11 @@ impl Threads {
         owner.filter(|owner| owner.created).is_some_and(|owner| {
             // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; they are null while it runs.
             let registers = unsafe { owner.registers.as_ref() };
-            !owner.alive || registers.is_some_and(|registers| address < registers.stack().start)
+            // Which is elsewhere if the program has switched to a stack of its own.
+            let pointer = registers.map(|registers| registers.stack().start);
+            let pointer =
+                pointer.filter(|&pointer| region::in_stacks(pointer) && region::stack_thread(pointer) == owner.index);
+            !owner.alive || pointer.is_some_and(|pointer| address < pointer)
         })
     }
 
