@@ -2,8 +2,8 @@
 
 use dpor_explorer::Shard;
 use dpor_protocol::{
-    CallerReport, Counts, ExecutionReport, FailureReport, LabelReport, OutputStream, PairReport, SharingReport,
-    Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, Verdict, WeakPlace,
+    CallerReport, Counts, ExecutionReport, FailureKind, FailureReport, LabelReport, OutputStream, PairReport,
+    SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, Verdict, WeakPlace,
 };
 use std::borrow::Cow;
 use std::fs::File;
@@ -148,6 +148,12 @@ impl Outcome {
             time: Duration::ZERO,
             record: String::new(),
         }
+    }
+
+    /// Whether the same schedule fails again, as far as the kind of the failure tells.
+    pub fn fails_again(&self) -> bool {
+        let kind = self.failure.as_ref().and_then(FailureReport::known_kind);
+        kind.is_none_or(FailureKind::is_repeated)
     }
 
     /// Adds a note before all others.

@@ -214,18 +214,10 @@ impl Unseen {
 fn all_have_units(code: &Code<'_>, units: &Units, compiled: &Compiled) -> bool {
     let (mut named, mut unnamed) = (0, 0);
     for object in code.files.iter().filter(|file| !units.objects.contains(**file)) {
-        match object.split_once('.') {
-            Some((name, rest)) if rest.contains("-cgu.") => {
-                named += usize::from(compiled.crates.contains(name) && !compiled.own.contains(name));
-            }
-            Some(_) => {}
-            None => {
-                unnamed += usize::from(
-                    object
-                        .bytes()
-                        .all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase()),
-                )
-            }
+        let mut bytes = object.bytes();
+        match units::crate_of(object) {
+            Some(name) => named += usize::from(compiled.crates.contains(&name) && !compiled.own.contains(&name)),
+            None => unnamed += usize::from(bytes.all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())),
         }
     }
     // rustc makes one with the functions by which memory is allocated.

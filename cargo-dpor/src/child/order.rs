@@ -1,7 +1,7 @@
 //! The task of a test process.
 
 use crate::build::Test;
-use dpor_explorer::Shard;
+use dpor_explorer::{Shard, Strategy};
 use dpor_protocol::{Config, Limits, Mode, Options, RaceSuppression, Save, StrongerOrdering};
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,26 @@ impl Order {
             shard: self.shard.map(|shard| shard.to_string()),
             pipe,
             map,
+        }
+    }
+
+    /// The order to do this about the same test beside its own exploration: with `states`, and no longer than this time.
+    /// Nothing is saved, nor reported of single executions.
+    pub fn beside(&self, mode: Mode, time: Duration) -> Order {
+        Order {
+            mode,
+            strategy: Strategy::States.to_string(),
+            limits: Limits {
+                executions: None,
+                steps: None,
+                preemptions: None,
+                seconds: Some(time.as_secs_f64()),
+                ..self.limits
+            },
+            executions: false,
+            printed: false,
+            save: None,
+            ..self.clone()
         }
     }
 

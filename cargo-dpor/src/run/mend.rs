@@ -10,10 +10,8 @@ use crate::child::{self, Order};
 use crate::error::Error;
 use crate::interrupt;
 use crate::outcome::{Mend, Mends, Outcome};
-use dpor_explorer::Strategy;
 use dpor_protocol::{
-    AtomicOperation, FailureKind, LeastOrderings, Limits, Memory, MemoryOrdering, Mode, StrongerOrdering, Verdict,
-    WeakPlace,
+    AtomicOperation, FailureKind, LeastOrderings, Memory, MemoryOrdering, Mode, StrongerOrdering, Verdict, WeakPlace,
 };
 use std::time::{Duration, Instant};
 
@@ -33,9 +31,8 @@ pub fn look(
     run: &Outcome,
 ) -> Result<Option<Mends>, Error> {
     let kind = outcome.failure.as_ref().and_then(|failure| failure.known_kind());
-    let is_race = kind == Some(FailureKind::DataRace);
-    let by_orderings = is_race || order.options.memory() == Memory::Rc11;
-    if !by_orderings || time.is_zero() || order.shard.is_some() || !kind.is_none_or(FailureKind::is_repeated) {
+    let by_orderings = kind == Some(FailureKind::DataRace) || order.options.memory() == Memory::Rc11;
+    if !by_orderings || time.is_zero() || order.shard.is_some() || !outcome.fails_again() {
         return Ok(None);
     }
     let search = Search {
@@ -135,20 +132,8 @@ impl Search<'_> {
             least: *least,
         });
         let order = Order {
-            mode,
-            strategy: Strategy::States.to_string(),
-            limits: Limits {
-                executions: None,
-                steps: None,
-                preemptions: None,
-                seconds: Some(time.as_secs_f64()),
-                ..self.order.limits
-            },
             stronger: stronger.collect(),
-            executions: false,
-            printed: false,
-            save: None,
-            ..self.order.clone()
+            ..self.order.beside(mode, time)
         };
         child::run(self.test, &order, &mut |_| {})
     }

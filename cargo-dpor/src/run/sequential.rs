@@ -4,8 +4,7 @@ use crate::build::Test;
 use crate::child::{self, Order};
 use crate::error::Error;
 use crate::outcome::Outcome;
-use dpor_explorer::Strategy;
-use dpor_protocol::{FailureKind, Limits, Memory, Mode, Verdict};
+use dpor_protocol::{Memory, Mode, Verdict};
 use std::time::Duration;
 
 /// The note on that, if an exploration comes to an end within this time.
@@ -14,25 +13,12 @@ use std::time::Duration;
 /// If a test process cannot be started or followed.
 pub fn note(test: &Test, order: &Order, time: Duration, outcome: &Outcome) -> Result<Option<String>, Error> {
     let weak = order.options.memory() == Memory::Rc11;
-    let kind = outcome.failure.as_ref().and_then(|failure| failure.known_kind());
-    if !weak || time.is_zero() || order.shard.is_some() || !kind.is_none_or(FailureKind::is_repeated) {
+    if !weak || time.is_zero() || order.shard.is_some() || !outcome.fails_again() {
         return Ok(None);
     }
     let sequential = Order {
-        mode: Mode::Explore,
-        strategy: Strategy::States.to_string(),
-        limits: Limits {
-            executions: None,
-            steps: None,
-            preemptions: None,
-            seconds: Some(time.as_secs_f64()),
-            ..order.limits
-        },
         options: order.options.with_memory(Memory::Sc),
-        executions: false,
-        printed: false,
-        save: None,
-        ..order.clone()
+        ..order.beside(Mode::Explore, time)
     };
     let met = child::run(test, &sequential, &mut |_| {})?;
     Ok(match (met.verdict, &met.failure) {

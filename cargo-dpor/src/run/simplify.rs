@@ -5,7 +5,7 @@ use crate::child::{self, Order};
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::report::story::same_failure;
-use dpor_protocol::{FailureKind, Mode, Verdict};
+use dpor_protocol::{Mode, Verdict};
 use std::time::Duration;
 
 /// Time for which a replay on the user's request looks for where the schedule parts from one that passes.
@@ -58,7 +58,7 @@ fn mode(outcome: &Outcome, time: Duration, shorten: bool) -> Option<Mode> {
         .as_ref()
         .filter(|_| outcome.verdict == Verdict::Failed)?;
     let seed = outcome.seed.clone()?;
-    let searchable = !time.is_zero() && failure.known_kind().is_none_or(FailureKind::is_repeated);
+    let searchable = !time.is_zero() && outcome.fails_again();
     searchable.then(|| Mode::Simplify {
         seed,
         kind: failure.kind.clone(),

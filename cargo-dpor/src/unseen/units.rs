@@ -96,7 +96,7 @@ fn text<'a>(
 }
 
 /// The crate in the name of an object: `name.0123456789abcdef-cgu.0`.
-fn crate_of(object: &str) -> Option<String> {
+pub fn crate_of(object: &str) -> Option<String> {
     let (name, rest) = object.split_once('.')?;
     rest.contains("-cgu.").then(|| name.to_owned())
 }

@@ -8,6 +8,7 @@
 use super::debug_info::{DebugInfo, FunctionFrame, Shape, Type, TypeId};
 use super::library::named;
 use super::place::{Part, smallest};
+use crate::report::story::names::plural;
 use dpor_protocol::{AccessedMemory, MemoryPlace};
 use regex::Regex;
 use std::sync::LazyLock;
@@ -88,14 +89,9 @@ pub fn tell(types: &mut DebugInfo, memory: &mut AccessedMemory) -> Option<String
     };
     Some(match (ty.size == size, part.offset) {
         (true, _) => told,
-        (false, 0) => format!("{} of {told}", bytes(size)),
-        (false, offset) => format!("{} of {told}, from byte {offset}", bytes(size)),
+        (false, 0) => format!("{} of {told}", plural(size, "byte")),
+        (false, offset) => format!("{} of {told}, from byte {offset}", plural(size, "byte")),
     })
-}
-
-/// `1 byte`, `2 bytes`.
-fn bytes(number: usize) -> String {
-    format!("{number} byte{}", if number == 1 { "" } else { "s" })
 }
 
 /// The purpose of a block that was allocated within calls with these return addresses, innermost first.

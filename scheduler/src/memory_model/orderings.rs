@@ -4,6 +4,7 @@
 use dpor_explorer::Location;
 use dpor_explorer::codec::Codec;
 use dpor_explorer::keys::{KeyMap, KeySet};
+use dpor_protocol::MemoryOrdering;
 use std::fmt;
 use std::sync::atomic::Ordering;
 
@@ -18,32 +19,18 @@ pub struct Orderings {
 
 impl Codec for Orderings {
     fn encode(&self, out: &mut Vec<u8>) {
-        let number = |ordering: Ordering| ALL.iter().position(|&known| known == ordering);
-        number(self.success).encode(out);
-        self.failure.and_then(number).encode(out);
+        MemoryOrdering::from(self.success).encode(out);
+        self.failure.map(MemoryOrdering::from).encode(out);
     }
 
     fn decode(from: &mut &[u8]) -> Option<Self> {
-        let (success, failure): (Option<usize>, Option<usize>) = Codec::decode(from)?;
-        let ordering = |number: usize| ALL.get(number).copied();
+        let (success, failure): (MemoryOrdering, Option<MemoryOrdering>) = Codec::decode(from)?;
         Some(Orderings {
-            success: ordering(success?)?,
-            failure: match failure {
-                Some(number) => Some(ordering(number)?),
-                None => None,
-            },
+            success: success.into(),
+            failure: failure.map(Ordering::from),
         })
     }
 }
-
-/// All orderings; std gives them no numbers.
-const ALL: [Ordering; 5] = [
-    Ordering::Relaxed,
-    Ordering::Release,
-    Ordering::Acquire,
-    Ordering::AcqRel,
-    Ordering::SeqCst,
-];
 
 impl Orderings {
     /// Says whether they allow executions that are not sequentially consistent.

@@ -120,7 +120,8 @@ failure_kinds! {
     InvalidFree = row("invalid-free", "something was freed where no block of memory starts").at_address();
     Leak = row("leak", "with `--leaks`: memory was neither freed nor is it reachable at the end").by(Culprit::Nobody);
     DataRace = row("data-race", "two threads accessed memory at the same time, and one of them wrote").at_address();
-    UseAfterFree = row("use-after-free", "memory was accessed after its block was freed, or after its function had returned").at_address();
+    UseAfterFree = row("use-after-free", "memory was accessed after it was freed, or after its function had returned")
+        .at_address();
     OutOfBounds = row("out-of-bounds", "an access went beyond the end of a block of memory").at_address();
     NeverReached = row("never-reached", "of all executions together: a label that must be reached was not")
         .of_all_executions();

@@ -304,12 +304,9 @@ impl Rc11 {
         let who = (thread, order.epoch(thread), order.view(thread).current.clone());
         let mut event = Event::of(who, location, access, source);
         if let Some(needless) = self.log.needless(&event) {
-            self.log.remove(needless);
             let messages = self.histories.values_mut().flat_map(|history| &mut history.messages);
-            let stores = messages
-                .filter_map(|message| message.event.as_mut())
-                .chain(&mut event.source);
-            stores.for_each(|of| *of -= u32::from(*of > needless));
+            let stores = messages.filter_map(|message| message.event.as_mut());
+            self.log.remove(needless, stores.chain(&mut event.source));
         }
         self.log.add(event)
     }

@@ -123,12 +123,14 @@ impl Log {
         same.next().map(|_| last as u32)
     }
 
-    /// Removes a load. The numbers of those after it are less by one from then on.
-    pub fn remove(&mut self, number: u32) {
+    /// Removes a load. The numbers of events after it are less by one from then on, these `elsewhere` as well.
+    pub fn remove<'a>(&mut self, number: u32, elsewhere: impl Iterator<Item = &'a mut u32>) {
         self.events.remove(number as usize);
         let sources = self.events.iter_mut().filter_map(|event| event.source.as_mut());
         let stores = self.orders.values_mut().flatten();
-        sources.chain(stores).for_each(|of| *of -= u32::from(*of > number));
+        let lower = |of: &mut u32| *of -= u32::from(*of > number);
+        sources.chain(stores).for_each(lower);
+        elsewhere.for_each(lower);
     }
 
     /// Adds an event.
@@ -368,10 +370,8 @@ mod tests {
             let whole = self.whole.add(of(0));
             if let Some(needless) = self.short.needless(&event) {
                 self.removed += 1;
-                self.short.remove(needless);
                 let stores = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
-                let all = stores.chain(&mut event.source);
-                all.for_each(|of| *of -= u32::from(*of > needless));
+                self.short.remove(needless, stores.chain(&mut event.source));
             }
             Some([whole, self.short.add(event)])
         }
@@ -424,6 +424,52 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn only_a_load_between_two_of_the_same_is_needless() {
+        let load = Event {
+            thread: 1,
+            epoch: 2,
+            clock: Clock::from_slice(&[0, 2]),
+            at: Some(Location(8)),
+            kind: EventKind::Load,
+            is_sequential: true,
+            source: None,
+        };
+        let needless = |before: &[Event]| {
+            let mut log = Log::default();
+            before.iter().for_each(|event| _ = log.add(event.clone()));
+            log.needless(&load)
+        };
+        let other = |change: fn(&mut Event)| {
+            let mut event = load.clone();
+            change(&mut event);
+            event
+        };
+        assert_eq!(needless(&[load.clone()]), None);
+        assert_eq!(needless(&[load.clone(), load.clone()]), Some(1));
+        let of_others = other(|event| event.thread = 0);
+        assert_eq!(needless(&[load.clone(), load.clone(), of_others]), Some(1));
+        for change in [
+            |event: &mut Event| event.epoch = 1,
+            |event: &mut Event| event.clock[0] = 1,
+            |event: &mut Event| event.at = Some(Location(16)),
+            |event: &mut Event| event.is_sequential = false,
+            |event: &mut Event| event.source = Some(0),
+            |event: &mut Event| event.kind = EventKind::Store,
+        ] {
+            let changed = other(change);
+            assert_eq!(needless(&[changed.clone(), load.clone()]), None, "{changed:?}");
+            assert_eq!(needless(&[load.clone(), changed.clone()]), None, "{changed:?}");
+        }
+        // What comes before the epoch, and before the thread has learnt something, is not looked at.
+        for change in [
+            |event: &mut Event| event.epoch = 1,
+            |event: &mut Event| event.clock[0] = 1,
+        ] {
+            assert_eq!(needless(&[load.clone(), other(change), load.clone()]), None);
         }
     }
 
