@@ -872,6 +872,23 @@ fn endless() {
 }
 
 #[test]
+fn gone() {
+    use std::sync::atomic::AtomicPtr;
+    fn publish(slot: &AtomicPtr<AtomicU32>) {
+        let local = AtomicU32::new(1);
+        slot.store(std::hint::black_box(&raw const local).cast_mut(), Release);
+    }
+    let slot = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
+    let other = slot.clone();
+    let first = thread::spawn(move || publish(&other));
+    let found = slot.load(Acquire);
+    if !found.is_null() {
+        unsafe { (*found).store(2, Relaxed) };
+    }
+    first.join().unwrap();
+}
+
+#[test]
 fn racing() {
     struct Shared(std::cell::UnsafeCell<u32>, AtomicU32, AtomicU32);
     unsafe impl Sync for Shared {}
@@ -918,6 +935,7 @@ fn weak_memory_is_explored_where_it_is_asked_for() {
             ("fenced", "panic"),
             ("racing", "data-race"),
             ("endless", "livelock"),
+            ("gone", "use-after-free"),
         ] {
             let test = finished(&test(name, &weak).ends(FAILED));
             assert_eq!(test["failure"]["kind"], kind, "{name} {strategy}: {test}");

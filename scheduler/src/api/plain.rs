@@ -11,6 +11,7 @@ use crate::image::arena::{self, HeapUse};
 use crate::image::region::{self, CHECKER_STACK};
 use crate::machine::Machine;
 use crate::machine::cell;
+use crate::machine::execution::Execution;
 use crate::machine::session::Session;
 use crate::memory_model::exposure;
 use crate::memory_model::happens_before::AtomicAccess;
@@ -173,6 +174,17 @@ pub(super) fn is_shareable(session: &Session, address: usize) -> bool {
     region::in_stacks(address) || region::in_arena(address) || session.statics.contains(address)
 }
 
+/// The access of the running thread to these bytes, if they are in a frame of another one from which that has returned.
+pub(super) fn in_returned_frame(
+    execution: &mut Execution,
+    running: ThreadId,
+    bytes: (usize, usize),
+    kind: Kind,
+) -> Option<BadAccess> {
+    let returned = execution.threads.has_returned(running, bytes.0);
+    returned.then(|| execution.races.returned(running, bytes, kind))
+}
+
 /// Notes the access. Returns true if the execution ends by it; the machine then knows why.
 extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> bool {
     let Some(machine) = cell::installed() else {
@@ -213,13 +225,12 @@ extern "C" fn judge(address: usize, size: usize, kind: usize, caller: usize) -> 
         }
         access => {
             let kind = if access == READ { Kind::Read } else { Kind::Write };
-            match suppression(session, caller) {
-                _ if execution.threads.has_returned(thread, address) => {
-                    (kind, Err(races.returned(thread, (address, size), kind)))
-                }
-                None => (kind, races.access(thread, address, size, kind)),
-                Some(covering) => {
-                    let judged = races.try_access(thread, address, size, kind);
+            let returned = in_returned_frame(execution, thread, (address, size), kind);
+            match (returned, suppression(session, caller)) {
+                (Some(bad), _) => (kind, Err(bad)),
+                (None, None) => (kind, execution.races.access(thread, address, size, kind)),
+                (None, Some(covering)) => {
+                    let judged = execution.races.try_access(thread, address, size, kind);
                     let is_race = judged.is_err_and(|bad| bad.fault.is_race());
                     session.suppressed.count(covering, is_race);
                     if is_race || judged.is_ok() {

@@ -144,7 +144,12 @@ impl Touch<'_> {
             let ends = on_model(|machine| {
                 let (orderings, access) = atomics::strengthened(machine, orderings, access);
                 atomics::note_orderings(machine, orderings, access);
-                if let Some(ends) = atomics::choose(machine, access) {
+                let place = (object.0 as usize, size);
+                let running = machine.step.thread;
+                let returned = plain::in_returned_frame(&mut machine.execution, running, place, access.into());
+                if returned.is_none()
+                    && let Some(ends) = atomics::choose(machine, access)
+                {
                     return ends;
                 }
                 let Machine {
@@ -153,15 +158,12 @@ impl Touch<'_> {
                     step,
                     ..
                 } = &mut *machine;
-                let address = object.0 as usize;
-                if !plain::is_shareable(session, address) {
+                if !plain::is_shareable(session, place.0) {
                     return false;
                 }
-                step.bad_access = match execution.threads.has_returned(step.thread, address) {
-                    true => Some(execution.races.returned(step.thread, (address, size), access.into())),
-                    false => execution.races.atomic(step.thread, object, size, access).err(),
-                };
-                plain::trace(machine, (object.0 as usize, size), access.into(), Some(access), None);
+                let judged = || execution.races.atomic(step.thread, object, size, access).err();
+                step.bad_access = returned.or_else(judged);
+                plain::trace(machine, place, access.into(), Some(access), None);
                 machine.step.bad_access.is_some()
             });
             if ends {

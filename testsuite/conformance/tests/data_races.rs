@@ -856,7 +856,7 @@ fn publish_a_local(slot: &AtomicPtr<u32>) {
     black_box(&mut local);
 }
 
-/// A local must not be read after its end. That shows where its memory holds something else by then.
+/// A local must not be read after its end.
 #[test]
 fn race_read_of_a_local_after_its_end() {
     let slot = AtomicPtr::new(ptr::null_mut());

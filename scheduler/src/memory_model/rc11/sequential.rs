@@ -448,7 +448,7 @@ mod tests {
             change(&mut event);
             event
         };
-        assert_eq!(needless(&[load.clone()]), None);
+        assert_eq!(needless(std::slice::from_ref(&load)), None);
         assert_eq!(needless(&[load.clone(), load.clone()]), Some(1));
         let of_others = other(|event| event.thread = 0);
         assert_eq!(needless(&[load.clone(), load.clone(), of_others]), Some(1));
