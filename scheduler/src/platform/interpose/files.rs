@@ -159,6 +159,15 @@ std::arch::global_asm!(
 );
 
 interposed! {
+    chmod(path, mode) => note("chmod");
+    chown(path, user, group) => note("chown");
+    lchown(path, user, group) => note("lchown");
+    fchmod(descriptor, mode) => note("fchmod");
+    fchown(descriptor, user, group) => note("fchown");
+    linkat(directory, from, other, to, flags) => note("linkat");
+    mkfifo(path, mode) => note("mkfifo");
+    utimensat(directory, path, times, flags) => note("utimensat");
+    futimens(descriptor, times) => note("futimens");
     setenv(name, value, overwrite) => note("setenv");
     unsetenv(name) => note("unsetenv");
     putenv(assignment) => note("putenv");
@@ -182,4 +191,5 @@ fn reads_folder() -> Option<c_long> {
 
 interposed! {
     opendir(path) => reads_folder();
+    fdopendir(descriptor) => reads_folder();
 }

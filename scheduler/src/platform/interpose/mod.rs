@@ -348,7 +348,7 @@ mod tests {
         }
         let _model = Model::enter();
         set_out_of_sight_hook(note);
-        let calls: [(&str, fn()); 12] = [
+        let calls: [(&str, fn()); 13] = [
             ("malloc", || unsafe { libc::free(black_box(libc::malloc(100))) }),
             ("calloc", || unsafe { libc::free(black_box(libc::calloc(3, 100))) }),
             ("realloc", || unsafe {
@@ -387,6 +387,9 @@ mod tests {
                 drop(file);
                 assert!(!crate::image::files::are_open());
             }),
+            ("chmod", || unsafe {
+                assert_eq!(libc::chmod(c"/nowhere/at/all".as_ptr(), 0o600), -1)
+            }),
             ("setenv", || unsafe { std::env::set_var("DPOR_TEST", "1") }),
             ("unsetenv", || unsafe { std::env::remove_var("DPOR_TEST") }),
         ];
@@ -399,6 +402,8 @@ mod tests {
         on_thread(0, || {
             drop(black_box(vec![1; 100]));
             crate::image::switch::in_checker(|| drop(black_box(vec![1; 100])));
+            // The C library would allocate an entry of its list.
+            assert_eq!(unsafe { libc::pthread_atfork(None, None, None) }, 0);
         });
         assert_eq!(*NOTED.lock().unwrap(), [""; 0]);
         OUT_OF_SIGHT_HOOK.store(0, Relaxed);

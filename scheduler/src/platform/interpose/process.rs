@@ -40,10 +40,18 @@ interposed! {
     _Exit(code) = SYS_exit_group => ended(code);
 }
 
+/// Forgets what the explored program wants to have called when its process is copied, since it cannot copy it. The C
+/// library would keep a list of such calls, from one execution to the next.
+fn never_copied() -> Option<c_long> {
+    in_program().then_some(0)
+}
+
 interposed! {
     exit(code) => ended(code);
     quick_exit(code) => ended(code);
     pthread_create(thread, attributes, start, argument) => refused(THREAD, Some(libc::EAGAIN));
+    // `pthread_atfork` is linked with the executable, and calls this.
+    __register_atfork(prepare, parent, child, library) => never_copied();
     fork() => refused("a process (fork)", None);
     posix_spawn(pid, path, actions, attributes, arguments, environment) =>
         refused("a process (posix_spawn)", Some(libc::ENOSYS));
