@@ -5,7 +5,9 @@
 //! is saved, the system goes back to that, and only the transitions after it are run again.
 //!
 //! A state is saved when the search comes back to it for the first time, because most states are left once and for all.
-//! Which ones are saved changes no count but [`Statistics::skipped`]: what is explored is the same.
+//! So is, of the steps that are repeated to come back to it, the state in the middle, the one in the middle of the rest,
+//! and so on: the search is about to leave the states before it one after the other, and would repeat nearly as many
+//! steps for each. Which ones are saved changes no count but [`Statistics::skipped`]: what is explored is the same.
 //!
 //! Invariant: the checkpoints are of states on the way to the end of the trace, in ascending order, and the steps
 //! before each of them are those of the trace.
@@ -31,6 +33,12 @@ pub(crate) struct Cursor<S> {
     checkpoints: Vec<(usize, Checkpoint)>,
     /// The known fingerprints of states on the way, by the numbers of steps before them.
     fingerprints: Vec<Option<Fingerprint>>,
+}
+
+/// The number of steps before the state to be saved on the way from one state to another; not before the other one if
+/// there is none.
+fn middle(from: usize, target: usize) -> usize {
+    from + ((target - from) / 2).max(WORTH_SAVING)
 }
 
 impl<S: System> Cursor<S> {
@@ -114,12 +122,17 @@ impl<S: System> Cursor<S> {
             }
         };
         let mut scratch = Step::default();
+        let mut next_saved = middle(from, target);
         for i in from..target {
             let event = &self.trace.events()[i];
             let (transition, expected) = (event.transition(), event.step().signature);
             statistics.steps += 1;
             self.repeat(i, transition, expected, &mut scratch)?;
             self.verify(i + 1)?;
+            if i + 1 == next_saved && i + 1 < target {
+                self.save(next_saved);
+                next_saved = middle(next_saved, target);
+            }
         }
         if target - from >= WORTH_SAVING {
             self.save(target);
