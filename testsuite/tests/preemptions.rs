@@ -2,13 +2,15 @@
 //!
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs.
 
-use dpor_explorer::{Context, Explorer, Fault, Limits, Report, Step, Stop, Strategy as Exploration, System};
+use dpor_explorer::{
+    Asked, Context, Explorer, Fault, Limits, Report, Rewindable, Step, Stop, Strategy as Exploration, System,
+};
 use dpor_explorer::{Transition, Turns, Verdict};
 use dpor_testsuite::generated::setting;
 use dpor_testsuite::oracle::minimise;
 use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
 use dpor_testsuite::programs;
-use dpor_testsuite::toy::{Program, generate};
+use dpor_testsuite::toy::{Program, Toy, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -224,6 +226,117 @@ fn a_second_search_comes_to_the_same_verdict() {
     }
     println!("of {programs} programs, the second search shows {failed} to fail");
     assert!(failed > 0);
+}
+
+/// Explores with random executions ahead, from so many states on.
+fn look_ahead<S: System>(system: S, after: Option<u64>) -> (Report, S) {
+    let mut explorer = Explorer::new(system, Exploration::States, Limits::default()).sends_scouts(after);
+    (explorer.run(&mut ()), explorer.into_system())
+}
+
+#[test]
+fn random_executions_ahead_come_to_the_same_verdict() {
+    let programs = setting("DPOR_ORACLE_PROGRAMS", 2000);
+    let mut runner = TestRunner::deterministic();
+    let (mut compared, mut failed) = (0, 0);
+    for number in 0..programs {
+        let (program, _) = generated()
+            .new_tree(&mut runner)
+            .expect("programs can always be generated")
+            .current();
+        let system = || Counting::new(program.clone(), 0);
+        let (alone, _) = look_ahead(system(), None);
+        let (ahead, system) = look_ahead(system(), Some([2, 10, 50][number as usize % 3]));
+        match (&alone.verdict, &ahead.verdict) {
+            (Verdict::Complete, Verdict::Complete) => {}
+            (Verdict::Failed { .. }, Verdict::Failed { schedule, .. }) => {
+                assert!(fails(system, schedule), "program {number}\n{program}{schedule:?}");
+                failed += u64::from(alone.statistics.executions() != ahead.statistics.executions());
+            }
+            (alone, ahead) => panic!("program {number}\n{program}{alone:?}\n{ahead:?}"),
+        }
+        if alone.verdict == Verdict::Complete && alone.statistics.refinements == ahead.statistics.refinements {
+            assert_eq!(
+                ahead.statistics.executions(),
+                alone.statistics.executions(),
+                "{program}"
+            );
+            assert_eq!(ahead.statistics.steps, alone.statistics.steps, "{program}");
+            compared += 1;
+        }
+    }
+    println!("of {programs} programs, {compared} compared; random executions change how {failed} are seen to fail");
+    assert!(compared > programs / 2 && failed > 0);
+}
+
+/// A program that exploration learns something of by an execution in which the last thread moves first: a depth-first
+/// search comes to that last of all.
+struct Learning {
+    program: Toy,
+    steps: usize,
+    seen: bool,
+    told: bool,
+}
+
+impl dpor_explorer::Layer for Learning {
+    type Inner = Toy;
+
+    fn inner(&self) -> &Toy {
+        &self.program
+    }
+
+    fn inner_mut(&mut self) -> &mut Toy {
+        &mut self.program
+    }
+
+    fn restart(&mut self) {
+        self.program.restart();
+        self.steps = 0;
+    }
+
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
+        let last = self.program.threads().len() - 1;
+        self.seen |= self.steps == 0 && transition.thread.index() == last;
+        self.steps += 1;
+        self.program.step(transition, step)
+    }
+
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
+        self.steps += 1;
+        self.program.repeat(transition, scratch)
+    }
+
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
+        None
+    }
+
+    fn starts_again(&mut self, asked: Asked) -> bool {
+        if self.program.starts_again(asked) {
+            return true;
+        }
+        let again = self.seen && !self.told && asked == Asked::AtTheEnd;
+        self.told |= again;
+        again
+    }
+}
+
+#[test]
+fn random_executions_find_early_what_makes_exploration_start_again() {
+    let learning = || Learning {
+        program: Toy::new(programs::mutexcounter(4, 3)),
+        steps: 0,
+        seen: false,
+        told: false,
+    };
+    let [(late, _), (early, _)] = [None, Some(100)].map(|after| look_ahead(learning(), after));
+    for report in [&late, &early] {
+        assert_eq!(report.verdict, Verdict::Complete);
+        assert_eq!(report.statistics.refinements, 1);
+    }
+    assert_eq!(late.statistics.states, early.statistics.states);
+    // Everything is explored twice, or once and a part.
+    let (late, early) = (late.statistics.steps, early.statistics.steps);
+    assert!(early < late * 6 / 10, "{late} and {early} steps");
 }
 
 #[test]

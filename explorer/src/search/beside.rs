@@ -8,74 +8,57 @@
 //! main one ends, that decides the verdict. If it leaves nothing out, the main search goes on all the same: observers
 //! see its executions only, and what they count is said of a complete test.
 //!
-//! The main search has made a number of steps before the first turn of the other, so that a small test costs no more,
-//! and most of all steps afterwards ([`Turns`]). Turns are told by numbers of steps, and do not depend on the clock.
+//! The main search has reached a number of states before the first turn of the other, so that a small test costs no more,
+//! and half of all states afterwards ([`Turns`]), which take it most of the time: the second search compares none. Turns
+//! are told by numbers of states, and do not depend on the clock, nor on which states are saved.
 //!
-//! Invariant: at the end of a turn the cursor's trace, and all counters, are those of the main search. The cursor has no
-//! checkpoints then: the main search goes back to where it was by repeating the steps.
+//! It is a search [aside](super::aside).
 
 use super::Search;
+use super::aside::{Aside, Turn};
 use super::driver::Explorer;
-use super::exploration::{Exploration, Halt};
+use super::exploration::Halt;
 use super::outcome::{End, Observer};
-use crate::execution::Trace;
 use crate::statistics::Statistics;
-use crate::system::{Failure, System, Transition};
-use std::mem::swap;
+use crate::system::System;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
-/// Maximum number of steps of a turn, but for its last execution: observers are kept waiting so long.
-const TURN: u64 = 200_000;
+/// Maximum number of states of a turn, but for its last execution: observers are kept waiting so long.
+const TURN: u64 = 50_000;
 
-/// When the second search goes on, in steps of the main one.
+/// When the second search goes on, in states that the main one has reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turns {
-    /// Number of steps of the main search before the first turn.
+    /// Number of states of the main search before the first turn.
     pub after: u64,
-    /// Number of steps that the main search makes for each of the second's. `None` lets the second come to its end in
+    /// Number of states that the main search reaches for each of the second's. `None` lets the second come to its end in
     /// its first turn.
     pub ratio: Option<NonZeroU64>,
 }
 
 impl Turns {
-    /// After 20,000 steps, a quarter of all.
+    /// After 2,000 states, half of all.
     pub const LONG: Turns = Turns {
-        after: 20_000,
-        ratio: NonZeroU64::new(3),
+        after: 2_000,
+        ratio: NonZeroU64::new(1),
     };
 }
 
-/// The second search, and what is its own of an [`Exploration`].
+/// The second search, and when it goes on.
 pub(super) struct Beside<S> {
-    search: Box<dyn Search<S>>,
-    trace: Trace,
-    statistics: Statistics,
-    unclear: u64,
+    aside: Aside<S>,
     turns: Turns,
-    /// The number of steps of the main search at which the next turn begins; `None` if there is none any more.
+    /// The number of states of the main search at which the next turn begins; `None` if there is none any more.
     next: Option<u64>,
     /// The last bound under which everything has been explored.
     explored: Option<u32>,
 }
 
-/// What a turn has come to.
-pub(super) enum Turn {
-    /// The main search goes on.
-    Over,
-    /// The verdict is known: an execution has failed.
-    Failed(Failure, Vec<Transition>),
-}
-
 impl<S: System> Beside<S> {
     pub fn new(search: Box<dyn Search<S>>, turns: Turns) -> Self {
-        let mut trace = Trace::new();
-        trace.follow_waits(search.follows_waits());
         Beside {
-            search,
-            trace,
-            statistics: Statistics::default(),
-            unclear: 0,
+            aside: Aside::new(search),
             turns,
             next: Some(turns.after),
             explored: None,
@@ -89,40 +72,32 @@ impl<S: System> Beside<S> {
 
     /// The present bound on preemptions.
     pub fn bound(&self) -> u32 {
-        self.search.bound().unwrap_or(0)
+        self.aside.search.bound().unwrap_or(0)
     }
 
     pub fn statistics(&self) -> &Statistics {
-        &self.statistics
+        &self.aside.statistics
     }
 
     /// Whether it is this search's turn.
     pub fn is_due(&self, main: &Statistics) -> bool {
-        self.next.is_some_and(|next| main.steps >= next)
+        self.next.is_some_and(|next| main.states >= next)
     }
 
     /// Takes a turn.
     pub fn turn(&mut self, explorer: &mut Explorer<S>, observer: &mut dyn Observer<S>) -> Result<Turn, Halt> {
-        let main = explorer.exploration().statistics.steps;
+        let main = explorer.exploration().statistics.states;
         let (until, pause) = match self.turns.ratio.map(NonZeroU64::get) {
-            Some(ratio) => ((self.statistics.steps + TURN).min(main / ratio), ratio * TURN),
+            Some(ratio) => ((self.aside.statistics.states + TURN).min(main / ratio), ratio * TURN),
             None => (u64::MAX, 0),
         };
-        self.change_places(explorer.exploration());
+        self.aside.change_places(explorer.exploration());
         let turn = self.executions(until, explorer, observer);
-        self.change_places(explorer.exploration());
+        self.aside.change_places(explorer.exploration());
         if let Some(next) = &mut self.next {
             *next = main + pause.min(main).max(1);
         }
         turn
-    }
-
-    /// Puts what is this search's own into the exploration, and keeps what is the main search's; or the other way
-    /// round.
-    fn change_places(&mut self, exploration: &mut Exploration<S>) {
-        exploration.cursor.exchange_trace(&mut self.trace);
-        swap(&mut exploration.statistics, &mut self.statistics);
-        swap(&mut exploration.unclear, &mut self.unclear);
     }
 
     fn executions(
@@ -131,32 +106,23 @@ impl<S: System> Beside<S> {
         explorer: &mut Explorer<S>,
         observer: &mut dyn Observer<S>,
     ) -> Result<Turn, Halt> {
-        while explorer.exploration().statistics.steps < until {
+        while explorer.exploration().statistics.states < until {
             let exploration = explorer.exploration();
-            match self.search.execute(exploration, &mut ()) {
+            match self.aside.search.execute(exploration, &mut ()) {
                 Ok(End::Failed(failure)) => {
                     self.next = None;
-                    exploration.statistics.complete += 1;
-                    let mut all = self.statistics;
-                    all.add(&exploration.statistics);
-                    let cursor = &mut exploration.cursor;
-                    let failed = End::Failed(failure.clone());
-                    // The exploration ends here, whether the observer breaks it off or not.
-                    let _ = observer.execution(&mut cursor.system, &failed, &cursor.trace, &all);
-                    return Ok(Turn::Failed(failure, cursor.trace.schedule()));
+                    return Ok(self.aside.failed(failure, exploration, observer));
                 }
-                Ok(End::Complete) => exploration.statistics.complete += 1,
-                Ok(End::Blocked) => exploration.statistics.blocked += 1,
-                Ok(End::Pruned) => exploration.statistics.pruned += 1,
                 // What has been left out here, the main search may be able to explore: it knows states again.
                 Ok(End::Cut) | Err(Halt::Incomplete(_)) => {
                     self.next = None;
                     return Ok(Turn::Over);
                 }
+                Ok(end) => exploration.statistics.count(&end),
                 Err(halt) => return Err(halt),
             }
             let bound = self.bound();
-            let goes_on = self.search.advance(exploration);
+            let goes_on = self.aside.search.advance(exploration);
             if !goes_on || self.bound() > bound {
                 self.explored = Some(bound);
             }

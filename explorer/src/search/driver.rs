@@ -3,12 +3,14 @@
 //! Invariant: [`Explorer`] knows no strategy but by the name that it hands to the registry, and no stack. Between two
 //! executions it is at rest, and can be saved.
 
-use super::beside::{Beside, Turn, Turns};
+use super::aside::Turn;
+use super::beside::{Beside, Turns};
 use super::exploration::{Exploration, Halt};
 #[cfg(feature = "faults")]
 use super::faults::Fault;
 use super::outcome::{End, Limits, MILLION, Observer, Report, Verdict, within};
 use super::save::{CannotResume, Saved, Snapshot};
+use super::scouts::Scouts;
 use super::{Named, Search, Settings};
 use crate::codec::{from_bytes, to_bytes};
 use crate::statistics::Statistics;
@@ -35,6 +37,9 @@ pub struct Explorer<S> {
     beside: Option<Beside<S>>,
     /// Whether the second search has found the failure.
     failed_beside: bool,
+    /// The number of states before the first random executions ahead, if there are to be some.
+    sends_scouts: Option<u64>,
+    scouts: Option<Scouts<S>>,
     first_failure: Option<(Failure, Vec<Transition>)>,
     /// Time spent before the coming run.
     spent: Duration,
@@ -62,6 +67,8 @@ impl<S: System> Explorer<S> {
             looks_beside: None,
             beside: None,
             failed_beside: false,
+            sends_scouts: None,
+            scouts: None,
             first_failure: None,
             spent: Duration::ZERO,
             at_rest: false,
@@ -115,6 +122,16 @@ impl<S: System> Explorer<S> {
     #[must_use]
     pub fn looks_beside(mut self, turns: Option<Turns>) -> Self {
         self.looks_beside = turns;
+        self
+    }
+
+    /// Lets random executions find early what makes exploration start again, where it takes more than so many states.
+    /// They are counted only if one of them fails.
+    ///
+    /// Only a search that ends with the first failure has them.
+    #[must_use]
+    pub fn sends_scouts(mut self, after: Option<u64>) -> Self {
+        self.sends_scouts = after;
         self
     }
 
@@ -188,6 +205,43 @@ impl<S: System> Explorer<S> {
         Some(Beside::new(self.strategy.search(&settings), turns))
     }
 
+    /// The random executions ahead, if there are to be some. They are others after each start.
+    fn scouts(&self) -> Option<Scouts<S>> {
+        let exploration = &self.exploration;
+        let settings = Settings {
+            limits: exploration.limits,
+            resumable: false,
+            faults: exploration.faults,
+        };
+        let first = self.sends_scouts.filter(|_| !exploration.keep_going)?;
+        Some(Scouts::new(exploration.statistics.refinements, first, &settings))
+    }
+
+    /// Runs random executions if it is time for some. Returns the verdict if one of them fails.
+    fn look_ahead(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
+        let Some(mut scouts) = self
+            .scouts
+            .take_if(|scouts| scouts.are_due(&self.exploration.statistics))
+        else {
+            return Ok(None);
+        };
+        self.at_rest = false;
+        let turn = scouts.turn(self, observer);
+        self.at_rest = true;
+        let asked = match turn {
+            Ok(Turn::Over) => Asked::AtTheEnd,
+            _ => Asked::BeforeFailure,
+        };
+        if self.exploration.cursor.system.starts_again(asked) {
+            return Err(Halt::Refine);
+        }
+        if matches!(turn, Ok(Turn::Failed(..))) {
+            scouts.add_to(&mut self.exploration.statistics);
+        }
+        self.scouts = Some(scouts);
+        Ok(turn?.verdict())
+    }
+
     /// Lets the second search go on if it is its turn. Returns the verdict if it finds a failure.
     fn look_beside(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
         let Some(mut beside) = self
@@ -207,10 +261,7 @@ impl<S: System> Explorer<S> {
             self.exploration.statistics.add(beside.statistics());
         }
         self.beside = Some(beside);
-        Ok(match turn? {
-            Turn::Over => None,
-            Turn::Failed(failure, schedule) => Some(Verdict::Failed { failure, schedule }),
-        })
+        Ok(turn?.verdict())
     }
 
     pub(super) fn exploration(&mut self) -> &mut Exploration<S> {
@@ -247,6 +298,9 @@ impl<S: System> Explorer<S> {
         if let ControlFlow::Break(reason) = observer.at_rest(self) {
             return Ok(Some(self.incomplete(reason)));
         }
+        if let Some(verdict) = self.look_ahead(observer)? {
+            return Ok(Some(verdict));
+        }
         if let Some(verdict) = self.look_beside(observer)? {
             return Ok(Some(verdict));
         }
@@ -270,12 +324,7 @@ impl<S: System> Explorer<S> {
             keep_going,
             ..
         } = &mut self.exploration;
-        match &end {
-            End::Complete | End::Failed(_) => statistics.complete += 1,
-            End::Blocked => statistics.blocked += 1,
-            End::Pruned => statistics.pruned += 1,
-            End::Cut => statistics.cut += 1,
-        }
+        statistics.count(&end);
         statistics.peak_depth = statistics.peak_depth.max(cursor.trace.len() as u64);
         if statistics.executions().is_multiple_of(ESTIMATE_INTERVAL) {
             statistics.explored = self.search.explored(true);
@@ -333,6 +382,7 @@ impl<S: System> Explorer<S> {
         self.first_failure = None;
         self.beside = self.second_search();
         self.failed_beside = false;
+        self.scouts = self.scouts();
         self.anew = true;
         self.search = self.strategy.search(&Settings {
             limits: self.exploration.limits,

@@ -3,7 +3,9 @@
 //! | module | what |
 //! |---|---|
 //! | [`driver`] | [`Explorer`]: the loop over executions; it knows no strategy and no stack |
+//! | `aside` | a search that takes turns with the main one |
 //! | `beside` | a second search under bounds, for what time leaves unexplored |
+//! | `scouts` | random executions ahead, for what makes exploration start again |
 //! | [`exploration`] | what the loop, the search and its policy share: the cursor, counters, limits |
 //! | [`cursor`] | the system and the execution so far; goes back by rewinding or by repeating steps |
 //! | [`depth_first`] | the search along a stack of nodes, which asks a policy what to explore |
@@ -18,6 +20,7 @@
 //!
 //! Invariant: nothing in this folder imports a strategy. What is particular to one is its policy's own state.
 
+mod aside;
 mod beside;
 pub(crate) mod cursor;
 pub(crate) mod depth_first;
@@ -28,6 +31,7 @@ pub(crate) mod node;
 pub(crate) mod outcome;
 pub(crate) mod policy;
 pub(crate) mod save;
+mod scouts;
 
 pub use beside::Turns;
 pub use driver::Explorer;

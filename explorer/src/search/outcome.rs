@@ -52,6 +52,18 @@ pub enum End {
     Cut,
 }
 
+impl Statistics {
+    /// Counts an execution that ended like this.
+    pub(super) fn count(&mut self, end: &End) {
+        match end {
+            End::Complete | End::Failed(_) => self.complete += 1,
+            End::Blocked => self.blocked += 1,
+            End::Pruned => self.pruned += 1,
+            End::Cut => self.cut += 1,
+        }
+    }
+}
+
 /// What an exploration says about the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {

@@ -178,10 +178,12 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
         Some(shard) => whole.narrow(shard, test_hash(&config.test).into(), limits.time),
         None => (whole, Part::One { pairs: 0 }),
     };
+    let looks_beside = looks_beside(strategy, shard.is_some(), &limits);
     let explorer = Explorer::new(system, strategy, limits)
         .spent(started.elapsed())
         .verify_states(exact)
-        .looks_beside(looks_beside(strategy, shard.is_some(), &limits))
+        .looks_beside(looks_beside.then_some(Turns::LONG))
+        .sends_scouts(looks_beside.then_some(SCOUTS_AFTER))
         .resumable(config.save.is_some());
     Ok(Exploration {
         explorer,
@@ -190,11 +192,14 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     })
 }
 
-/// When the executions with few preemptions are explored beside, if they are. Who chooses a strategy for its counts, or
-/// limits them, gets its executions and no others.
-fn looks_beside(strategy: Strategy, sharded: bool, limits: &Limits) -> Option<Turns> {
+/// Number of states of a test before random executions look ahead: a small one costs no more.
+const SCOUTS_AFTER: u64 = 500;
+
+/// Whether other executions are run beside: random ones, and those with few preemptions. Who chooses a strategy for its
+/// counts, or limits them, gets its executions and no others.
+fn looks_beside(strategy: Strategy, sharded: bool, limits: &Limits) -> bool {
     let counts = limits.executions.is_some() || limits.steps.is_some();
-    (strategy == Strategy::States && !sharded && !counts).then_some(Turns::LONG)
+    strategy == Strategy::States && !sharded && !counts
 }
 
 /// The fingerprint that all shards of a test share, of the behaviour of the test and the settings.
@@ -271,6 +276,7 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         parent.send(&Message::Suppressed { suppressions });
     }
     let note = both(note, resumed.map(went_on));
+    let note = both(note, never_saved(program, &report.verdict));
     let note = both(note, saving.and_then(|saving| saving.note()));
     let counts = counts(
         &report.statistics,
@@ -283,6 +289,17 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         parent.send(&Message::Labels { labels });
     }
     LastWord { note, counts, ..word }.into()
+}
+
+/// The note on why an exploration that did not come to its end had to run so many steps again.
+fn never_saved(program: &Program, verdict: &Verdict) -> Option<String> {
+    let function = program.hidden_import()?;
+    matches!(verdict, Verdict::Incomplete { .. }).then(|| {
+        format!(
+            "no state was saved, so that the steps that lead to each were run again: the test imports `{function}` from \
+             a library, which may keep something there that is not put back"
+        )
+    })
 }
 
 /// The note on data races that were suppressed.
