@@ -23,6 +23,19 @@ impl Hasher for KeyHasher {
         }
     }
 
+    // One multiplication each, and not one for each byte.
+    fn write_u8(&mut self, key: u8) {
+        self.write_u64(key.into());
+    }
+
+    fn write_u16(&mut self, key: u16) {
+        self.write_u64(key.into());
+    }
+
+    fn write_u32(&mut self, key: u32) {
+        self.write_u64(key.into());
+    }
+
     fn write_u64(&mut self, key: u64) {
         let mixed = (self.0 ^ key).wrapping_mul(SplitMix64::GAMMA);
         self.0 = mixed ^ (mixed >> 32);

@@ -18,7 +18,7 @@ use crate::search::faults::Faults;
 use crate::strategy::wait::Wait;
 use crate::system::{Access, AccessKind, Awaits, Footprint, Guard, Location, Pending, Step, ThreadId};
 use std::cmp::Ordering;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// An access that a thread may still make.
@@ -46,10 +46,18 @@ impl PastId {
 }
 
 /// Accesses that may still be made, by their numbers, in ascending order, each with its past.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct Future(Vec<(u32, PastId)>);
 
 crate::codec!(struct Future { 0 });
+
+impl Hash for Future {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for &(number, past) in &self.0 {
+            state.write_u64(pair(number, past.0));
+        }
+    }
+}
 
 /// The number of a [`Future`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
