@@ -51,6 +51,31 @@ impl Fact {
 
 type Facts = SmallVec<[Fact; 32]>;
 
+/// Number of facts up to which their epochs are looked up one by one.
+const FEW: usize = 256;
+
+/// The facts of an epoch.
+struct OfEpoch {
+    epoch: Epoch,
+    /// The number of those who know them, and a hash of them.
+    holders: u32,
+    of_holders: u128,
+    /// The sum of the facts' hashes.
+    facts: u128,
+}
+
+/// A hash of facts and of those who know them. Which facts are of one epoch makes no difference.
+fn digest(epochs: &mut [OfEpoch]) -> u128 {
+    epochs.sort_unstable_by_key(|of| of.of_holders);
+    let same = epochs.chunk_by(|one, other| one.of_holders == other.of_holders);
+    let hashes = same.map(|epochs| {
+        let facts = epochs.iter().fold(0u128, |sum, of| sum.wrapping_add(of.facts));
+        let both = [facts, epochs[0].of_holders].map(|hash| [hash as u64, (hash >> 64) as u64]);
+        hash_of(both.as_flattened())
+    });
+    hashes.fold(0, u128::wrapping_add)
+}
+
 /// Number of holders that each thread is.
 const HOLDERS: usize = 4;
 const ALL_HOLDERS: u64 = (1 << HOLDERS) - 1;
@@ -178,29 +203,21 @@ impl DataRaces {
         self.is_on() && !self.rc11.chooses()
     }
 
-    /// What is known of each other's accesses: facts, and of each of them who knows it, in words. Calls `add` with all facts
-    /// of an epoch.
-    fn each_known(&self, mut add: impl FnMut(&[Fact], &[u64])) {
-        let mut facts = self.facts();
-        facts.sort_unstable_by_key(|fact| fact.epoch);
+    /// Sets `holders` to who knows of an epoch, in words.
+    fn set_holders(&self, holders: &mut Vec<u64>, epoch: Epoch) {
         let width = (self.live.len() * HOLDERS).div_ceil(u64::BITS as usize);
-        let mut holders = Vec::with_capacity(1 + width + 8);
-        for facts in facts.chunk_by(|one, other| one.epoch == other.epoch) {
-            let epoch = facts[0].epoch;
-            holders.clear();
-            holders.push(width as u64);
-            holders.resize(1 + width, 0);
-            for (at, &live) in self.live.iter().enumerate() {
-                let view = self.order.views.get(usize::from(live));
-                let unknown = view.map_or(ALL_HOLDERS, |view| unknown_to(view, epoch));
-                let bit = at * HOLDERS;
-                holders[1 + bit / u64::BITS as usize] |= unknown << (bit % u64::BITS as usize);
-            }
-            let published = self.order.published.iter();
-            let knowing = published.filter(|(_, clock)| entry(clock, epoch.thread.into()) >= epoch.number);
-            holders.extend(knowing.map(|(location, _)| location.0));
-            add(facts, &holders);
+        holders.clear();
+        holders.push(width as u64);
+        holders.resize(1 + width, 0);
+        for (at, &live) in self.live.iter().enumerate() {
+            let view = self.order.views.get(usize::from(live));
+            let unknown = view.map_or(ALL_HOLDERS, |view| unknown_to(view, epoch));
+            let bit = at * HOLDERS;
+            holders[1 + bit / u64::BITS as usize] |= unknown << (bit % u64::BITS as usize);
         }
+        let published = self.order.published.iter();
+        let knowing = published.filter(|(_, clock)| entry(clock, epoch.thread.into()) >= epoch.number);
+        holders.extend(knowing.map(|(location, _)| location.0));
     }
 
     /// Sets `words` to what is known of each other's accesses, and returns a hash of the same that does not depend on
@@ -211,20 +228,39 @@ impl DataRaces {
             return 0;
         }
         let mut met = std::mem::take(&mut self.met);
-        let mut digest = 0u128;
-        self.each_known(|facts, holders| {
-            let (holders, of_holders) = met.holders(holders);
-            for fact in facts {
-                let (fact, of_fact) = met.fact(fact.name());
-                words.push(u64::from(fact) << 32 | u64::from(holders));
-                // In whatever order: the numbers are those of this process.
-                let both = [of_fact, of_holders].map(|hash| [hash as u64, (hash >> 64) as u64]);
-                digest = digest.wrapping_add(hash_of(both.as_flattened()));
+        let mut facts = self.facts();
+        let sorted = facts.len() > FEW;
+        if sorted {
+            facts.sort_unstable_by_key(|fact| fact.epoch);
+        }
+        let mut epochs: SmallVec<[OfEpoch; 16]> = SmallVec::new();
+        let mut holders = Vec::new();
+        let mut at = 0;
+        for fact in &facts {
+            let is_of = |of: &OfEpoch| of.epoch == fact.epoch;
+            if !epochs.get(at).is_some_and(is_of) {
+                let found = if sorted { None } else { epochs.iter().position(is_of) };
+                at = found.unwrap_or(epochs.len());
+                if found.is_none() {
+                    self.set_holders(&mut holders, fact.epoch);
+                    let (holders, of_holders) = met.holders(&holders);
+                    epochs.push(OfEpoch {
+                        epoch: fact.epoch,
+                        holders,
+                        of_holders,
+                        facts: 0,
+                    });
+                }
             }
-        });
+            let of = &mut epochs[at];
+            let (number, of_fact) = met.fact(fact.name());
+            words.push(u64::from(number) << 32 | u64::from(of.holders));
+            // In whatever order: the numbers are those of this process.
+            of.facts = of.facts.wrapping_add(of_fact);
+        }
         words.sort_unstable();
         self.met = met;
-        digest
+        digest(&mut epochs)
     }
 
     /// Shows what is known of each other's accesses.
@@ -232,10 +268,13 @@ impl DataRaces {
         if !self.tells_knowledge() {
             return;
         }
-        let mut known = Vec::new();
-        self.each_known(|facts, holders| {
-            known.extend(facts.iter().map(|fact| (fact.name(), holders.to_vec())));
-        });
+        let holders_of = |epoch| {
+            let mut holders = Vec::new();
+            self.set_holders(&mut holders, epoch);
+            holders
+        };
+        let facts = self.facts();
+        let mut known: Vec<_> = facts.iter().map(|fact| (fact.name(), holders_of(fact.epoch))).collect();
         // In which order accesses were made is no part of the state, but for what is known of them.
         known.sort_unstable();
         for (name, holders) in known {
@@ -377,6 +416,25 @@ impl DataRaces {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_digest_tells_who_knows_which_facts() {
+        let of = |thread, number, of_holders, facts| OfEpoch {
+            epoch: Epoch { thread, number },
+            holders: 0,
+            of_holders,
+            facts,
+        };
+        let digest = |mut epochs: Vec<OfEpoch>| digest(&mut epochs);
+        let two = digest(vec![of(0, 1, 7, 100), of(1, 1, 8, 200)]);
+        assert_eq!(digest(vec![]), 0);
+        assert_eq!(two, digest(vec![of(1, 5, 8, 200), of(0, 2, 7, 100)]));
+        // The epochs of facts that the same ones know do not tell.
+        assert_eq!(two, digest(vec![of(0, 1, 7, 40), of(1, 1, 8, 200), of(0, 2, 7, 60)]));
+        assert_ne!(two, digest(vec![of(0, 1, 8, 100), of(1, 1, 7, 200)]));
+        assert_ne!(two, digest(vec![of(0, 1, 7, 300)]));
+        assert_ne!(two, digest(vec![of(0, 1, 7, 100)]));
+    }
 
     /// One word of bits, and locations.
     fn knowledge(met: &mut Met, facts: &[(u64, u64, &[u64])]) -> Vec<u64> {
