@@ -20,7 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -169,10 +171,8 @@ fn check(suite: &Suite) {
                 Some(expected) => expected.check(test, met, &mut mismatches),
                 None => mismatches.add(test, "not to occur", &met.verdict),
             }
-            if met.verdict == "failed" {
-                project.check_replay(test, met, &mut mismatches);
-            }
         }
+        project.check_replays(met.iter(), &mut mismatches);
         let exact = std::env::var_os("SUITES_EXACT_STATES").map(|_| "--exact-states");
         let (context, _) = explore("context", exact.as_slice());
         for (test, source) in &met {
@@ -187,11 +187,13 @@ fn check(suite: &Suite) {
                 let expected = format!("at most {} executions under context", source.executions);
                 mismatches.add(test, &expected, &context.executions.to_string());
             }
-            // The seed of the same schedule need not be tried twice.
-            if context.verdict == "failed" && context.failure.text != source.failure.text {
-                project.check_replay(test, context, &mut mismatches);
-            }
         }
+        // The seed of the same schedule need not be tried twice.
+        let others = context.iter().filter(|(test, context)| {
+            let same = |source: &Met| source.failure.text == context.failure.text;
+            !met.get(*test).is_some_and(same)
+        });
+        project.check_replays(others, &mut mismatches);
         let (states, _) = explore("states", exact.as_slice());
         for test in met.keys() {
             match (states.get(test), expected.get(test)) {
@@ -468,7 +470,7 @@ impl Project {
                 let _ = child.kill();
                 panic!("cargo dpor {arguments:?} takes too long: see {}", log.display());
             }
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         };
         let text = fs::read_to_string(&log).expect("the log was written, in UTF-8");
         let code = status
@@ -477,8 +479,32 @@ impl Project {
         (text, code)
     }
 
+    /// Compares the failures among these results with those of their seeds, two at a time: one takes longer to start
+    /// than to run.
+    fn check_replays<'a>(
+        &self,
+        results: impl Iterator<Item = (&'a (String, String), &'a Met)>,
+        mismatches: &mut Mismatches,
+    ) {
+        let failed: Vec<_> = results.filter(|(_, met)| met.verdict == "failed").collect();
+        let next = AtomicUsize::new(0);
+        let all = Mutex::new(mismatches);
+        let work = |log: &str| {
+            while let Some((test, met)) = failed.get(next.fetch_add(1, Relaxed)) {
+                let mut mismatches = Mismatches::default();
+                self.check_replay(test, met, log, &mut mismatches);
+                let mut all = all.lock().expect("no worker panics with the lock");
+                all.rows.append(&mut mismatches.rows);
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| work("replay-1"));
+            work("replay-2");
+        });
+    }
+
     /// Compares a failure with that of its seed.
-    fn check_replay(&self, test: &(String, String), met: &Met, mismatches: &mut Mismatches) {
+    fn check_replay(&self, test: &(String, String), met: &Met, log: &str, mismatches: &mut Mismatches) {
         let kind = met.failure.kind.as_deref();
         if kind == Some(NEVER_REACHED) {
             if let Some(seed) = &met.failure.seed {
@@ -501,7 +527,7 @@ impl Project {
         let flags = flags.iter().map(String::as_str);
         let bounds = ["replay", seed, "--color", "never", "--stall", "3"];
         let arguments: Vec<&str> = bounds.into_iter().chain(flags).collect();
-        let (text, code) = self.run("replay", &arguments);
+        let (text, code) = self.run(log, &arguments);
         if kind == Some(NONDETERMINISM) {
             if code != USAGE || !text.contains("cannot replay: ") {
                 mismatches.add(test, "a replay that says why it cannot", text.trim());
@@ -540,9 +566,7 @@ impl Project {
                 if met.verdict != *verdict {
                     mismatches.add(test, &format!("{verdict} with {option} under {strategy}"), &met.verdict);
                 }
-                if met.verdict == "failed" {
-                    self.check_replay(test, met, mismatches);
-                }
+                self.check_replays([(test, met)].into_iter(), mismatches);
             }
         }
     }
