@@ -1035,6 +1035,55 @@ pub fn full_fence() {
     }
 }
 
+/// Two threads that each add to a number, in a program that calls a function of the C library before.
+const FOREIGN: &str = r#"
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+unsafe extern "C" {
+    fn FUNCTION;
+}
+
+#[test]
+fn both_add() {
+    unsafe { CALL };
+    let number = Arc::new(AtomicU32::new(0));
+    let other = number.clone();
+    let thread = std::thread::spawn(move || (0..3).for_each(|_| _ = other.fetch_add(1, SeqCst)));
+    (0..3).for_each(|_| _ = number.fetch_or(8, SeqCst));
+    thread.join().unwrap();
+    assert_eq!(number.load(SeqCst) & 7, 3);
+}
+"#;
+
+#[test]
+fn a_function_that_keeps_something_makes_steps_run_again_and_is_named() {
+    let foreign = |name: &str, function: &str, call: &str, flags: &[&str]| {
+        let project = Project::new(name, &FOREIGN.replace("FUNCTION", function).replace("CALL", call));
+        let run = project.run(&[&["test", "--message-format", "json"], flags].concat());
+        let event = run.events("test-finished").remove(0);
+        (event["verdict"].to_string(), event["note"].to_string())
+    };
+    let note = "no state was saved, so that the steps that lead to each were run again: the test imports `srand` from";
+    let seeds = ("seeds", "srand(seed: u32)", "srand(1)");
+    let (verdict, said) = foreign(seeds.0, seeds.1, seeds.2, &["--max-executions", "1"]);
+    assert!(
+        verdict.contains("incomplete") && said.contains(note),
+        "{verdict}: {said}"
+    );
+    let (verdict, said) = foreign(seeds.0, seeds.1, seeds.2, &[]);
+    assert!(
+        verdict.contains("\"complete") && !said.contains(note),
+        "{verdict}: {said}"
+    );
+    // What would be called when the process is copied is forgotten, as the program cannot copy it; the C library would
+    // allocate memory for it out of sight.
+    let copied = "pthread_atfork(prepare: usize, parent: usize, child: usize) -> i32";
+    let (verdict, said) = foreign("copies", copied, "pthread_atfork(0, 0, 0)", &["--max-executions", "1"]);
+    assert!(verdict.contains("incomplete"), "{verdict}: {said}");
+    assert!(!said.contains("saved") && !said.contains("compared"), "{said}");
+}
+
 /// A message that comes, one that does not, and a thread that does not wait.
 const TIMED: &str = r#"
 use std::sync::mpsc::channel;
