@@ -161,7 +161,8 @@ impl BitSet {
 
     /// Says whether the two sets have an element in common.
     pub(crate) fn intersects(&self, other: &BitSet) -> bool {
-        self.words().zip(other.words()).any(|(a, b)| a & b != 0)
+        let in_rest = || self.rest().iter().zip(other.rest()).any(|(a, b)| a & b != 0);
+        self.first & other.first != 0 || in_rest()
     }
 
     /// Says whether all elements are in the other set.

@@ -273,10 +273,17 @@ impl Futures {
 
     /// The future before a step, of what follows it: with the step in the pasts to which it belongs, and itself next.
     pub fn before(&mut self, step: &Moved, future: &Future) -> Future {
+        // Accesses that come one after the other often have the same past.
         let mut extended: Option<(PastId, PastId)> = None;
+        let mut judged: Option<(PastId, bool)> = None;
         let mut before = Vec::with_capacity(future.0.len() + 2);
         for &(number, past) in &future.0 {
-            if !step.followers.contains(number) && !self.is_in_past(step, past) {
+            let is_in_past = match judged {
+                Some((known, is_in_past)) if known == past => is_in_past,
+                _ => self.is_in_past(step, past),
+            };
+            judged = Some((past, is_in_past));
+            if !is_in_past && !step.followers.contains(number) {
                 before.push((number, past));
                 continue;
             }
