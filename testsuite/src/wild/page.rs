@@ -213,6 +213,8 @@ fn section(out: &mut String, krate: &Crate, run: &Run) {
         match &test.class {
             Class::Complete => {}
             Class::Failed { what, seed, again } => {
+                // Types have parameters, which are no tags of HTML.
+                let what = what.replace('<', "\\<");
                 put(&mut text, format_args!("* **Failed**: `{}`: {what}.", test.name));
                 if let Some(why) = krate.failures.get(&test.name) {
                     put(&mut text, format_args!("  {why}"));
