@@ -3,9 +3,10 @@
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs.
 
 use dpor_explorer::{
-    Asked, Context, Explorer, Fault, Limits, Report, Rewindable, Step, Stop, Strategy as Exploration, System,
+    Asked, Context, End, Explorer, Fault, Limits, Observer, Report, Rewindable, Statistics, Step, Stop,
+    Strategy as Exploration, System,
 };
-use dpor_explorer::{Transition, Turns, Verdict};
+use dpor_explorer::{Trace, Transition, Turns, Verdict};
 use dpor_testsuite::generated::setting;
 use dpor_testsuite::oracle::minimise;
 use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
@@ -15,6 +16,7 @@ use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 
 /// Programs with more interleavings than this are left out.
 const LIMIT: u64 = 2000;
@@ -28,17 +30,20 @@ fn generated() -> impl Strategy<Value = (Program, u64)> {
     (programs, 0..3u64)
 }
 
+/// The next program, and how often its operations give way.
+fn next(runner: &mut TestRunner) -> (Program, u64) {
+    let tree = generated().new_tree(runner);
+    let (program, yields) = tree.expect("programs can always be generated").current();
+    (program, [0, 0, 3][yields as usize])
+}
+
 /// A program, how often its operations give way, and the comparison.
 fn sample(
     runner: &mut TestRunner,
     strategy: Exploration,
     fault: Option<Fault>,
 ) -> (Program, u64, Result<Option<Covered>, String>) {
-    let (program, yields) = generated()
-        .new_tree(runner)
-        .expect("programs can always be generated")
-        .current();
-    let yields = [0, 0, 3][yields as usize];
+    let (program, yields) = next(runner);
     let result = compare(&program, yields, strategy, LIMIT, fault);
     (program, yields, result)
 }
@@ -96,11 +101,7 @@ fn shards_agree_with_brute_force_under_each_bound() {
     let mut runner = TestRunner::deterministic();
     let (mut compared, mut most) = (0, 0);
     for number in 0..programs {
-        let (program, yields) = generated()
-            .new_tree(&mut runner)
-            .expect("programs can always be generated")
-            .current();
-        let yields = [0, 0, 3][yields as usize];
+        let (program, yields) = next(&mut runner);
         let strategy = [Exploration::Source, Exploration::Exhaustive][usize::from(number % 8 == 7)];
         let count = [2, 3, 5][number % 3];
         match compare_shards(&program, yields, strategy, count, LIMIT / 2) {
@@ -197,10 +198,7 @@ fn a_second_search_comes_to_the_same_verdict() {
     let mut runner = TestRunner::deterministic();
     let mut failed = 0;
     for number in 0..programs {
-        let (program, _) = generated()
-            .new_tree(&mut runner)
-            .expect("programs can always be generated")
-            .current();
+        let (program, _) = next(&mut runner);
         let (alone, _) = look_beside(&program, None, Limits::default());
         let turns = Turns {
             after: [0, 20, 100][number as usize % 3],
@@ -240,10 +238,7 @@ fn random_executions_ahead_come_to_the_same_verdict() {
     let mut runner = TestRunner::deterministic();
     let (mut compared, mut failed) = (0, 0);
     for number in 0..programs {
-        let (program, _) = generated()
-            .new_tree(&mut runner)
-            .expect("programs can always be generated")
-            .current();
+        let (program, _) = next(&mut runner);
         let system = || Counting::new(program.clone(), 0);
         let (alone, _) = look_ahead(system(), None);
         let (ahead, system) = look_ahead(system(), Some([2, 10, 50][number as usize % 3]));
@@ -274,9 +269,23 @@ fn random_executions_ahead_come_to_the_same_verdict() {
 /// search comes to that last of all.
 struct Learning {
     program: Toy,
+    /// Whether exploration starts again in the step itself, or when it is asked at the end.
+    at_once: bool,
     steps: usize,
     seen: bool,
     told: bool,
+}
+
+impl Learning {
+    fn new(at_once: bool) -> Learning {
+        Learning {
+            program: Toy::new(programs::mutexcounter(4, 3)),
+            at_once,
+            steps: 0,
+            seen: false,
+            told: false,
+        }
+    }
 }
 
 impl dpor_explorer::Layer for Learning {
@@ -299,6 +308,10 @@ impl dpor_explorer::Layer for Learning {
         let last = self.program.threads().len() - 1;
         self.seen |= self.steps == 0 && transition.thread.index() == last;
         self.steps += 1;
+        if self.at_once && self.seen && !self.told {
+            self.told = true;
+            return Err(Stop::Refine);
+        }
         self.program.step(transition, step)
     }
 
@@ -323,21 +336,49 @@ impl dpor_explorer::Layer for Learning {
 
 #[test]
 fn random_executions_find_early_what_makes_exploration_start_again() {
-    let learning = || Learning {
-        program: Toy::new(programs::mutexcounter(4, 3)),
-        steps: 0,
-        seen: false,
-        told: false,
-    };
-    let [(late, _), (early, _)] = [None, Some(100)].map(|after| look_ahead(learning(), after));
-    for report in [&late, &early] {
-        assert_eq!(report.verdict, Verdict::Complete);
-        assert_eq!(report.statistics.refinements, 1);
+    for at_once in [false, true] {
+        let [(late, _), (early, _)] = [None, Some(100)].map(|after| look_ahead(Learning::new(at_once), after));
+        for report in [&late, &early] {
+            assert_eq!(report.verdict, Verdict::Complete);
+            assert_eq!(report.statistics.refinements, 1);
+        }
+        assert_eq!(late.statistics.states, early.statistics.states);
+        // Everything is explored twice, or once and a part.
+        let (late, early) = (late.statistics.steps, early.statistics.steps);
+        assert!(at_once || early < late * 6 / 10, "{late} and {early} steps");
     }
-    assert_eq!(late.statistics.states, early.statistics.states);
-    // Everything is explored twice, or once and a part.
-    let (late, early) = (late.statistics.steps, early.statistics.steps);
-    assert!(early < late * 6 / 10, "{late} and {early} steps");
+}
+
+/// Breaks exploration off as soon as something has been learnt.
+struct BreaksOff;
+
+impl Observer<Learning> for BreaksOff {
+    fn execution(&mut self, _: &mut Learning, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn at_rest(&mut self, explorer: &mut Explorer<Learning>) -> ControlFlow<String> {
+        match explorer.system().told {
+            true => ControlFlow::Break("interrupted".to_owned()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn what_was_explored_before_something_was_learnt_is_not_kept_when_random_executions_are_broken_off() {
+    let mut explorer =
+        Explorer::new(Learning::new(true), Exploration::States, Limits::default()).sends_scouts(Some(100));
+    let report = explorer.run(&mut BreaksOff);
+    assert_eq!(
+        report.verdict,
+        Verdict::Incomplete {
+            reason: "interrupted".to_owned()
+        }
+    );
+    // It has started again, and has run one execution.
+    assert_eq!(report.statistics.refinements, 1);
+    assert_eq!(report.statistics.executions(), 1);
 }
 
 #[test]

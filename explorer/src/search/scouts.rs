@@ -73,8 +73,11 @@ impl<S: System> Scouts<S> {
             aside.change_places(explorer.exploration());
             let turn = executions(aside, each, &mut learnt, explorer, observer);
             aside.change_places(explorer.exploration());
-            if !matches!(turn, Ok(Turn::Over)) {
-                return turn;
+            match turn {
+                Ok(Turn::Over) => {}
+                // The system is another one now. What the main search has explored must not be gone on with, nor saved.
+                _ if learnt => return Err(Halt::Refine),
+                turn => return turn,
             }
         }
         if learnt { Err(Halt::Refine) } else { Ok(Turn::Over) }
@@ -93,17 +96,22 @@ fn executions<S: System>(
     let until = explorer.exploration().statistics.states + states;
     while explorer.exploration().statistics.states < until {
         let exploration = explorer.exploration();
-        match aside.search.execute(exploration, &mut ()) {
+        let end = aside.search.execute(exploration, &mut ());
+        let is_left_out = matches!(end, Err(Halt::Incomplete(_)));
+        match end {
             // It is found again.
             Ok(End::Failed(_)) if *learnt => return Err(Halt::Refine),
             Ok(End::Failed(failure)) => return Ok(aside.failed(failure, exploration, observer)),
             Ok(end) => exploration.statistics.count(&end),
             Err(Halt::Refine) => *learnt = true,
             // The main search comes to that, or it is said of it why it does not.
-            Err(Halt::Incomplete(_)) => return Ok(Turn::Over),
+            Err(Halt::Incomplete(_)) => {}
             Err(halt) => return Err(halt),
         }
         aside.search.advance(exploration);
+        if is_left_out {
+            break;
+        }
         if exploration.statistics.executions().is_multiple_of(16) {
             exploration.in_time()?;
         }
