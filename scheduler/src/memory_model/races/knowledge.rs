@@ -223,13 +223,18 @@ impl DataRaces {
     /// Sets `words` to what is known of each other's accesses, and returns a hash of the same that does not depend on
     /// earlier executions. No words, and 0, if all is known to all.
     pub fn knowledge(&mut self, words: &mut Vec<u64>) -> u128 {
+        self.knowledge_sorted_above(FEW, words)
+    }
+
+    /// [`DataRaces::knowledge`]. Up to so many facts are not sorted by epoch, which makes no difference.
+    fn knowledge_sorted_above(&mut self, few: usize, words: &mut Vec<u64>) -> u128 {
         words.clear();
         if !self.tells_knowledge() {
             return 0;
         }
         let mut met = std::mem::take(&mut self.met);
         let mut facts = self.facts();
-        let sorted = facts.len() > FEW;
+        let sorted = facts.len() > few;
         if sorted {
             facts.sort_unstable_by_key(|fact| fact.epoch);
         }
@@ -416,6 +421,10 @@ impl DataRaces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::part::Part;
+    use crate::memory_model::races::LearntOrderings;
+    use crate::memory_model::shadow::Kind;
+    use dpor_explorer::{Asked, Location, SplitMix64, ThreadId};
 
     #[test]
     fn a_digest_tells_who_knows_which_facts() {
@@ -434,6 +443,45 @@ mod tests {
         assert_ne!(two, digest(vec![of(0, 1, 8, 100), of(1, 1, 7, 200)]));
         assert_ne!(two, digest(vec![of(0, 1, 7, 300)]));
         assert_ne!(two, digest(vec![of(0, 1, 7, 100)]));
+    }
+
+    #[test]
+    fn what_is_known_is_the_same_however_it_is_looked_up() {
+        let mut races = DataRaces::default();
+        races.switch_on().unwrap();
+        let threads = [ThreadId::MAIN, ThreadId(1), ThreadId(2)];
+        let mut numbers = SplitMix64::new(1);
+        let mut found = 0;
+        for number in 0..200 {
+            // SAFETY: there is no program.
+            unsafe { races.reset() };
+            races.begins(false, LearntOrderings::default());
+            threads[1..]
+                .iter()
+                .for_each(|&thread| races.spawned(ThreadId::MAIN, thread));
+            for _ in 0..numbers.below(60) {
+                let thread = threads[numbers.below(3)];
+                let lock = Location(1 + numbers.below(4) as u64);
+                match numbers.below(4) {
+                    0 => races.release(thread, lock),
+                    1 => races.acquire(thread, lock),
+                    // Neither on the heap nor on a stack. What is in a race is not recorded.
+                    _ => {
+                        let kind = [Kind::Read, Kind::Read, Kind::Write][numbers.below(3)];
+                        _ = races.access(thread, 0x1000 + 8 * numbers.below(20), 8, kind);
+                    }
+                }
+            }
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            let digest = races.knowledge_sorted_above(0, &mut one);
+            assert_eq!(races.knowledge_sorted_above(usize::MAX, &mut other), digest, "{number}");
+            assert_eq!(one, other, "{number}");
+            assert_eq!(one.is_empty(), digest == 0, "{number}");
+            found = found.max(one.len());
+            // What several threads use is followed from now on.
+            races.starts_again(Asked::AtTheEnd, true);
+        }
+        assert!(found > 20, "there are {found} facts at most");
     }
 
     /// One word of bits, and locations.
