@@ -189,78 +189,81 @@ impl<S: System> Explorer<S> {
         }
     }
 
+    /// The settings of a search that is not saved, within these limits.
+    fn settings(&self, limits: Limits) -> Settings {
+        Settings {
+            limits,
+            resumable: false,
+            faults: self.exploration.faults,
+        }
+    }
+
     /// The second search, if there is to be one.
     fn second_search(&self) -> Option<Beside<S>> {
         let exploration = &self.exploration;
         let can = self.strategy.can_be_bounded() && exploration.limits.preemptions.is_none() && !exploration.keep_going;
         let turns = self.looks_beside.filter(|_| can)?;
-        let settings = Settings {
-            limits: Limits {
-                preemptions: Some(u32::MAX),
-                ..exploration.limits
-            },
-            resumable: false,
-            faults: exploration.faults,
-        };
+        let settings = self.settings(Limits {
+            preemptions: Some(u32::MAX),
+            ..exploration.limits
+        });
         Some(Beside::new(self.strategy.search(&settings), turns))
     }
 
     /// The random executions ahead, if there are to be some. They are others after each start.
     fn scouts(&self) -> Option<Scouts<S>> {
         let exploration = &self.exploration;
-        let settings = Settings {
-            limits: exploration.limits,
-            resumable: false,
-            faults: exploration.faults,
-        };
         let first = self.sends_scouts.filter(|_| !exploration.keep_going)?;
+        let settings = self.settings(exploration.limits);
         Some(Scouts::new(exploration.statistics.refinements, first, &settings))
     }
 
     /// Runs random executions if it is time for some. Returns the verdict if one of them fails.
     fn look_ahead(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
-        let Some(mut scouts) = self
-            .scouts
-            .take_if(|scouts| scouts.are_due(&self.exploration.statistics))
-        else {
+        let statistics = &self.exploration.statistics;
+        let Some(mut scouts) = self.scouts.take_if(|scouts| scouts.are_due(statistics)) else {
             return Ok(None);
         };
+        let verdict = self.give_turn(Asked::AtTheEnd, |explorer| scouts.turn(explorer, observer));
+        if matches!(verdict, Ok(Some(_))) {
+            scouts.add_to(&mut self.exploration.statistics);
+        }
+        self.scouts = Some(scouts);
+        verdict
+    }
+
+    /// Lets the second search go on if it is its turn. Returns the verdict if it finds a failure.
+    fn look_beside(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
+        let statistics = &self.exploration.statistics;
+        let Some(mut beside) = self.beside.take_if(|beside| beside.is_due(statistics)) else {
+            return Ok(None);
+        };
+        let verdict = self.give_turn(Asked::BeforeFailure, |explorer| beside.turn(explorer, observer));
+        if matches!(verdict, Ok(Some(_))) {
+            self.failed_beside = true;
+            self.exploration.statistics.add(beside.statistics());
+        }
+        self.beside = Some(beside);
+        verdict
+    }
+
+    /// Lets another search take its turn, and returns the verdict if it finds a failure. If it does not, `asked` is what
+    /// the system is asked about starting again.
+    fn give_turn(
+        &mut self,
+        asked: Asked,
+        turn: impl FnOnce(&mut Self) -> Result<Turn, Halt>,
+    ) -> Result<Option<Verdict>, Halt> {
         self.at_rest = false;
-        let turn = scouts.turn(self, observer);
+        let turn = turn(self);
         self.at_rest = true;
         let asked = match turn {
-            Ok(Turn::Over) => Asked::AtTheEnd,
+            Ok(Turn::Over) => asked,
             _ => Asked::BeforeFailure,
         };
         if self.exploration.cursor.system.starts_again(asked) {
             return Err(Halt::Refine);
         }
-        if matches!(turn, Ok(Turn::Failed(..))) {
-            scouts.add_to(&mut self.exploration.statistics);
-        }
-        self.scouts = Some(scouts);
-        Ok(turn?.verdict())
-    }
-
-    /// Lets the second search go on if it is its turn. Returns the verdict if it finds a failure.
-    fn look_beside(&mut self, observer: &mut dyn Observer<S>) -> Result<Option<Verdict>, Halt> {
-        let Some(mut beside) = self
-            .beside
-            .take_if(|beside| beside.is_due(&self.exploration.statistics))
-        else {
-            return Ok(None);
-        };
-        self.at_rest = false;
-        let turn = beside.turn(self, observer);
-        self.at_rest = true;
-        if self.exploration.cursor.system.starts_again(Asked::BeforeFailure) {
-            return Err(Halt::Refine);
-        }
-        if matches!(turn, Ok(Turn::Failed(..))) {
-            self.failed_beside = true;
-            self.exploration.statistics.add(beside.statistics());
-        }
-        self.beside = Some(beside);
         Ok(turn?.verdict())
     }
 
