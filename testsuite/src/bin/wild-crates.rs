@@ -15,6 +15,7 @@ results of all crates, docs/src/wild-crates.md is written from them.
   --max-time SECS      give up a test after this time [default: 10]
   --stall SECS         and after a step that takes longer [default: 3]
   --test-jobs N        tests to explore at the same time [default: 1]
+  --memory MODEL       what atomics promise: sc or rc11 [default: sc]
   --page               only write the page
   --list               only list the crates
   --help               this text
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
                 .parse()
                 .map_or_else(|_| is_wrong = true, |secs| now.max_time = secs),
             "--stall" => now.stall = value(),
+            "--memory" => now.memory = value(),
             "--test-jobs" => value()
                 .parse()
                 .map_or_else(|_| is_wrong = true, |jobs| now.test_jobs = jobs),

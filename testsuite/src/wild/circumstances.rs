@@ -23,6 +23,8 @@ pub struct Circumstances {
     pub stall: String,
     /// `--test-jobs`.
     pub test_jobs: u16,
+    /// `--memory`.
+    pub memory: String,
     /// A digest of the tool, and of the crate's part of the table.
     pub digest: String,
 }
@@ -48,6 +50,7 @@ impl Circumstances {
             max_time: 10,
             stall: "3".into(),
             test_jobs: 1,
+            memory: "sc".into(),
             digest: String::new(),
         }
     }
@@ -72,7 +75,10 @@ impl Circumstances {
 
     /// Whether a run under these would say the same as one under the others: whatever the day and the machine.
     pub fn agree(&self, others: &Circumstances) -> bool {
-        let key = |c: &Circumstances| (c.toolchain.clone(), c.max_time, c.stall.clone(), c.digest.clone());
+        let key = |c: &Circumstances| {
+            let limits = (c.max_time, c.stall.clone(), c.memory.clone());
+            (c.toolchain.clone(), limits, c.digest.clone())
+        };
         key(self) == key(others)
     }
 }

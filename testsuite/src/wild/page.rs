@@ -120,8 +120,8 @@ fn circumstances(out: &mut String, runs: &[(&Crate, Run)]) {
             all(&|c| c.toolchain.clone()),
             all(&|c| c.machine.clone()),
             all(&|c| format!(
-                "--max-time {} --stall {} --test-jobs {}",
-                c.max_time, c.stall, c.test_jobs
+                "--max-time {} --stall {} --test-jobs {} --memory {}",
+                c.max_time, c.stall, c.test_jobs, c.memory
             )),
             seconds / 60.0
         ),

@@ -144,6 +144,7 @@ impl Run {
             max_time,
             stall,
             test_jobs,
+            memory,
             ..
         } = &self.circumstances;
         let (time, jobs) = (format!("{max_time}s"), test_jobs.to_string());
@@ -154,7 +155,8 @@ impl Run {
             targets: only,
             silence: SILENCE + Duration::from_secs(*max_time),
         };
-        let bounds = ["--max-time", &time, "--stall", stall, "--test-jobs", &jobs];
+        let limits = ["--max-time", &time, "--stall", stall];
+        let bounds = [&limits[..], &["--test-jobs", &jobs, "--memory", memory]].concat();
         let arguments = [&["test", "--verbose", "--exact"], &bounds[..], flags].concat();
         let called = call::tool(&call, &arguments);
         let met = report::results(&called.text);
@@ -271,6 +273,12 @@ fn reason(met: &Met) -> String {
     ];
     let class = classes.iter().find(|(start, _)| text.contains(start));
     match class.map_or(text, |(_, class)| class) {
+        TIME if met
+            .reason
+            .contains("under sequential consistency, the test is complete") =>
+        {
+            format!("{TIME}, with weak memory; complete without")
+        }
         TIME if met.executions == 0 => format!("{TIME} in the first execution"),
         class => class.into(),
     }
