@@ -2,8 +2,8 @@
 
 use dpor_explorer::Shard;
 use dpor_protocol::{
-    CallerReport, Counts, ExecutionReport, FailureKind, FailureReport, LabelReport, OutputStream, PairReport,
-    SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, Verdict, WeakPlace,
+    CallerReport, Counts, ExecutionReport, FailureKind, FailureReport, LabelReport, Memory, OutputStream, PairReport,
+    Seed, SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, Verdict, WeakPlace,
 };
 use std::borrow::Cow;
 use std::fs::File;
@@ -100,6 +100,8 @@ pub struct Account {
     pub output: Vec<(OutputStream, String)>,
     /// For an exploration: what its first execution has printed, if requested.
     pub printed: Vec<(OutputStream, String)>,
+    /// Whether all sequentially consistent executions were explored before weak memory, and none has failed.
+    pub is_sequentially_complete: bool,
     /// Where the failing execution has requested weak orderings.
     pub weak_places: Vec<WeakPlace>,
     /// The step, the seed's operation, and the program's operation.
@@ -154,6 +156,12 @@ impl Outcome {
     pub fn fails_again(&self) -> bool {
         let kind = self.failure.as_ref().and_then(FailureReport::known_kind);
         kind.is_none_or(FailureKind::is_repeated)
+    }
+
+    /// Whether the failing schedule is one of weak memory: the program requests weak orderings, and they count.
+    pub fn is_under_weak_memory(&self) -> bool {
+        let seed = self.seed.as_deref().and_then(|seed| Seed::decode(seed).ok());
+        seed.is_some_and(|seed| seed.options.memory() == Memory::Rc11)
     }
 
     /// Adds a note before all others.

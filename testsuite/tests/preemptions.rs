@@ -328,7 +328,7 @@ impl dpor_explorer::Layer for Learning {
         if self.program.starts_again(asked) {
             return true;
         }
-        let again = self.seen && !self.told && asked == Asked::AtTheEnd;
+        let again = self.seen && !self.told && matches!(asked, Asked::Ahead | Asked::AtTheEnd { .. });
         self.told |= again;
         again
     }

@@ -945,18 +945,21 @@ fn weak_memory_is_explored_where_it_is_asked_for() {
             assert_eq!(again.events("replayed")[0]["failure"]["kind"], kind, "{name}");
         }
     }
-    // What else fails is told, if there is time for it.
+    // Whether it fails without weak memory is known beforehand, or told if there is time for it.
     let only = "no sequentially consistent execution fails; weak memory";
     let too = "a sequentially consistent execution fails, too: livelock; weak memory";
+    let source = ["--strategy", "source"];
+    let random = ["--strategy", "random", "--max-executions", "1000"];
     for (name, more, told) in [
         ("relaxed", &[][..], Some(only)),
-        ("endless", &[], Some(too)),
-        ("relaxed", &["--simplify", "0"], None),
-        (
-            "relaxed",
-            &["--strategy", "random", "--max-executions", "1000"],
-            Some(only),
-        ),
+        ("relaxed", &["--simplify", "0"], Some(only)),
+        ("relaxed", &["--max-executions", "1000"], Some(only)),
+        ("relaxed", &["--max-executions", "1000", "--simplify", "0"], None),
+        ("relaxed", &source, Some(only)),
+        ("relaxed", &[&source[..], &["--simplify", "0"]].concat(), None),
+        ("relaxed", &random, Some(only)),
+        ("endless", &[], None),
+        ("endless", &source, Some(too)),
     ] {
         let run = test(name, &[&["--memory", "rc11"], more].concat()).ends(FAILED);
         let note = finished(&run)["note"].to_string();
@@ -984,6 +987,114 @@ fn weak_memory_is_explored_where_it_is_asked_for() {
     project.write("dpor.toml", "[[overrides]]\nfilter = \"relaxed\"\nmemory = \"rc11\"\n");
     test("relaxed", &[]).ends(FAILED);
     test("racing", &[]).ends(COMPLETE);
+}
+
+/// What is large with weak memory, or without it.
+const LARGE: &str = r#"
+use std::os::unix::thread::JoinHandleExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+type Shared = Arc<([AtomicU64; 4], AtomicBool)>;
+
+// When all is written, few values are left, unless old ones are found.
+#[test]
+fn old_values() {
+    let shared = Shared::default();
+    let other = shared.clone();
+    let writer = thread::spawn(move || {
+        for value in 0..64 {
+            other.0[value % 4].store(value as u64, Relaxed);
+        }
+        other.1.store(true, Relaxed);
+    });
+    while !shared.1.load(Relaxed) {}
+    let read = |seen: u64, at: usize| seen * 64 + shared.0[at % 4].load(Relaxed);
+    std::hint::black_box((0..10).fold(0, read));
+    writer.join().unwrap();
+}
+
+fn many_orders(shared: &Shared) {
+    let add = |own: u64| {
+        let all = shared.clone();
+        move || (0..6).for_each(|at| all.0[at % 4].store(all.0[(at + 1) % 4].load(Relaxed) * 5 + own, Relaxed))
+    };
+    let threads: Vec<_> = (1..5).map(|own| thread::spawn(add(own))).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+// What comes last is changed first.
+#[test]
+fn fails_late() {
+    let shared = Shared::default();
+    many_orders(&shared);
+    let other = shared.clone();
+    let sender = thread::spawn(move || {
+        other.0[0].store(u64::MAX, Relaxed);
+        other.1.store(true, Relaxed);
+    });
+    assert!(!shared.1.load(Relaxed) || shared.0[0].load(Relaxed) == u64::MAX);
+    sender.join().unwrap();
+}
+
+#[test]
+fn unsupported() {
+    let shared = Shared::default();
+    let other = shared.clone();
+    let thread = thread::spawn(move || other.1.store(true, Relaxed));
+    shared.1.load(Relaxed);
+    std::hint::black_box(thread.as_pthread_t());
+    thread.join().unwrap();
+}
+"#;
+
+#[test]
+fn sequentially_consistent_executions_come_first_and_take_half_of_the_time() {
+    let project = Project::new("large", LARGE);
+    let test = |name: &str, more: &[&str]| {
+        let memory = if more.contains(&"--memory") {
+            ""
+        } else {
+            "--memory=rc11"
+        };
+        let arguments = ["test", name, "--message-format", "json", memory];
+        let arguments: Vec<&str> = arguments.into_iter().filter(|argument| !argument.is_empty()).collect();
+        let run = project.run(&[&arguments[..], more].concat());
+        run.events("test-finished")[0].clone()
+    };
+    let says = |test: &Value, words: &str| {
+        let note = test["note"].to_string();
+        assert!(note.contains(words), "no `{words}`: {test}");
+    };
+    assert_eq!(test("old_values", &["--memory", "sc"])["verdict"], "complete");
+    // It is known to those who go on with it, too.
+    for more in [&["--max-time", "2s"][..], &["--max-time", "2s", "--resume"]] {
+        let met = test("old_values", more);
+        assert_eq!(met["verdict"], "incomplete", "{met}");
+        says(
+            &met,
+            "weak memory without load buffering (--memory rc11); under sequential consistency, the test is complete",
+        );
+    }
+    assert_eq!(
+        test("fails_late", &["--memory", "sc", "--max-time", "2s"])["verdict"],
+        "incomplete"
+    );
+    let met = test("fails_late", &["--max-time", "8s", "--simplify", "0"]);
+    assert_eq!(
+        (met["verdict"].as_str(), met["failure"]["kind"].as_str()),
+        (Some("failed"), Some("panic")),
+        "{met}"
+    );
+    let note = met["note"].to_string();
+    assert!(
+        note.contains("weak memory without") && !note.contains("sequentially"),
+        "{note}"
+    );
+    let met = test("unsupported", &[]);
+    assert_eq!(met["verdict"], "incomplete", "{met}");
+    says(&met, "weak memory has not been explored");
 }
 
 /// Two threads that must not both miss the other's store, with a fence between store and load.

@@ -38,12 +38,13 @@ pub use schedule::{
 pub use seed::{Creation, OtherTest, Seed, SeedError, SeedStep, test_hash};
 pub use suppression::{RaceSuppression, SuppressionError};
 pub use tables::{
-    Culprit, FailureKind, Flow, Memory, ModelOption, OperationKind, OptionGroup, Options, Phrase, Timeouts, Wait,
+    Culprit, FailureKind, Flow, Memory, ModelOption, OperationKind, OptionGroup, Options, Phrase, Timeouts,
+    WEAK_ORDERINGS, Wait,
 };
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

@@ -373,7 +373,9 @@ impl Snapshot {
             test: test_hash(test),
             strategy: strategy.into(),
             // The schedule has not come to its end, where memory is looked for.
-            options: options.with(ModelOption::Leaks, false),
+            options: options
+                .with(ModelOption::Leaks, false)
+                .with_refinements(&self.refinements),
             threads: self.threads,
             refinements: self.refinements,
             steps: self.steps,

@@ -81,6 +81,7 @@ impl Heard {
             Message::Sharing(sharing) => self.sharing = Some(sharing),
             Message::Suppressed { suppressions } => self.suppressions = suppressions,
             Message::Callers { callers } => self.account.callers = callers,
+            Message::SequentiallyComplete {} => self.account.is_sequentially_complete = true,
             Message::Shard { fingerprint } => self.fingerprint = Some(fingerprint),
             Message::Execution(execution) => {
                 if execution.anew {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::interrupt;
 use crate::outcome::{Mend, Mends, Outcome};
 use dpor_protocol::{
-    AtomicOperation, FailureKind, LeastOrderings, Memory, MemoryOrdering, Mode, StrongerOrdering, Verdict, WeakPlace,
+    AtomicOperation, FailureKind, LeastOrderings, MemoryOrdering, Mode, StrongerOrdering, Verdict, WeakPlace,
 };
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub fn look(
     run: &Outcome,
 ) -> Result<Option<Mends>, Error> {
     let kind = outcome.failure.as_ref().and_then(|failure| failure.known_kind());
-    let by_orderings = kind == Some(FailureKind::DataRace) || order.options.memory() == Memory::Rc11;
+    let by_orderings = kind == Some(FailureKind::DataRace) || outcome.is_under_weak_memory();
     if !by_orderings || time.is_zero() || order.shard.is_some() || !outcome.fails_again() {
         return Ok(None);
     }

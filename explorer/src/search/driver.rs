@@ -224,7 +224,7 @@ impl<S: System> Explorer<S> {
         let Some(mut scouts) = self.scouts.take_if(|scouts| scouts.are_due(statistics)) else {
             return Ok(None);
         };
-        let verdict = self.give_turn(Asked::AtTheEnd, |explorer| scouts.turn(explorer, observer));
+        let verdict = self.give_turn(Asked::Ahead, |explorer| scouts.turn(explorer, observer));
         if matches!(verdict, Ok(Some(_))) {
             scouts.add_to(&mut self.exploration.statistics);
         }
@@ -292,7 +292,9 @@ impl<S: System> Explorer<S> {
         let end = self.search.execute(&mut self.exploration, observer)?;
         self.conclude(end, observer)?;
         if !self.search.advance(&mut self.exploration) {
-            return match self.exploration.cursor.system.starts_again(Asked::AtTheEnd) {
+            let complete = self.left_out().is_none() && self.first_failure.is_none();
+            let asked = Asked::AtTheEnd { complete };
+            return match self.exploration.cursor.system.starts_again(asked) {
                 true => Err(Halt::Refine),
                 false => Ok(Some(self.exhausted())),
             };
@@ -396,10 +398,10 @@ impl<S: System> Explorer<S> {
         self.exploration.cursor.trace.follow_waits(follows_waits);
     }
 
-    /// The verdict when the search has come to its end.
-    fn exhausted(&mut self) -> Verdict {
+    /// Why the search has left something out, if it has, when it has come to its end.
+    fn left_out(&self) -> Option<String> {
         let exploration = &self.exploration;
-        let reason = match exploration.statistics.cut {
+        match exploration.statistics.cut {
             0 => self.search.left_out(),
             _ if exploration.unclear > 0 => Some(format!(
                 "in {} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
@@ -409,8 +411,12 @@ impl<S: System> Explorer<S> {
                 "{n} executions were cut at the bound of {} steps",
                 exploration.limits.depth
             )),
-        };
-        match (reason, self.first_failure.is_some()) {
+        }
+    }
+
+    /// The verdict when the search has come to its end.
+    fn exhausted(&mut self) -> Verdict {
+        match (self.left_out(), self.first_failure.is_some()) {
             (None, false) => Verdict::Complete,
             (reason, _) => self.incomplete(reason.unwrap_or_default()),
         }

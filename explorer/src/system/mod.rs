@@ -275,8 +275,13 @@ pub enum Asked {
     Between,
     /// An execution has ended in a failure, or something else by which exploration ends, and which is told next.
     BeforeFailure,
+    /// Random executions have looked ahead for what makes exploration start again.
+    Ahead,
     /// There is nothing left to explore.
-    AtTheEnd,
+    AtTheEnd {
+        /// Whether all has been explored, and nothing has failed.
+        complete: bool,
+    },
 }
 
 /// What threads know in a state of what others have done: a part of the state that makes no difference to how the

@@ -226,16 +226,21 @@ fn tell(machine: &mut Machine, access: AtomicAccess, (source, later): (Option<u3
     });
 }
 
-/// Ends the exploration if the operation that has just chosen what it found cannot be modelled.
+/// Ends the exploration if the operation that has just chosen what it found, and made this access, cannot be modelled.
 #[cold]
 #[inline(never)]
-pub(super) fn check_choice() {
+pub(super) fn check_choice(access: AtomicAccess) {
     let overlaps = of_model(|machine| {
         let Machine { execution, step, .. } = machine;
         let request = execution.threads[step.thread].request;
         request.is_some_and(|request| execution.races.overlaps_another(&request))
     });
-    if overlaps {
+    let passes = |machine: &mut Machine| {
+        let Machine { execution, step, .. } = machine;
+        let request = execution.threads[step.thread].request;
+        request.is_some_and(|request| execution.races.passes_overlapping(step.thread, &request, access))
+    };
+    if overlaps && !on_model(passes) {
         unsupported("atomics of different sizes overlap, and an older value of one may be found");
     }
     if of_model(|machine| machine.execution.races.are_too_many()) {

@@ -170,7 +170,7 @@ impl Touch<'_> {
                 plain::fail_by_access();
             }
             if atomics::is_weak() {
-                atomics::check_choice();
+                atomics::check_choice(access);
             }
         }
         // Under weak memory, all that they allow is explored.

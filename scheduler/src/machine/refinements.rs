@@ -3,6 +3,7 @@
 use crate::memory_model::atomics::{self, Atomics};
 use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::part_of;
+use dpor_explorer::Asked;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::Location;
 use dpor_explorer::keys::KeySet;
@@ -29,6 +30,29 @@ pub(crate) struct Refinements {
     pub atomics: Atomics,
     /// The orderings that are requested, under weak memory.
     pub orderings: LearntOrderings,
+    pub put_off: PutOff,
+}
+
+/// Weak memory, if exploration turns to it only after the sequentially consistent executions.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct PutOff {
+    /// Whether it is put off now: orderings are noted, and offer no choice.
+    pub now: bool,
+    /// The orderings that were noted meanwhile.
+    orderings: LearntOrderings,
+    /// Whether it is put off no longer than this, whatever is still unexplored.
+    pub is_due: bool,
+    /// Whether all sequentially consistent executions have been explored, and none has failed.
+    pub sequential_complete: bool,
+}
+
+dpor_explorer::codec!(struct PutOff { now, orderings, is_due, sequential_complete });
+
+impl PutOff {
+    /// Whether there is something that is put off.
+    pub fn is_needed(&self) -> bool {
+        self.now && self.orderings.weak
+    }
 }
 
 dpor_explorer::codec!(struct Refinements {
@@ -39,7 +63,8 @@ dpor_explorer::codec!(struct Refinements {
     hashing,
     overlaps,
     atomics,
-    orderings
+    orderings,
+    put_off
 });
 
 impl Refinements {
@@ -75,12 +100,37 @@ impl Refinements {
 
     /// Notes the orderings of an atomic operation. Says whether that is news.
     pub fn note_orderings(&mut self, success: Ordering, failure: Ordering) -> bool {
+        if self.put_off.now {
+            self.put_off.orderings = self.put_off.orderings.with(success, failure);
+            return false;
+        }
         let noted = self.orderings.with(success, failure);
         let is_news = noted != self.orderings;
-        for location in noted.as_locations() {
+        self.learn(noted);
+        is_news
+    }
+
+    fn learn(&mut self, orderings: LearntOrderings) {
+        for location in orderings.as_locations() {
             self.observe(location);
         }
-        is_news
+    }
+
+    /// Says whether exploration starts again because it turns to weak memory, which was put off.
+    pub fn turns_to_weak(&mut self, asked: Asked) -> bool {
+        let PutOff { now, is_due, .. } = self.put_off;
+        let turns = match asked {
+            Asked::AtTheEnd { .. } => now && self.put_off.orderings.weak,
+            Asked::Between => now && is_due,
+            Asked::Ahead | Asked::BeforeFailure => false,
+        };
+        if turns {
+            self.put_off.now = false;
+            self.put_off.sequential_complete = asked == Asked::AtTheEnd { complete: true };
+            self.learn(self.put_off.orderings);
+        }
+        // Orderings that are met later are learnt then.
+        turns && self.orderings.weak
     }
 
     /// Notes the use of an atomic. Says whether it is now known to overlap another one, and was not before.

@@ -369,7 +369,7 @@ impl DataRaces {
             }
             // The accesses that were left out before could be what the execution fails by.
             Asked::BeforeFailure => exposes,
-            Asked::AtTheEnd => exposes || news,
+            Asked::Ahead | Asked::AtTheEnd { .. } => exposes || news,
         };
         if again {
             self.start_again();
@@ -478,9 +478,16 @@ impl DataRaces {
         }
     }
 
-    /// Whether an atomic overlaps another one in a way that weak memory leaves undefined.
+    /// Whether an atomic overlaps another one of which older values may be found.
     pub fn overlaps_another(&self, request: &Request) -> bool {
         self.rc11.overlaps_another(request)
+    }
+
+    /// Says whether the thread's operation on an atomic that overlaps another one, which has made this access, can be
+    /// modelled: accesses of different sizes race if nothing orders them, but where nobody looks for that.
+    pub fn passes_overlapping(&mut self, thread: ThreadId, request: &Request, access: AtomicAccess) -> bool {
+        let (thread, writes) = (thread.index(), access.writes());
+        self.is_on() && !self.of_cells && self.rc11.passes_overlapping(&self.order, thread, request, writes)
     }
 
     /// Whether more operations are on record than can be judged.

@@ -320,6 +320,29 @@ impl Program {
         }
     }
 
+    /// Puts weak memory off, if the options ask for it: the sequentially consistent executions are explored first, and
+    /// exploration starts again at their end, if the program has requested weak orderings. Must come before the first
+    /// execution, and before [`Program::strengthen`].
+    pub fn put_weak_memory_off(&mut self) {
+        let session = &mut Self::machine().session;
+        session.refinements.put_off.now = session.options.memory() == Memory::Rc11;
+    }
+
+    /// Puts weak memory off no longer: exploration starts again after the present execution.
+    pub fn turn_to_weak_memory(&mut self) {
+        Self::machine().session.refinements.put_off.is_due = true;
+    }
+
+    /// Whether weak memory is put off, and would show more than what was explored so far.
+    pub fn puts_weak_memory_off(&self) -> bool {
+        Self::machine().session.refinements.put_off.is_needed()
+    }
+
+    /// Whether all sequentially consistent executions were explored first, and none has failed.
+    pub fn is_sequentially_complete(&self) -> bool {
+        Self::machine().session.refinements.put_off.sequential_complete
+    }
+
     /// Where the present, traced execution has requested orderings weaker than sequential consistency and has not got
     /// them, by place.
     pub fn weak_places(&self) -> Vec<WeakPlace> {
@@ -480,7 +503,11 @@ impl System for Program {
 
     fn starts_again(&mut self, asked: Asked) -> bool {
         let Machine { session, execution, .. } = Self::machine();
-        let again = execution.races.starts_again(asked, session.comparing);
+        let mut again = execution.races.starts_again(asked, session.comparing);
+        if !again && session.refinements.turns_to_weak(asked) {
+            execution.races.start_again();
+            again = true;
+        }
         if again {
             session.recall.forget();
             session.labels.start_again();

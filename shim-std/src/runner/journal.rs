@@ -3,7 +3,7 @@
 //! Invariant: what is on record are the steps that lead to where the program is, also after it has gone back to a saved
 //! state.
 
-use dpor_explorer::{Checkpoint, Layer, Rewindable, Sharded, Step, Stop, System, Transition};
+use dpor_explorer::{Asked, Checkpoint, Layer, Rewindable, Sharded, Step, Stop, System, Transition};
 use dpor_protocol::{Creation, Phase, SharedSchedule};
 use dpor_scheduler::{Learnt, OperationKind, Program};
 use std::alloc::{Layout, alloc_zeroed};
@@ -148,6 +148,14 @@ impl Layer for Journaled {
         self.map.begin_execution();
         self.kept.on_record = 0;
         self.program.restart();
+    }
+
+    fn starts_again(&mut self, asked: Asked) -> bool {
+        let again = self.program.starts_again(asked);
+        if again {
+            self.note_refinements();
+        }
+        again
     }
 
     fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {

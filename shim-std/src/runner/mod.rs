@@ -493,16 +493,17 @@ fn recorded(program: &mut Program, schedule: &[dpor_explorer::Transition]) -> Ve
 /// The seed of a schedule. Of the options, `Leaks` says that its failure is a leak.
 fn seed_of(program: &Program, test: &str, strategy: Strategy, options: Options, steps: Vec<SeedStep>) -> Seed {
     let threads = program.thread_table();
+    let refinements: Vec<u64> = program.observed().iter().map(|location| location.0).collect();
     Seed {
         test: test_hash(test),
         strategy: strategy.to_string(),
-        options,
+        options: options.with_refinements(&refinements),
         threads: threads
             .iter()
             .skip(1)
             .map(|&(parent, nth)| Creation { parent, nth })
             .collect(),
-        refinements: program.observed().iter().map(|location| location.0).collect(),
+        refinements,
         steps,
     }
 }

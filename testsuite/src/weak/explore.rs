@@ -192,6 +192,10 @@ pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault
         Err(error) => panic!("{error}"),
     };
     model.compare_states(strategy.compares_states());
+    if strategy == Strategy::States {
+        // As `cargo dpor` does with it.
+        model.put_weak_memory_off();
+    }
     if let Some(fault) = fault {
         model.race_fault(fault);
     }

@@ -85,6 +85,9 @@ pub enum Message {
         /// Equal for all shards of the test, if they were made of the same code with the same settings.
         fingerprint: u64,
     },
+    /// All sequentially consistent executions were explored before those of weak memory, and none has failed. `Finished`
+    /// follows.
+    SequentiallyComplete {},
     /// The functions of the program at the requested addresses. `Finished` follows.
     Callers {
         /// The callers, innermost first.
@@ -128,6 +131,7 @@ dpor_explorer::codec!(enum Message {
     9 => Simplified(value),
     10 => Sharing(value),
     17 => Suppressed { suppressions },
+    18 => SequentiallyComplete {},
     11 => Shard { fingerprint },
     12 => CannotResume { reason },
     13 => Finished { verdict, reason, note, counts, failure, seed },

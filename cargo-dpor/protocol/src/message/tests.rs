@@ -10,7 +10,7 @@ fn a_message_is_one_versioned_line() {
         text: "a\nb\u{1f980}".into(),
     };
     let line = message.to_line();
-    assert_eq!(line, "7 BQEHYQpi8J-mgA\n");
+    assert_eq!(line, "8 BQEHYQpi8J-mgA\n");
     assert_eq!(Message::from_line(&line), Ok(message));
 }
 
@@ -184,10 +184,10 @@ fn reports_in_short() {
 #[test]
 fn other_versions_and_noise_are_told_apart() {
     assert_eq!(
-        Message::from_line("6 New(text:\"a\")"),
-        Err(MessageError::OtherVersion(6))
+        Message::from_line("7 New(text:\"a\")"),
+        Err(MessageError::OtherVersion(7))
     );
-    for noise in ["running 1 test", "", "7", "7 New(text:\"a\")", "7 BQEHYQpi8J-m", "7 /w"] {
+    for noise in ["running 1 test", "", "8", "8 New(text:\"a\")", "8 BQEHYQpi8J-m", "8 /w"] {
         assert!(
             matches!(Message::from_line(noise), Err(MessageError::Malformed(_))),
             "{noise}"

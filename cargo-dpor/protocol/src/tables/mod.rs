@@ -17,4 +17,4 @@ mod option;
 
 pub use failure::{Culprit, FailureKind};
 pub use operation::{Flow, OperationKind, Phrase, Wait};
-pub use option::{Memory, ModelOption, OptionGroup, Options, Timeouts};
+pub use option::{Memory, ModelOption, OptionGroup, Options, Timeouts, WEAK_ORDERINGS};

@@ -261,6 +261,10 @@ impl Memory {
 
 named!(Memory, "it is `sc` or `rc11`");
 
+/// What stands among the [refinements](crate::Seed::refinements) of a schedule for weak orderings that the program
+/// requests: [`Memory::Rc11`] makes a difference from there on. No location is like this.
+pub const WEAK_ORDERINGS: u64 = 1;
+
 /// The options that are on, when timeouts fire, and what atomics promise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Options(u16);
@@ -316,6 +320,16 @@ impl Options {
         match memory {
             Memory::Sc => Options(self.0 & !Memory::BIT),
             Memory::Rc11 => Options(self.0 | Memory::BIT),
+        }
+    }
+
+    /// The options that a schedule needs with these [refinements](crate::Seed::refinements): without weak orderings among
+    /// them, atomics have promised sequential consistency.
+    #[must_use]
+    pub fn with_refinements(self, refinements: &[u64]) -> Options {
+        match refinements.contains(&WEAK_ORDERINGS) {
+            true => self,
+            false => self.with_memory(Memory::Sc),
         }
     }
 
@@ -413,7 +427,11 @@ mod tests {
             assert_eq!(options.of(OptionGroup::Environment).memory(), memory);
             assert_eq!(options.with_memory(Memory::Sc).timeouts(), Timeouts::Never);
         }
-        assert_eq!(format!("{:?}", Options::NONE.with_memory(Memory::Rc11)), "{Rc11}");
+        let weak = Options::NONE.with_memory(Memory::Rc11);
+        assert_eq!(format!("{weak:?}"), "{Rc11}");
+        let refined = |refinements: &[u64]| weak.with_refinements(refinements).memory();
+        assert_eq!(refined(&[4096, WEAK_ORDERINGS]), Memory::Rc11);
+        assert_eq!((refined(&[4096]), refined(&[])), (Memory::Sc, Memory::Sc));
         assert!("tso".parse::<Memory>().is_err_and(|error| error.contains("`rc11`")));
     }
 

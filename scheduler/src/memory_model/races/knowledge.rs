@@ -479,7 +479,7 @@ mod tests {
             assert_eq!(one.is_empty(), digest == 0, "{number}");
             found = found.max(one.len());
             // What several threads use is followed from now on.
-            races.starts_again(Asked::AtTheEnd, true);
+            races.starts_again(Asked::AtTheEnd { complete: true }, true);
         }
         assert!(found > 20, "there are {found} facts at most");
     }

@@ -16,7 +16,7 @@ fn again(races: &mut DataRaces) -> bool {
 }
 
 fn again_at_the_end(races: &mut DataRaces) -> bool {
-    races.starts_again(Asked::AtTheEnd, true)
+    races.starts_again(Asked::AtTheEnd { complete: true }, true)
 }
 
 fn write(races: &mut DataRaces, thread: ThreadId) {
@@ -116,7 +116,7 @@ fn own_stacks_are_left_out_until_they_are_exposed() {
     races.begins(false, LearntOrderings::default());
     races.spawned(ThreadId::MAIN, OTHER);
     assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
-    assert!(!races.starts_again(Asked::AtTheEnd, false));
+    assert!(!races.starts_again(Asked::AtTheEnd { complete: true }, false));
     // What other threads do on theirs is still left out.
     let place = region::stack_slot(1).1 - 64;
     assert!(other_writes(&mut races, place) && main_writes(&mut races, place));

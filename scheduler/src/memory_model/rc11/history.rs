@@ -107,11 +107,6 @@ impl History {
         all.all(|message| is_known_to_all(&message.released, order, live))
     }
 
-    /// Forgets the record of operations.
-    pub fn forget_events(&mut self) {
-        self.messages.iter_mut().for_each(|message| message.event = None);
-    }
-
     /// The epochs in which messages were taken, but for the first one, which all threads may take.
     pub fn epochs(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
         self.messages[1..]

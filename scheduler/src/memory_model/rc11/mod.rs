@@ -38,6 +38,7 @@ use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
 use crate::operation::address_of;
 use dpor_explorer::{BitSet, Location};
+use dpor_protocol::WEAK_ORDERINGS;
 use history::{History, Message};
 pub(crate) use request::{Ask, Request};
 use sequential::{Event, EventKind, Log};
@@ -67,7 +68,7 @@ impl LearntOrderings {
     }
 
     /// Where no object is, so that they can stand for what was learnt among the locations that are learnt.
-    const PLACES: [Location; 2] = [Location(1), Location(2)];
+    const PLACES: [Location; 2] = [Location(WEAK_ORDERINGS), Location(2)];
 
     /// What was learnt, as locations.
     pub fn as_locations(self) -> impl Iterator<Item = Location> {
@@ -362,15 +363,34 @@ impl Rc11 {
         }
     }
 
+    /// The thread's operation, which `writes` or not, is in no race with accesses to atomics that overlap its own one, of
+    /// another size or shifted against it. Says whether that is so: the thread knows of the last value of each.
+    ///
+    /// What it writes ends their histories. Who uses one of them later knows of that, and can find no older value, or is in
+    /// a race.
+    pub fn passes_overlapping(
+        &mut self,
+        order: &HappensBefore,
+        thread: usize,
+        request: &Request,
+        writes: bool,
+    ) -> bool {
+        let mut knows_all = true;
+        self.histories.retain(|&location, history| {
+            if !overlaps(request, location) {
+                return true;
+            }
+            let floor = history.floor(|of, epoch| order.knows(thread, of, epoch));
+            knows_all &= floor + 1 == history.len();
+            !writes
+        });
+        knows_all
+    }
+
     /// Whether the operation's atomic overlaps one of another size, or shifted against it, of which older values may be
     /// found.
     pub fn overlaps_another(&self, request: &Request) -> bool {
-        let end = request.address + usize::from(request.size);
-        let overlaps = |location: Location| {
-            let (start, size) = atomics::extent(location);
-            location != request.location() && start < end && request.address < start + size
-        };
-        self.histories.keys().any(|&location| overlaps(location))
+        self.histories.keys().any(|&location| overlaps(request, location))
     }
 
     /// Forgets what no live thread can choose or learn any more.
@@ -390,12 +410,28 @@ impl Rc11 {
             settled &= history.len() == 1;
             history.len() > 1 || !history.is_known(order, live)
         });
+        self.settle_log(settled);
+    }
+
+    /// Forgets the operations on record that are in no new cycle. It is `settled` if no atomic has two messages.
+    fn settle_log(&mut self, settled: bool) {
+        if self.log.is_empty() {
+            return;
+        }
+        let messages = |histories: &mut BTreeMap<Location, History>, change: &dyn Fn(u32) -> Option<u32>| {
+            let all = histories.values_mut().flat_map(|history| &mut history.messages);
+            all.for_each(|message| message.event = message.event.and_then(change));
+        };
         if settled {
-            // A new operation can come before none of those on record, so that no new cycle goes through them.
+            // A new operation can come before none of those on record.
             self.log.clear();
-            for history in self.histories.values_mut() {
-                history.forget_events();
-            }
+            messages(&mut self.histories, &|_| None);
+            return;
+        }
+        let later = self.histories.values().flat_map(|history| &history.messages[1..]);
+        let entries = later.filter_map(|message| message.event).collect();
+        if let Some(numbers) = self.log.keep_after(entries) {
+            messages(&mut self.histories, &|event| numbers[event as usize]);
         }
     }
 
@@ -457,6 +493,13 @@ impl Rc11 {
             events.iter().for_each(|&event| add(names[event as usize]));
         }
     }
+}
+
+/// Whether the operation's atomic overlaps the one at the location, and is another one.
+fn overlaps(request: &Request, location: Location) -> bool {
+    let end = request.address + usize::from(request.size);
+    let (start, size) = atomics::extent(location);
+    location != request.location() && start < end && request.address < start + size
 }
 
 /// Whether the clock knows no more than each of the live threads does.

@@ -133,6 +133,48 @@ impl Log {
         elsewhere.for_each(lower);
     }
 
+    /// Forgets all events but the `entries`, and those that come after one of them. Returns the numbers that events have
+    /// from then on, if that makes a difference.
+    ///
+    /// The entries are the stores before which a new event can come. A new event comes before nothing else, so that a cycle
+    /// through it goes on with an entry. Each event of the cycle comes after that one, and so does each event between, by
+    /// which two of them are related: all parts of `psc` lead from an event to one that comes after it by happens-before,
+    /// by reads-from, in modification order, or because it overwrites what the first has read. What is forgotten of the
+    /// stores to an atomic are the first in modification order. So who has taken one of these, or comes right after it, is
+    /// in front of all stores that are left, as with what was there before.
+    pub fn keep_after(&mut self, entries: BitSet) -> Option<Vec<Option<u32>>> {
+        let position = self.positions();
+        let mut kept = entries;
+        let mut next: Vec<u32> = kept.iter().collect();
+        while let Some(one) = next.pop() {
+            for other in (0..self.events.len() as u32).filter(|&other| other != one) {
+                let (first, second) = (one as usize, other as usize);
+                if !kept.contains(other)
+                    && (self.happens_before(first, second) || self.precedes(&position, first, second))
+                {
+                    kept.insert(other);
+                    next.push(other);
+                }
+            }
+        }
+        let mut count = 0..;
+        let number = |event| kept.contains(event).then(|| count.next()).flatten();
+        let numbers: Vec<Option<u32>> = (0..self.events.len() as u32).map(number).collect();
+        if numbers.iter().all(Option::is_some) {
+            return None;
+        }
+        let mut keeps = numbers.iter().map(Option::is_some);
+        self.events.retain(|_| keeps.next().unwrap_or_default());
+        for event in &mut self.events {
+            event.source = event.source.and_then(|source| numbers[source as usize]);
+        }
+        self.orders.retain(|_, order| {
+            *order = order.iter().filter_map(|&store| numbers[store as usize]).collect();
+            !order.is_empty()
+        });
+        Some(numbers)
+    }
+
     /// Adds an event.
     pub fn add(&mut self, event: Event) -> u32 {
         let number = self.events.len() as u32;
@@ -194,6 +236,15 @@ impl Log {
         }
     }
 
+    /// Whether the first comes before the second by what they have read or written of one atomic, by RC11's `eco`. The
+    /// position of each event is given.
+    fn precedes(&self, position: &[usize], first: usize, second: usize) -> bool {
+        let (one, other) = (&self.events[first], &self.events[second]);
+        let same = one.at.is_some() && one.at == other.at;
+        let reads = one.kind.writes() && !other.kind.writes();
+        same && (position[first] < position[second] || reads && position[first] == position[second])
+    }
+
     fn relation(&self, holds: impl Fn(usize, usize) -> bool) -> Relation {
         let count = self.events.len();
         let after = |first: usize| {
@@ -235,10 +286,7 @@ impl Log {
         let overwritten = |one: usize, other: usize| {
             same(one, other) && events[other].kind.writes() && position[one] < position[other]
         };
-        let eco = self.relation(|one, other| {
-            let reads = events[one].kind.writes() && !events[other].kind.writes();
-            same(one, other) && (position[one] < position[other] || reads && position[one] == position[other])
-        });
+        let eco = self.relation(|one, other| self.precedes(&position, one, other));
         let mut scb = self.relation(|one, other| {
             sb(one, other) || same(one, other) && hb[one].contains(other as u32) || overwritten(one, other)
         });
@@ -310,10 +358,13 @@ mod tests {
         short: Log,
         clocks: Vec<Clock>,
         /// The stores: atomic, numbers in the two logs, and what is learnt by acquiring them.
-        stores: Vec<(u64, [u32; 2], Clock)>,
+        stores: Vec<(u64, [Option<u32>; 2], Clock)>,
+        /// Of each atomic, how many of the first messages cannot be taken any more.
+        floors: [usize; 2],
         /// What each thread loads again and again: atomic, index of the store, and whether sequentially consistent.
         loaded: Vec<[(u64, Option<usize>, bool); 3]>,
         removed: usize,
+        forgotten: usize,
         refused: usize,
     }
 
@@ -326,10 +377,41 @@ mod tests {
                 short: Log::default(),
                 clocks: (0..3).map(clock).collect(),
                 stores: Vec::new(),
+                floors: [0; 2],
                 loaded: vec![[(0, None, true); 3]; 3],
                 removed: 0,
+                forgotten: 0,
                 refused: 0,
             }
+        }
+
+        /// The position of what a store has written, or of what was there before, in the modification order of an atomic.
+        fn position(&self, at: u64, store: Option<usize>) -> usize {
+            let order = self.whole.orders.get(&Location(at));
+            let number = store.and_then(|store| self.stores[store].1[0]);
+            number.map_or(0, |number| {
+                let place = order.and_then(|order| order.iter().position(|&other| other == number));
+                place.expect("nothing is forgotten of the whole log") + 1
+            })
+        }
+
+        /// Forgets what comes after no store before which a new event can come.
+        fn forget(&mut self) {
+            let at = self.below(2);
+            let most = self.whole.orders.get(&Location(at)).map_or(0, Vec::len);
+            let floor = &mut self.floors[at as usize];
+            *floor = (*floor + usize::from(self.random.below(4) == 0)).min(most);
+            let later = (0..self.stores.len()).filter(|&store| {
+                let at = self.stores[store].0;
+                self.position(at, Some(store)) > self.floors[at as usize]
+            });
+            let entries = later.filter_map(|store| self.stores[store].1[1]).collect();
+            let before = self.short.events.len();
+            if let Some(numbers) = self.short.keep_after(entries) {
+                let own = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
+                own.for_each(|own| *own = own.and_then(|own| numbers[own as usize]));
+            }
+            self.forgotten += before - self.short.events.len();
         }
 
         fn below(&mut self, bound: u64) -> u64 {
@@ -349,10 +431,10 @@ mod tests {
         }
 
         /// Adds an event that takes a store's message to both, if there is no cycle by it.
-        fn add(&mut self, event: &Event, source: Option<usize>) -> Option<[u32; 2]> {
+        fn add(&mut self, event: &Event, source: Option<usize>) -> Option<[Option<u32>; 2]> {
             let numbers = source.map(|source| self.stores[source].1);
             let of = |log: usize| Event {
-                source: numbers.map(|numbers| numbers[log]),
+                source: numbers.and_then(|numbers| numbers[log]),
                 ..event.clone()
             };
             let mut event = of(1);
@@ -370,10 +452,10 @@ mod tests {
             let whole = self.whole.add(of(0));
             if let Some(needless) = self.short.needless(&event) {
                 self.removed += 1;
-                let stores = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
+                let stores = self.stores.iter_mut().filter_map(|(_, numbers, _)| numbers[1].as_mut());
                 self.short.remove(needless, stores.chain(&mut event.source));
             }
-            Some([whole, self.short.add(event)])
+            Some([Some(whole), Some(self.short.add(event))])
         }
 
         fn step(&mut self) {
@@ -388,7 +470,9 @@ mod tests {
                 1 | 2 => {
                     let at = self.below(2);
                     let known = (0..self.stores.len()).filter(|&of| self.stores[of].0 == at);
-                    let sources: Vec<_> = known.map(Some).chain([None]).collect();
+                    let floor = self.floors[at as usize];
+                    let can_be_taken = |&source: &_| self.position(at, source) >= floor;
+                    let sources: Vec<_> = known.map(Some).chain([None]).filter(can_be_taken).collect();
                     let source = sources[self.below(sources.len() as u64) as usize];
                     let event = self.event(thread, Some(at), EventKind::Store, is_sequential);
                     let Some(numbers) = self.add(&event, source) else {
@@ -415,6 +499,9 @@ mod tests {
                     }
                     let which = self.below(3) as usize;
                     let (at, source, is_sequential) = self.loaded[thread][which];
+                    if self.position(at, source) < self.floors[at as usize] {
+                        return;
+                    }
                     let mut event = self.event(thread, Some(at), EventKind::Load, is_sequential);
                     if let Some(source) = source.filter(|_| is_sequential) {
                         join(&mut event.clock, &self.stores[source].2);
@@ -474,14 +561,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needless_is_in_no_cycle_of_its_own() {
-        let (mut removed, mut refused) = (0, 0);
+    fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
+        let (mut removed, mut forgotten, mut refused) = (0, 0, 0);
         for seed in 0..2000 {
             let mut both = Both::new(seed);
-            (0..30).for_each(|_| both.step());
+            for _ in 0..30 {
+                both.step();
+                // Little is left to be needless then.
+                if seed % 2 == 0 {
+                    both.forget();
+                }
+            }
             removed += both.removed;
+            forgotten += both.forgotten;
             refused += both.refused;
         }
-        assert!(removed > 2000 && refused > 2000, "{removed} {refused}");
+        assert!(
+            removed > 1000 && forgotten > 2000 && refused > 2000,
+            "{removed} {forgotten} {refused}"
+        );
     }
 }

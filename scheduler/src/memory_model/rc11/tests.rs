@@ -233,3 +233,18 @@ fn atomics_of_different_sizes_overlap_where_an_old_value_is_in_reach() {
     bench.rc11.settle(&bench.order, &[0]);
     assert!(!bench.rc11.overlaps_another(&half));
 }
+
+#[test]
+fn who_writes_part_of_an_atomic_ends_its_history() {
+    let mut bench = weak();
+    bench.run(0, 0, STORE(Release), 0, 1);
+    let mut half = bench.request(0, STORE(Relaxed));
+    (half.address, half.size) = (half.address + 4, 4);
+    let passes = |bench: &mut Bench, thread, writes| bench.rc11.passes_overlapping(&bench.order, thread, &half, writes);
+    // Another thread, which does not know of the store, is in a race with it.
+    assert!(!passes(&mut bench, 1, false));
+    assert!(passes(&mut bench, 0, false) && bench.rc11.overlaps_another(&half));
+    assert_eq!(bench.choices(1, 0, LOAD(Acquire)), [0, 1]);
+    assert!(passes(&mut bench, 0, true) && !bench.rc11.overlaps_another(&half));
+    assert_eq!(bench.choices(1, 0, LOAD(Acquire)), [0]);
+}

@@ -16,7 +16,7 @@ use dpor_explorer::{
     Verdict,
 };
 use dpor_protocol::{
-    Config, FailureKind, Memory, Message, ModelOption, OutputStream, SharedSchedule, SuppressionReport, Timeouts,
+    Config, FailureKind, Memory, Message, Mode, ModelOption, OutputStream, SharedSchedule, SuppressionReport, Timeouts,
     test_hash,
 };
 use dpor_scheduler::label::Label;
@@ -37,6 +37,8 @@ struct Progress<'a> {
     printed: bool,
     started: Instant,
     sent: Instant,
+    /// When exploration turns to weak memory, if not before.
+    turn: Option<Instant>,
     executions: u32,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Progress<'a> {
             printed: config.printed,
             started: now,
             sent: now,
+            turn: limits(config).time.and_then(|time| now.checked_add(time / 2)),
             executions: 0,
         }
     }
@@ -117,6 +120,9 @@ impl Observer<Explored> for Progress<'_> {
         if explorer.system().map.is_asked_to_stop() {
             return ControlFlow::Break("interrupted".to_owned());
         }
+        if self.executions.is_multiple_of(64) && self.turn.take_if(|turn| Instant::now() >= *turn).is_some() {
+            explorer.system().program.turn_to_weak_memory();
+        }
         if let Some(saving) = &mut self.saving {
             saving.look(explorer, self.sharing);
         }
@@ -170,6 +176,10 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
     program.suppress_races(&config.suppressions);
+    let looks_beside = looks_beside(strategy, config);
+    if looks_beside && matches!(config.mode, Mode::Explore) {
+        program.put_weak_memory_off();
+    }
     program.strengthen(&config.stronger);
     program.save_states(program.hidden_import().is_none());
     let whole = Sharded::whole(Journaled::new(program, map));
@@ -178,7 +188,6 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
         Some(shard) => whole.narrow(shard, test_hash(&config.test).into(), limits.time),
         None => (whole, Part::One { pairs: 0 }),
     };
-    let looks_beside = looks_beside(strategy, shard.is_some(), &limits);
     let explorer = Explorer::new(system, strategy, limits)
         .spent(started.elapsed())
         .verify_states(exact)
@@ -195,11 +204,12 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
 /// Number of states of a test before random executions look ahead: a small one costs no more.
 const SCOUTS_AFTER: u64 = 500;
 
-/// Whether other executions are run beside: random ones, and those with few preemptions. Who chooses a strategy for its
+/// Whether other executions are run beside or before: random ones, those with few preemptions, and, under weak memory,
+/// those that are sequentially consistent. Who chooses a strategy for its
 /// counts, or limits them, gets its executions and no others.
-fn looks_beside(strategy: Strategy, sharded: bool, limits: &Limits) -> bool {
-    let counts = limits.executions.is_some() || limits.steps.is_some();
-    strategy == Strategy::States && !sharded && !counts
+fn looks_beside(strategy: Strategy, config: &Config) -> bool {
+    let counts = config.limits.executions.is_some() || config.limits.steps.is_some();
+    strategy == Strategy::States && config.shard.is_none() && !counts
 }
 
 /// The fingerprint that all shards of a test share, of the behaviour of the test and the settings.
@@ -275,6 +285,10 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         let suppressions = all.into_iter().map(suppression).collect();
         parent.send(&Message::Suppressed { suppressions });
     }
+    if program.is_sequentially_complete() {
+        parent.send(&Message::SequentiallyComplete {});
+    }
+    let note = both(note, beyond_sequential(program, &report.verdict));
     let note = both(note, resumed.map(went_on));
     let note = both(note, never_saved(program, &report.verdict));
     let note = both(note, saving.and_then(|saving| saving.note()));
@@ -289,6 +303,17 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         parent.send(&Message::Labels { labels });
     }
     LastWord { note, counts, ..word }.into()
+}
+
+/// The note on what is known of the sequentially consistent executions, and of the others, of an exploration that did not
+/// come to its end.
+fn beyond_sequential(program: &Program, verdict: &Verdict) -> Option<String> {
+    let note = match (program.puts_weak_memory_off(), program.is_sequentially_complete()) {
+        (true, _) => "weak memory has not been explored",
+        (_, true) => "under sequential consistency, the test is complete",
+        _ => return None,
+    };
+    matches!(verdict, Verdict::Incomplete { .. }).then(|| note.to_owned())
 }
 
 /// The note on why an exploration that did not come to its end had to run so many steps again.
