@@ -1052,14 +1052,8 @@ fn unsupported() {
 #[test]
 fn sequentially_consistent_executions_come_first_and_take_half_of_the_time() {
     let project = Project::new("large", LARGE);
-    let test = |name: &str, more: &[&str]| {
-        let memory = if more.contains(&"--memory") {
-            ""
-        } else {
-            "--memory=rc11"
-        };
-        let arguments = ["test", name, "--message-format", "json", memory];
-        let arguments: Vec<&str> = arguments.into_iter().filter(|argument| !argument.is_empty()).collect();
+    let test = |name: &str, memory: &str, more: &[&str]| {
+        let arguments = ["test", name, "--message-format", "json", "--memory", memory];
         let run = project.run(&[&arguments[..], more].concat());
         run.events("test-finished")[0].clone()
     };
@@ -1067,21 +1061,18 @@ fn sequentially_consistent_executions_come_first_and_take_half_of_the_time() {
         let note = test["note"].to_string();
         assert!(note.contains(words), "no `{words}`: {test}");
     };
-    assert_eq!(test("old_values", &["--memory", "sc"])["verdict"], "complete");
+    assert_eq!(test("old_values", "sc", &[])["verdict"], "complete");
     // It is known to those who go on with it, too.
     for more in [&["--max-time", "2s"][..], &["--max-time", "2s", "--resume"]] {
-        let met = test("old_values", more);
+        let met = test("old_values", "rc11", more);
         assert_eq!(met["verdict"], "incomplete", "{met}");
         says(
             &met,
             "weak memory without load buffering (--memory rc11); under sequential consistency, the test is complete",
         );
     }
-    assert_eq!(
-        test("fails_late", &["--memory", "sc", "--max-time", "2s"])["verdict"],
-        "incomplete"
-    );
-    let met = test("fails_late", &["--max-time", "8s", "--simplify", "0"]);
+    assert_eq!(test("fails_late", "sc", &["--max-time", "2s"])["verdict"], "incomplete");
+    let met = test("fails_late", "rc11", &["--max-time", "8s", "--simplify", "0"]);
     assert_eq!(
         (met["verdict"].as_str(), met["failure"]["kind"].as_str()),
         (Some("failed"), Some("panic")),
@@ -1092,7 +1083,7 @@ fn sequentially_consistent_executions_come_first_and_take_half_of_the_time() {
         note.contains("weak memory without") && !note.contains("sequentially"),
         "{note}"
     );
-    let met = test("unsupported", &[]);
+    let met = test("unsupported", "rc11", &[]);
     assert_eq!(met["verdict"], "incomplete", "{met}");
     says(&met, "weak memory has not been explored");
 }

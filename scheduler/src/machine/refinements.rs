@@ -3,10 +3,9 @@
 use crate::memory_model::atomics::{self, Atomics};
 use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::part_of;
-use dpor_explorer::Asked;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
-use dpor_explorer::Location;
 use dpor_explorer::keys::KeySet;
+use dpor_explorer::{Asked, Location};
 use std::sync::atomic::Ordering;
 
 /// What makes exploration start again when it grows.
@@ -30,8 +29,21 @@ pub(crate) struct Refinements {
     pub atomics: Atomics,
     /// The orderings that are requested, under weak memory.
     pub orderings: LearntOrderings,
+    /// Those that do not count yet.
     pub put_off: PutOff,
 }
+
+dpor_explorer::codec!(struct Refinements {
+    observed,
+    observed_in_order,
+    observed_kinds,
+    loops,
+    hashing,
+    overlaps,
+    atomics,
+    orderings,
+    put_off
+});
 
 /// Weak memory, if exploration turns to it only after the sequentially consistent executions.
 #[derive(Clone, Copy, Default, Debug)]
@@ -54,18 +66,6 @@ impl PutOff {
         self.now && self.orderings.weak
     }
 }
-
-dpor_explorer::codec!(struct Refinements {
-    observed,
-    observed_in_order,
-    observed_kinds,
-    loops,
-    hashing,
-    overlaps,
-    atomics,
-    orderings,
-    put_off
-});
 
 impl Refinements {
     /// Makes releases of the location scheduling points. Says whether that is new.

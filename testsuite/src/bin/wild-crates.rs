@@ -35,7 +35,10 @@ fn main() -> ExitCode {
                 .parse()
                 .map_or_else(|_| is_wrong = true, |secs| now.max_time = secs),
             "--stall" => now.stall = value(),
-            "--memory" => now.memory = value(),
+            "--memory" => {
+                now.memory = value();
+                is_wrong = !["sc", "rc11"].contains(&now.memory.as_str());
+            }
             "--test-jobs" => value()
                 .parse()
                 .map_or_else(|_| is_wrong = true, |jobs| now.test_jobs = jobs),

@@ -395,7 +395,6 @@ impl Rc11 {
 
     /// Forgets what no live thread can choose or learn any more.
     pub fn settle(&mut self, order: &HappensBefore, live: &[u16]) {
-        let mut settled = true;
         self.histories.retain(|_, history| {
             let floors = live.iter().map(|&thread| {
                 // What is lent to it for a destructor is not the thread's for good.
@@ -407,31 +406,22 @@ impl Rc11 {
             });
             let floor = floors.min().unwrap_or(0);
             history.forget_before(floor);
-            settled &= history.len() == 1;
             history.len() > 1 || !history.is_known(order, live)
         });
-        self.settle_log(settled);
+        self.settle_log();
     }
 
-    /// Forgets the operations on record that are in no new cycle. It is `settled` if no atomic has two messages.
-    fn settle_log(&mut self, settled: bool) {
+    /// Forgets the operations on record that are in no new cycle: all, if no atomic has two messages.
+    fn settle_log(&mut self) {
         if self.log.is_empty() {
-            return;
-        }
-        let messages = |histories: &mut BTreeMap<Location, History>, change: &dyn Fn(u32) -> Option<u32>| {
-            let all = histories.values_mut().flat_map(|history| &mut history.messages);
-            all.for_each(|message| message.event = message.event.and_then(change));
-        };
-        if settled {
-            // A new operation can come before none of those on record.
-            self.log.clear();
-            messages(&mut self.histories, &|_| None);
             return;
         }
         let later = self.histories.values().flat_map(|history| &history.messages[1..]);
         let entries = later.filter_map(|message| message.event).collect();
         if let Some(numbers) = self.log.keep_after(entries) {
-            messages(&mut self.histories, &|event| numbers[event as usize]);
+            for message in self.histories.values_mut().flat_map(|history| &mut history.messages) {
+                message.event = message.event.and_then(|event| numbers[event as usize]);
+            }
         }
     }
 
