@@ -2,6 +2,7 @@
 
 use super::{Touch, arrive, is_observed, of_model, on_model, on_model_thread, options, plain, stop, unsupported};
 use crate::image::registers::Registers;
+use crate::image::switch::Plain;
 use crate::machine::Machine;
 use crate::memory_model::atomics::whole;
 use crate::memory_model::happens_before::AtomicAccess;
@@ -161,15 +162,64 @@ fn ask(address: Location, size: usize, ask: Ask) {
 
 /// Whether the last operation of the current model thread was a read-modify-write that chose what it found.
 pub(super) fn has_modified() -> bool {
-    of_model(|machine| {
+    on_model(|machine| {
         let record = &machine.execution.threads[machine.step.thread];
         record.request.is_some_and(|request| request.ask.may_modify())
     })
 }
 
-/// Notes the access that the thread has made by an operation that has chosen what it found. `None` if it chooses nothing;
-/// otherwise whether the execution ends by the access.
-pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<bool> {
+/// How an execution goes on after an access to an atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(super) enum Judgement {
+    /// With the thread's next instruction.
+    Fine,
+    /// It ends, as `Step::bad_access` says.
+    Bad,
+    /// It cannot be modelled: atomics of different sizes overlap, and nobody knows that no older value may be found.
+    Overlaps,
+    /// Nor can it, because too many operations would have to be ordered.
+    TooMany,
+}
+
+impl Plain for Judgement {}
+
+impl Judgement {
+    /// What is judged of the access of the current step, if nothing is wrong but perhaps that.
+    pub fn of(machine: &Machine) -> Judgement {
+        match machine.step.bad_access {
+            Some(_) => Judgement::Bad,
+            None => Judgement::Fine,
+        }
+    }
+
+    /// Ends the execution, or the exploration, on a model thread, if it does not go on.
+    #[inline]
+    pub fn enforce(self) {
+        if self != Judgement::Fine {
+            self.end();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end(self) {
+        match self {
+            Judgement::Fine => {}
+            Judgement::Bad => plain::fail_by_access(),
+            Judgement::Overlaps => {
+                unsupported("atomics of different sizes overlap, and an older value of one may be found")
+            }
+            Judgement::TooMany => {
+                unsupported("there are too many operations on atomics to order the sequentially consistent ones")
+            }
+        }
+    }
+}
+
+/// Notes the access that the thread has made by an operation that has chosen what it found. `None` if it chooses
+/// nothing.
+pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<Judgement> {
     let Machine { execution, step, .. } = &mut *machine;
     let request = execution.threads[step.thread].request?;
     let found = execution.races.source(&request, step.chosen);
@@ -181,7 +231,17 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<bool
     let place = (request.address, request.size.into());
     plain::trace(machine, place, access.into(), Some(access), None);
     tell(machine, access, found);
-    Some(machine.step.bad_access.is_some())
+    let Machine { execution, step, .. } = &mut *machine;
+    let races = &mut execution.races;
+    Some(if step.bad_access.is_some() {
+        Judgement::Bad
+    } else if races.overlaps_another(&request) && !races.passes_overlapping(step.thread, &request, access) {
+        Judgement::Overlaps
+    } else if races.are_too_many() {
+        Judgement::TooMany
+    } else {
+        Judgement::Fine
+    })
 }
 
 /// The orderings that the operation has which the running thread makes, and its access.
@@ -224,26 +284,4 @@ fn tell(machine: &mut Machine, access: AtomicAccess, (source, later): (Option<u3
         AtomicAccess::Store(_) => format!("before {by}'s store, of which {own} does not know"),
         _ => format!("old: {own} does not know of {by}'s store"),
     });
-}
-
-/// Ends the exploration if the operation that has just chosen what it found, and made this access, cannot be modelled.
-#[cold]
-#[inline(never)]
-pub(super) fn check_choice(access: AtomicAccess) {
-    let overlaps = of_model(|machine| {
-        let Machine { execution, step, .. } = machine;
-        let request = execution.threads[step.thread].request;
-        request.is_some_and(|request| execution.races.overlaps_another(&request))
-    });
-    let passes = |machine: &mut Machine| {
-        let Machine { execution, step, .. } = machine;
-        let request = execution.threads[step.thread].request;
-        request.is_some_and(|request| execution.races.passes_overlapping(step.thread, &request, access))
-    };
-    if overlaps && !on_model(passes) {
-        unsupported("atomics of different sizes overlap, and an older value of one may be found");
-    }
-    if of_model(|machine| machine.execution.races.are_too_many()) {
-        unsupported("there are too many operations on atomics to order the sequentially consistent ones");
-    }
 }

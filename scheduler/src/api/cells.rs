@@ -65,10 +65,9 @@ fn tell(address: usize, size: usize, kind: usize, place: &'static Caller<'static
     if plain::WATCHING.load(Relaxed) {
         // SAFETY: a model thread runs, so the region is reserved; the place is a `Location<'static>`.
         unsafe { plain::judge_from_thread(address, size, kind, std::ptr::from_ref(place).addr()) };
-    } else if of_model(|machine| {
-        let races = &machine.execution.races;
-        races.are_of_cells() && !races.is_on() && plain::is_shareable(&machine.session, address)
-    }) {
+    } else if of_model(|machine| machine.execution.races.are_of_cells() && !machine.execution.races.is_on())
+        && on_model(|machine| plain::is_shareable(&machine.session, address))
+    {
         start_again_with_races();
     }
 }

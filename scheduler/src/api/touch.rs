@@ -12,6 +12,7 @@
 //! Accesses are noted by functions of their own, to which words are passed: they leave nothing in the frame of a
 //! function that goes round a loop, which counts as the thread's state.
 
+use super::atomics::Judgement;
 use super::{atomics, of_model, on_model, on_model_in_place_if, on_model_thread, ownership, plain, unsupported};
 use crate::machine::Machine;
 use crate::memory_model::happens_before::AtomicAccess;
@@ -141,16 +142,16 @@ impl Touch<'_> {
         note_atomic(self, if publishes { AccessKind::Write } else { kind });
         if watched {
             let object = self.operation.object;
-            let ends = on_model(|machine| {
+            let judgement = on_model(|machine| {
                 let (orderings, access) = atomics::strengthened(machine, orderings, access);
                 atomics::note_orderings(machine, orderings, access);
                 let place = (object.0 as usize, size);
                 let running = machine.step.thread;
                 let returned = plain::in_returned_frame(&mut machine.execution, running, place, access.into());
                 if returned.is_none()
-                    && let Some(ends) = atomics::choose(machine, access)
+                    && let Some(judgement) = atomics::choose(machine, access)
                 {
-                    return ends;
+                    return judgement;
                 }
                 let Machine {
                     session,
@@ -159,19 +160,14 @@ impl Touch<'_> {
                     ..
                 } = &mut *machine;
                 if !plain::is_shareable(session, place.0) {
-                    return false;
+                    return Judgement::Fine;
                 }
                 let judged = || execution.races.atomic(step.thread, object, size, access).err();
                 step.bad_access = returned.or_else(judged);
                 plain::trace(machine, place, access.into(), Some(access), None);
-                machine.step.bad_access.is_some()
+                Judgement::of(machine)
             });
-            if ends {
-                plain::fail_by_access();
-            }
-            if atomics::is_weak() {
-                atomics::check_choice(access);
-            }
+            judgement.enforce();
         }
         // Under weak memory, all that they allow is explored.
         if orderings.are_weak() && of_model(|machine| machine.session.options.memory() == Memory::Sc) {

@@ -91,8 +91,8 @@ impl OnModel {
         }
     }
 
-    /// Lends the machine for reading, on the thread's own stack. What `f` returns must not depend on what was explored
-    /// before, as the program's stack may keep it.
+    /// Lends the machine for reading, on the thread's own stack, which may keep whatever `f` finds. So this must not depend
+    /// on what was explored before: `f` reads flags and numbers, and follows no pointer into the machine's collections.
     #[inline]
     pub fn look<R: Copy>(&self, f: impl FnOnce(&Machine) -> R) -> R {
         // SAFETY: the witness says that we are on a model thread.
