@@ -190,7 +190,7 @@ pub fn options() -> Options {
 /// Records that the program uses a library that is taken as specified.
 #[inline]
 pub fn specified(library: Library) {
-    if on_model_thread() && !of_model(|machine| machine.session.libraries.has(library)) {
+    if on_model_thread() {
         on_model(|machine| machine.session.libraries.add(library));
     }
 }

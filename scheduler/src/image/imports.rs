@@ -9,9 +9,9 @@ use object::{NativeEndian, Object, ObjectSymbol};
 
 /// Functions that the real standard library imports, and those of the mathematics library, in order. None of them keeps
 /// state that the explored program could depend on: they only compute, they tell what stays the same, they belong to
-/// the unwinder or the loader, they begin something that is out of sight anyway (a process, a thread, a signal
-/// handler), which the scheduler refuses or notes, or they need a descriptor or allocate by `malloc`, which was noted
-/// before. `errno` is part of saved states.
+/// the unwinder or the loader, they begin something that is out of sight anyway (a process, a thread), which the
+/// scheduler refuses or notes, or they need a descriptor or allocate by `malloc`, which was noted before. `errno` and
+/// what is done on signals are part of saved states.
 const HARMLESS: &[&str] = &[
     "_ITM_deregisterTMCloneTable",
     "_ITM_registerTMCloneTable",

@@ -8,6 +8,7 @@
 //! | statics of the executable | `statics` | restored from an image |
 //! | thread-locals of the executable | `tls` | restored from an image, swapped at each switch |
 //! | threads in wait queues, open files | `queues`, `files` | forgotten |
+//! | actions on signals | `signals` | set back |
 //!
 //! `part` says what a part of the state is. The checker's own work for a running model thread is done on a stack of its
 //! own (`switch`).
@@ -28,6 +29,7 @@ pub(crate) mod part;
 pub(crate) mod queues;
 pub(crate) mod region;
 pub(crate) mod registers;
+pub(crate) mod signals;
 pub(crate) mod stacks;
 pub(crate) mod statics;
 pub(crate) mod switch;

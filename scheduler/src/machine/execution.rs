@@ -21,6 +21,7 @@ use crate::image::arena::Heaps;
 use crate::image::files::OpenFiles;
 use crate::image::part::{Errno, Extent, Part, Visitor};
 use crate::image::queues::WaitQueues;
+use crate::image::signals::SignalActions;
 use crate::image::statics::{ProgramStatics, Statics};
 use crate::memory_model::races::DataRaces;
 use dpor_explorer::BitSet;
@@ -82,6 +83,7 @@ parts! {
         pub heaps: Heaps,
         pub statics: ProgramStatics,
         pub files: OpenFiles,
+        pub signals: SignalActions,
         pub errno: Errno,
         /// What the spin detector has to know of the step before.
         pub watch: Watch,
@@ -113,6 +115,7 @@ impl Execution {
             // SAFETY: the caller's promise.
             statics: unsafe { ProgramStatics::capture(statics) },
             files: OpenFiles,
+            signals: SignalActions,
             errno: Errno,
             watch: Watch::default(),
             length: Unseen::default(),

@@ -6,6 +6,7 @@
 //! * [`process`], [`blocking`]: threads and processes beside the model, and calls that would stop the model's one
 //!   thread, are recognised.
 //! * [`memory`], [`files`]: passed on, but noted: the program keeps something then where the checker does not see it.
+//! * [`signals`]: what the program does on signals is part of its state.
 //!
 //! `syscall` does the same for the system calls behind them. Off the model's threads all are those of the C library and
 //! the kernel. Calls that the C library makes inside itself are not seen.
@@ -18,10 +19,12 @@ mod memory;
 mod process;
 mod pthread;
 mod random;
+mod signals;
 
 use crate::api;
 use crate::image::arena::in_program;
 use crate::image::region;
+use crate::image::switch::in_checker;
 use libc::{c_int, c_long, c_void};
 use std::arch::asm;
 use std::ffi::CStr;
@@ -97,20 +100,23 @@ impl Next {
         }
     }
 
-    /// Its address, if the C library has it.
-    fn get(&self) -> Option<*mut c_void> {
-        if self.found.load(Relaxed) == 0 {
-            // SAFETY: names and versions end with a null byte.
-            let found = unsafe {
-                match self.version {
-                    Some(version) => libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()),
-                    None => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
-                }
-            };
-            self.found.store(found as usize, Relaxed);
-        }
-        let found = self.found.load(Relaxed);
-        (found != 0).then(|| std::ptr::with_exposed_provenance_mut(found))
+    /// Its address, or null if the C library has no such function.
+    ///
+    /// The first call of all looks for it. So each asks on the checker's stack, and the program's own looks the same.
+    fn get(&self) -> *const c_void {
+        in_checker(|| {
+            if self.found.load(Relaxed) == 0 {
+                // SAFETY: names and versions end with a null byte.
+                let found = unsafe {
+                    match self.version {
+                        Some(version) => libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()),
+                        None => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
+                    }
+                };
+                self.found.store(found as usize, Relaxed);
+            }
+            std::ptr::with_exposed_provenance(self.found.load(Relaxed))
+        })
     }
 }
 
@@ -127,14 +133,15 @@ macro_rules! interposed {
                 },
                 $crate::platform::interpose::interposed!(@version $($version)?),
             );
-            let Some(next) = NEXT.get() else {
+            let next = NEXT.get();
+            if next.is_null() {
                 return $crate::platform::interpose::failed(::libc::ENOSYS);
-            };
+            }
             // SAFETY: the C library's function of that name takes words, and returns a word or less. The caller's
             // promise.
             unsafe {
                 ::std::mem::transmute::<
-                    *mut ::libc::c_void,
+                    *const ::libc::c_void,
                     unsafe extern "C" fn($($crate::platform::interpose::interposed!(@word $argument)),*)
                         -> ::libc::c_long,
                 >(next)($($argument),*)
@@ -186,6 +193,7 @@ pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
                 libc::SYS_clock_nanosleep => clock::sleep_on(a, b, c).map(negative_or_zero),
                 libc::SYS_sched_yield => clock::give_way(),
                 libc::SYS_exit_group => process::ended(a),
+                libc::SYS_rt_sigaction => signals::sets(a, b),
                 _ => process::call(number).or_else(|| blocking::call(number, [a, b, c, d, e, f])),
             }
         };
