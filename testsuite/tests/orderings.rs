@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[serde(deny_unknown_fields)]
 struct Results {
     rc11: String,
-    /// With `--memory rc11 --strategy context`, if a failure shows in another way first than under `states`.
+    /// With `--strategy context`, if a failure shows in another way first than under `states`.
     context: Option<String>,
     sc: String,
 }
@@ -99,7 +99,7 @@ fn the_orderings_that_are_missing_are_found() {
     let mut expected = expected();
     expected.retain(|_, library| !library.mends.is_empty());
     let targets = expected.keys().flat_map(|name| ["--test", name]);
-    let flags = ["test", "--memory", "rc11", "--max-time", "none", "--simplify", "10m"];
+    let flags = ["test", "--max-time", "none", "--simplify", "10m"];
     let output = ["--target-dir", target.to_str().unwrap(), "--message-format", "json"];
     let arguments: Vec<_> = flags.into_iter().chain(targets).chain(output).collect();
     let mut met: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();

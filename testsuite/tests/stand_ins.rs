@@ -89,7 +89,16 @@ fn the_verdict_names_what_it_rests_on() {
     project.run(&["replay", seed]).ends(1);
 
     let written = project
-        .run(&["test", "locks", "--exact", "--strategy", "source", "--as-written"])
+        .run(&[
+            "test",
+            "locks",
+            "--exact",
+            "--strategy",
+            "source",
+            "--memory",
+            "sc",
+            "--as-written",
+        ])
         .ends(0);
     assert!(!written.stdout.contains("as specified"), "{written:?}");
     assert!(executions(&written, "locks").1 > 2, "{written:?}");

@@ -2,14 +2,16 @@
 //! with the `expected.toml` of each; and every failure replayed from its seed. The strategies `source` and `context`
 //! must come to the same verdicts and kinds of failures, `context` with no more complete executions than `source`; a
 //! table of both is printed, and kept. So must `unfolding` in `classics` and `conformance`, with no more executions
-//! than `source` and none given up.
+//! than `source` and none given up. These explore sequential consistency, whose executions are known. `states` explores
+//! weak memory as by default, and must come to the same, too: no test is about what only weak memory shows. With
+//! `--exact-states` it finds no state to be another than it was after the same steps.
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first. What the tool prints is kept in the
 //! target folder, under `tmp/suites`. Two more variables ask for longer runs:
 //!
 //! * `SUITES_EXHAUSTIVE=N`: every test also under `exhaustive`, with at most N executions. Where it comes to an end,
 //!   its verdict must be the same.
-//! * `SUITES_EXACT_STATES=1`: `context` with `--exact-states`.
+//! * `SUITES_EXACT_STATES=1`: `context` with `--exact-states` as well.
 //!
 //! For example: `SUITES_EXHAUSTIVE=100000 cargo test -p dpor-testsuite --test suites -- --nocapture`.
 
@@ -115,18 +117,16 @@ struct Expected {
     with_option: Option<String>,
 }
 
-/// Flags that bound each test.
-const BOUNDS: [&str; 9] = [
-    "--color",
-    "never",
-    "--max-time",
-    "30s",
-    "--stall",
-    "3",
-    "--test-jobs",
-    "2",
-    "--verbose",
-];
+/// Flags for each run.
+const FLAGS: [&str; 7] = ["--color", "never", "--stall", "3", "--test-jobs", "2", "--verbose"];
+/// What explores all that sequential consistency allows.
+const SEQUENTIAL: [&str; 4] = ["--memory", "sc", "--max-time", "30s"];
+/// What explores weak memory as far as it comes.
+const WEAK: [&str; 2] = ["--max-time", "10s"];
+/// The same, and looks at each state when it comes back to it.
+const EXACT: [&str; 5] = ["--max-time", "3s", "--exact-states", "--simplify", "0"];
+/// What is said of an incomplete test of which all that is sequentially consistent has been explored.
+const SEQUENTIALLY_COMPLETE: &str = "under sequential consistency, the test is complete";
 /// The strategies that are compared: the one whose executions are known, and the one with the fewest.
 const STRATEGIES: [&str; 2] = ["source", "context"];
 /// Maximum duration of a command of the tool, including builds.
@@ -154,11 +154,12 @@ fn check(suite: &Suite) {
     for (folder, flags, said) in suite.projects {
         let project = Project::new(suite, folder);
         let is_long = suite.long.contains(folder);
-        let explore = |strategy: &str, more: &[&str]| {
+        let run = |what: &str, strategy: &str, more: &[&str]| {
             let ignored: &[&str] = if is_long { &[] } else { &["--include-ignored"] };
             let flags = [&["--strategy", strategy], ignored, *flags, more].concat();
-            project.test(strategy, &flags)
+            project.test(what, &flags)
         };
+        let explore = |strategy: &str, more: &[&str]| run(strategy, strategy, &[&SEQUENTIAL, more].concat());
         let (met, code) = explore("source", &[]);
         let text = fs::read_to_string(project.log("source")).expect("it was written just now");
         for line in said.iter().filter(|&&line| !text.contains(line)) {
@@ -194,12 +195,20 @@ fn check(suite: &Suite) {
             !met.get(*test).is_some_and(same)
         });
         project.check_replays(others, &mut mismatches);
-        let (states, _) = explore("states", exact.as_slice());
+        let (states, _) = run("states", "states", &WEAK);
         for test in met.keys() {
             match (states.get(test), expected.get(test)) {
                 (None, _) => mismatches.add(test, "to occur under states", "missing"),
-                (Some(states), Some(expected)) => expected.check_other(test, "states", states, &mut mismatches),
+                (Some(states), Some(expected)) => expected.check_weak(test, states, &mut mismatches),
                 (Some(_), None) => {}
+            }
+        }
+        let (exact, _) = run("exact-states", "states", &EXACT);
+        for (test, exact) in &exact {
+            let kind = exact.failure.kind.as_deref();
+            let expected = expected.get(test).and_then(|expected| expected.kind.as_deref());
+            if kind == Some(NONDETERMINISM) && kind != expected {
+                mismatches.add(test, "equal states after equal steps", &exact.failure.text);
             }
         }
         if suite.unfolds {
@@ -303,6 +312,14 @@ impl Expected {
 }
 
 impl Expected {
+    /// Compares the verdict under weak memory, for which there may be no time.
+    fn check_weak(&self, test: &(String, String), met: &Met, mismatches: &mut Mismatches) {
+        let sequentially = met.verdict == "incomplete" && met.reason.contains(SEQUENTIALLY_COMPLETE);
+        if !(self.verdict == "complete" && sequentially) {
+            self.check_other(test, "states", met, mismatches);
+        }
+    }
+
     /// Compares the verdict under another strategy than the one whose executions are counted.
     fn check_other(&self, test: &(String, String), strategy: &str, other: &Met, mismatches: &mut Mismatches) {
         if self.verdict == "any" {
@@ -430,7 +447,7 @@ impl Project {
 
     /// Explores tests; returns the result of each, and the exit code.
     fn test(&self, what: &str, flags: &[&str]) -> (Table<Met>, i32) {
-        let (text, code) = self.run(what, &[&["test"], &BOUNDS[..], flags].concat());
+        let (text, code) = self.run(what, &[&["test"], &FLAGS[..], flags].concat());
         let met = results(&text);
         assert!(
             !met.is_empty(),
@@ -558,7 +575,8 @@ impl Project {
             let option = format!("--{option}");
             for strategy in STRATEGIES {
                 let what = format!("{strategy}{option}");
-                let (met, _) = self.test(&what, &["--strategy", strategy, &option, "--exact", &test.1]);
+                let own = ["--strategy", strategy, &option, "--exact", &test.1];
+                let (met, _) = self.test(&what, &[&SEQUENTIAL[..], &own].concat());
                 let Some(met) = met.get(test) else {
                     mismatches.add(test, &format!("to occur with {option}"), "missing");
                     continue;

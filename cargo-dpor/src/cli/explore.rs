@@ -92,8 +92,8 @@ pub struct ModelArgs {
     /// can go on) or `never` [default: fire]
     #[arg(long, value_name = "WHEN", value_parser = read::<Timeouts>)]
     pub timeouts: Option<Timeouts>,
-    /// What atomics promise: `sc` (sequential consistency, whatever orderings they request) or `rc11` (what their
-    /// orderings say: weak memory) [default: sc]
+    /// What atomics promise: `rc11` (what their orderings say: weak memory) or `sc` (sequential consistency, whatever
+    /// orderings they request) [default: rc11; sc with the strategies `unfolding` and `trans`, which cannot do more]
     #[arg(long, value_name = "MODEL", value_parser = read::<Memory>)]
     pub memory: Option<Memory>,
     #[command(flatten)]

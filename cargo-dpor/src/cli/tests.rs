@@ -202,18 +202,18 @@ fn a_list_has_no_results_to_write() {
 const ALL_FLAGS: [&str; 7] = [
     "test f --exact --include-ignored --ignored --run-ignored all --skip s --list --no-run --no-capture --no-tests \
      warn --max-fail 3 --open --resume --shard 2/4 --strategy source --preemptions 8 --seed 7 --max-executions 1 \
-     --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last --memory rc11 \
+     --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last --memory sc \
      --spurious-wakeups --spurious-cas --leaks \
      --exact-states --data-races=false --simplify 300ms \
      --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
      --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
     "replay dpor1-A --stall 5s --report r --open --message-format json --config-file c.toml --config-profile ci",
     "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last \
-     --memory rc11 --spurious-wakeups --spurious-cas --message-format json --config-file c.toml --config-profile ci",
+     --memory sc --spurious-wakeups --spurious-cas --message-format json --config-file c.toml --config-profile ci",
     "list f --exact --include-ignored --ignored --run-ignored all --skip s --message-format json --config-file c.toml \
      --config-profile ci",
     "show-config t --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \
-     --max-depth 4 --stall 5s --timeouts last --memory rc11 --spurious-wakeups --spurious-cas --leaks \
+     --max-depth 4 --stall 5s --timeouts last --memory sc --spurious-wakeups --spurious-cas --leaks \
      --exact-states \
      --data-races=false --simplify 300ms --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
      --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
@@ -314,7 +314,7 @@ fn flags_of_test_reach_the_settings() {
         "max-depth=4",
         "stall=5s",
         "timeouts=last",
-        "memory=rc11",
+        "memory=sc",
         "spurious-wakeups=true",
         "spurious-cas=true",
         "leaks=true",

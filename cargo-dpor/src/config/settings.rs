@@ -264,8 +264,8 @@ settings! {
         timeouts, "timeouts": Timeouts = Timeouts::Fire, "\"last\"",
             "When a wait with a timeout times out: at once (\"fire\"), only when nothing else can go on (\"last\"), \
              or \"never\".";
-        memory, "memory": Memory = Memory::Sc, "\"rc11\"",
-            "What atomics promise: sequential consistency (\"sc\"), or what their orderings say (\"rc11\").";
+        memory, "memory": Memory = Memory::Rc11, "\"sc\"",
+            "What atomics promise: what their orderings say (\"rc11\"), or sequential consistency (\"sc\").";
         [options: ModelOptions];
         suppressed_races, "suppressed-races": Suppressions = Suppressions::default(), "[\"seqlock::SeqLock::read\"]",
             "Functions and source files whose plain accesses to memory are in no data race, in an array.";
@@ -281,9 +281,19 @@ settings! {
 }
 
 impl Settings {
-    /// Lifts the default time limit where it is not meant to apply: for a test that is run `alone` because the user
-    /// named it, and where another budget is configured.
+    /// Adapts defaults to what else is set. The time limit is not meant to apply to a test that is run `alone` because the
+    /// user named it, nor where another budget is configured; and some strategies cannot explore weak memory.
     pub fn settle(&mut self, alone: bool) {
+        self.settle_time(alone);
+        if self.memory.origin == Origin::Default && !self.strategy.value.can_choose_values() {
+            self.memory = Setting {
+                value: Memory::Sc,
+                origin: Origin::DefaultFor("the strategy cannot explore weak memory"),
+            };
+        }
+    }
+
+    fn settle_time(&mut self, alone: bool) {
         if self.max_time.origin != Origin::Default {
             return;
         }

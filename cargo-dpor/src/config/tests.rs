@@ -137,7 +137,7 @@ fn of_several_overrides_the_first_counts() {
 #[test]
 fn values_are_read_as_on_the_command_line() {
     let text = "strategy = \"context:lazy\"\nseed = 5\nmax-executions = 6\nmax-time = 1.5\nmax-steps = \"none\"\n\
-                preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\nmemory = \"rc11\"\n\
+                preemptions = 2\nmax-depth = 7\nstall = \"500ms\"\ntimeouts = \"never\"\nmemory = \"sc\"\n\
                 spurious-wakeups = true\nspurious-cas = true\nleaks = true\nexact-states = true\n\
                 data-races = false\nsuppressed-races = [\"a::b\", \"c.rs\"]\nsimplify = 0\n\
                 incomplete = \"ok\"\nvacuous = \"fail\"\nweak-orderings = \"fail\"\n\
@@ -150,7 +150,7 @@ fn values_are_read_as_on_the_command_line() {
     assert_eq!(settings.max_steps.value, Limit(None));
     assert_eq!(settings.incomplete.value, Policy::Ok);
     assert_eq!(settings.model_options().timeouts(), Timeouts::Never);
-    assert_eq!(settings.model_options().memory(), Memory::Rc11);
+    assert_eq!(settings.model_options().memory(), Memory::Sc);
     let suppressed = settings.suppressed_races.value.0.iter().map(ToString::to_string);
     assert!(suppressed.eq(["a::b", "c.rs"]));
     let run = config.of_run();
@@ -170,7 +170,9 @@ fn the_unfolding_cannot_let_timeouts_fire_last() {
         ("timeouts = \"never\"\nstrategy = \"unfolding\"\n", true),
         ("timeouts = \"last\"\nstrategy = \"unfolding\"\n", false),
     ] {
-        let judged = Workspace::new(text, "", "").config().of_package("bank").judge();
+        let mut settings = Workspace::new(text, "", "").config().of_package("bank");
+        settings.settle(false);
+        let judged = settings.judge();
         assert_eq!(judged.is_ok(), fits, "{text}: {judged:?}");
         assert!(fits || judged.is_err_and(|what| what.contains("cannot let timeouts fire last")));
     }
@@ -185,10 +187,24 @@ fn some_strategies_cannot_explore_weak_memory() {
         ("unfolding", false),
         ("trans", false),
     ] {
-        let text = format!("memory = \"rc11\"\nstrategy = \"{strategy}\"\n");
-        let judged = Workspace::new(&text, "", "").config().of_package("bank").judge();
-        assert_eq!(judged.is_ok(), fits, "{text}: {judged:?}");
+        let settled = |memory: &str| {
+            let text = format!("{memory}strategy = \"{strategy}\"\n");
+            let mut settings = Workspace::new(&text, "", "").config().of_package("bank");
+            settings.settle(false);
+            settings
+        };
+        let judged = settled("memory = \"rc11\"\n").judge();
+        assert_eq!(judged.is_ok(), fits, "{strategy}: {judged:?}");
         assert!(fits || judged.is_err_and(|what| what.contains("cannot explore weak memory")));
+        // By default they do what they can.
+        let by_default = settled("");
+        assert_eq!(by_default.judge(), Ok(()));
+        let expected = match fits {
+            true => "rc11 from default",
+            false => "sc from default; the strategy cannot explore weak memory",
+        };
+        assert_eq!(shown(&by_default, "memory"), expected);
+        assert_eq!(shown(&settled("memory = \"sc\"\n"), "memory"), "sc from dpor.toml:1");
     }
 }
 

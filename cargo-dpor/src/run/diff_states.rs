@@ -3,7 +3,7 @@
 use crate::build::{Variant, list, named};
 use crate::child::{self, Order};
 use crate::cli::DiffStatesArgs;
-use crate::config::Limit;
+use crate::config::{Limit, Origin};
 use crate::error::{Error, Exit};
 use crate::outcome::Outcome;
 use crate::report::{Event, Listeners, Reporter};
@@ -11,7 +11,7 @@ use crate::run::order::{again, order};
 use crate::run::project::Project;
 use crate::run::{outputs, seeds};
 use dpor_explorer::{Context, Strategy};
-use dpor_protocol::{Mode, OptionGroup, Verdict};
+use dpor_protocol::{Memory, Mode, OptionGroup, Verdict};
 
 pub fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let (project, config) = Project::with_config(&args.cargo, &args.config)?;
@@ -28,6 +28,10 @@ pub fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<E
     // The one that runs both orders of every conflict at once.
     settings.strategy.value = Strategy::Context(Context::CDPOR1);
     settings.preemptions.value = Limit(None);
+    // Old values that are still known make states differ, which is hardly what is asked.
+    if settings.memory.origin == Origin::Default {
+        settings.memory.value = Memory::Sc;
+    }
     let order = order(&settings);
     let order = Order {
         mode: Mode::DiffStates { pair: args.pair },

@@ -179,7 +179,14 @@ fn explore(strategy: &str, max_time: &str) -> Result<(), String> {
         "--strategy",
         strategy,
     ]);
-    command.args(["--max-time", &format!("{max_time}s"), "--simplify", "0"]);
+    command.args([
+        "--max-time",
+        &format!("{max_time}s"),
+        "--simplify",
+        "0",
+        "--memory",
+        "sc",
+    ]);
     command.args(["--message-format", "json", "--target-dir"]);
     command.arg(tool::target_folder().join("tmp/libraries/target"));
     for other in OTHERS {

@@ -77,7 +77,17 @@ pub fn explore_system(system: impl System, strategy: Strategy, limit: Limit, fir
 /// If the tool does not run, or a test fails or is missing.
 pub fn explore_rust(target: &str, tests: &[&str], strategy: &str, limit: Limit) -> BTreeMap<String, Measured> {
     let output = Command::new(tool::path())
-        .args(["dpor", "test", "--verbose", "--color", "never", "--strategy", strategy])
+        .args([
+            "dpor",
+            "test",
+            "--verbose",
+            "--color",
+            "never",
+            "--strategy",
+            strategy,
+            "--memory",
+            "sc",
+        ])
         .arg(format!("--max-time={}ms", limit.0.as_millis()))
         // The papers' programs are about values: who has accessed what is no part of their states.
         .args(["--data-races=false", "--test", target, "--target-dir"])

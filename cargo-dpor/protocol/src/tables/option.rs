@@ -249,12 +249,12 @@ impl Memory {
         }
     }
 
-    /// The condition on which a verdict rests that was reached with this value; `None` for the default, whose verdicts
+    /// The condition on which a verdict rests that was reached with this value. `None` for [`Memory::Sc`], whose verdicts
     /// tell by themselves where orderings are weaker.
     pub const fn condition(self) -> Option<&'static str> {
         match self {
             Memory::Sc => None,
-            Memory::Rc11 => Some("weak memory without load buffering (--memory rc11)"),
+            Memory::Rc11 => Some("weak memory without load buffering"),
         }
     }
 }
