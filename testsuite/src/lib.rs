@@ -1,7 +1,7 @@
 //! The oracle and the programs that the project is tested against.
 //!
 //! Run with `cargo test --release -p dpor-testsuite`; the oracle on a million programs with
-//! `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
+//! `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test engine oracle::`.
 
 pub mod actors;
 pub mod book;

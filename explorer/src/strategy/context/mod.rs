@@ -17,7 +17,7 @@
 //! where it is explored, and in the other order it would be in a race with it whose reversal ends with `r == 0`; an
 //! anticipating cut loses that. Without any optimisation a program can lose one if it lets the first of two commuting
 //! steps wake a third thread; and a search that stores states loses the deadlock of the dining philosophers
-//! (tests/regressions.rs of the testsuite has all of them).
+//! (tests/engine/regressions.rs of the testsuite has all of them).
 //!
 //! So at each cut we look for all races that steps after it *could* have with steps before it, as stateful searches
 //! must (Yang, Chen, Gopalakrishnan and Kirby 2008). What can come after the cut is known: from equal states the same

@@ -38,7 +38,7 @@ fn a_cycle_is_found_and_shown_again() {
             && first.ends_with("of the heap are neither freed nor reachable when the test had ended")
     );
     assert!(
-        places.contains("cycle (") && places.contains("shim-std/tests/leaks.rs:27"),
+        places.contains("cycle (") && places.contains("shim-std/tests/models/leaks.rs:27"),
         "{message}"
     );
     assert!(again.contains(&message), "{again}");

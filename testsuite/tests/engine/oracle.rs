@@ -1,7 +1,7 @@
 //! Every strategy against `exhaustive`, on generated toy programs.
 //!
 //! `DPOR_ORACLE_PROGRAMS` sets how many programs (20,000 by default), `DPOR_ORACLE_SEED` which ones. A
-//! million: `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test oracle`.
+//! million: `DPOR_ORACLE_PROGRAMS=1000000 cargo test --release -p dpor-testsuite --test engine oracle::`.
 
 use dpor_explorer::{Statistics, Strategy as Exploration};
 use dpor_testsuite::actors;

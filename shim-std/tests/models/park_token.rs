@@ -1,9 +1,7 @@
 //! The park token of a thread that also waits in a channel or at the end of a scope: std's waits may take it, and leave
 //! one.
 
-mod outcomes;
-
-use outcomes::{all_find, fails, traces};
+use crate::outcomes::{all_find, fails, traces};
 use shim_std::Model;
 use shim_std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use shim_std::sync::mpsc::{channel, sync_channel};

@@ -1,9 +1,7 @@
 //! Atomics of different sizes at one place depend on each other where they overlap. (Such accesses violate Rust's rules
 //! if they race; nothing stops a program from making them.)
 
-mod outcomes;
-
-use outcomes::{all_find, fails, traces};
+use crate::outcomes::{all_find, fails, traces};
 use shim_std::sync::Arc;
 use shim_std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 use shim_std::thread;

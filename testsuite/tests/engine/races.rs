@@ -2,7 +2,7 @@
 //!
 //! `DPOR_RACES_PROGRAMS` sets how many programs (3,000 by default), `DPOR_RACES_SEED` which ones, `DPOR_RACES_FAILURES`
 //! after how many failures to stop (3). A hundred thousand:
-//! `DPOR_RACES_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test races -- --nocapture`.
+//! `DPOR_RACES_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test engine races:: -- --nocapture`.
 
 use dpor_explorer::{Fault, SplitMix64};
 use dpor_scheduler::RaceFault;

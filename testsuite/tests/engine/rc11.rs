@@ -1,7 +1,7 @@
 //! Weak memory under the explorer, against the oracle: no outcome missed, none invented.
 //!
 //! `DPOR_RC11_PROGRAMS` sets how many programs are generated (300 by default), `DPOR_RC11_SEED` which ones. A hundred
-//! thousand: `DPOR_RC11_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test rc11`.
+//! thousand: `DPOR_RC11_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test engine rc11::`.
 
 use dpor_explorer::{Strategy, Verdict};
 use dpor_scheduler::{Memory, RaceFault};

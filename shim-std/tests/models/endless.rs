@@ -1,8 +1,6 @@
 //! A timeout for which no run is long enough does not fire.
 
-mod outcomes;
-
-use outcomes::{all_find, fails, traces};
+use crate::outcomes::{all_find, fails, traces};
 use shim_std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use shim_std::sync::{Arc, Condvar, Mutex};
 use shim_std::thread;

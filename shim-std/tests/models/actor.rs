@@ -1,9 +1,7 @@
 //! Actors: their possible orders, the number of executions, and the results of incorrect programs.
 
-mod outcomes;
-
+use crate::outcomes::{all_find, fails, traces};
 use dpor_explorer::Verdict;
-use outcomes::{all_find, fails, traces};
 use shim_std::actor::{Actor, Address, Lost, ReplyTo, System, Turn};
 use shim_std::sync::Mutex;
 use shim_std::{Model, thread};

@@ -1,9 +1,7 @@
 //! Mailboxes and asynchronous mutexes: their outcomes, the independent steps, and the deadlocks.
 
-mod outcomes;
-
+use crate::outcomes::{all_find, fails, traces};
 use dpor_explorer::Verdict;
-use outcomes::{all_find, fails, traces};
 use shim_std::Model;
 use shim_std::comm::{AsyncMutex, Mailbox, test_any, wait_all, wait_any};
 use shim_std::thread::scope;

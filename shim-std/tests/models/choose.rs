@@ -234,8 +234,14 @@ fn a_failure_for_one_value_is_found_and_replayed_with_it() {
         let seed = outcome.seed.unwrap();
         let again = catch_unwind(AssertUnwindSafe(move || Model::new().replay(&seed, test))).unwrap_err();
         let again = *again.downcast::<String>().unwrap();
-        assert!(again.contains("choose  → 7  shim-std/tests/choose.rs:"), "{again}");
-        assert!(again.contains("choose  → true  shim-std/tests/choose.rs:"), "{again}");
+        assert!(
+            again.contains("choose  → 7  shim-std/tests/models/choose.rs:"),
+            "{again}"
+        );
+        assert!(
+            again.contains("choose  → true  shim-std/tests/models/choose.rs:"),
+            "{again}"
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `DPOR_FUZZ_PROGRAMS` sets how many programs (2,000 by default, and an eighth more with loops under locks),
 //! `DPOR_FUZZ_SEED` which ones, `DPOR_FUZZ_FAILURES` after how many failures to stop (3). A hundred thousand:
-//! `DPOR_FUZZ_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test differential -- --nocapture`.
+//! `DPOR_FUZZ_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test engine differential:: -- --nocapture`.
 
 use dpor_explorer::{Context, Strategy as Exploration};
 use dpor_scheduler::Timeouts;

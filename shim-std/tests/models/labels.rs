@@ -108,12 +108,12 @@ fn what_must_be_reached_and_is_not_is_a_failure() {
         assert_eq!(failure.kind, "never-reached");
         let lines: Vec<_> = failure.message.lines().collect();
         let [three, four] = lines[..] else { panic!("{failure}") };
-        assert!(
-            three.starts_with("no execution reaches the label \"three\", as is required at shim-std/tests/labels.rs:")
-        );
-        assert!(
-            four.starts_with("no execution reaches the label \"four\", as is required at shim-std/tests/labels.rs:")
-        );
+        assert!(three.starts_with(
+            "no execution reaches the label \"three\", as is required at shim-std/tests/models/labels.rs:"
+        ));
+        assert!(four.starts_with(
+            "no execution reaches the label \"four\", as is required at shim-std/tests/models/labels.rs:"
+        ));
         assert_eq!(outcome.seed, None);
     }
 }
