@@ -10,7 +10,6 @@ mod endless;
 mod explore;
 mod generated;
 mod labels;
-mod leaks;
 mod model;
 mod outcomes;
 mod overlap;

@@ -466,7 +466,7 @@ fn threads_have_locals() {
             let destroyed = DESTROYED.load(SeqCst);
             assert_eq!(thread.join().unwrap(), "child");
             assert_eq!((DESTROYED.load(SeqCst), COUNT.get()), (1, 1));
-            assert_eq!(thread::current().name(), Some("threads_have_locals"));
+            assert_eq!(thread::current().name(), Some("model::threads_have_locals"));
             usize::from(early) + 2 * destroyed
         }),
         [0, 1, 2, 3]
@@ -525,7 +525,7 @@ fn an_outcome_says_whether_there_was_anything_to_interleave() {
             ("read-modify-write", "Relaxed")
         );
         let place = one.place.as_deref().unwrap_or_default();
-        assert!(place.contains("tests/model.rs:"), "{place}");
+        assert!(place.contains("tests/models/model.rs:"), "{place}");
     }
     let text = outcome.to_string();
     assert!(text.contains("as if SeqCst: read-modify-write (Relaxed) at "), "{text}");
