@@ -204,7 +204,7 @@ impl Rc11 {
         }
         let who = (thread, entry(&view.current, thread).max(1), clock);
         self.log
-            .allows(Event::of(who, request.location(), access, message.event))
+            .allows(&Event::of(who, request.location(), access, message.event))
     }
 
     /// The thread's operation goes on by this choice: memory holds what it has taken, until it has
