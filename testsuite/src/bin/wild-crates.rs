@@ -15,7 +15,7 @@ results of all crates, docs/src/wild-crates.md is written from them.
   --max-time SECS      give up a test after this time [default: 10]
   --stall SECS         and after a step that takes longer [default: 3]
   --test-jobs N        tests to explore at the same time [default: 1]
-  --memory MODEL       what atomics promise: sc or rc11 [default: sc]
+  --memory MODEL       what atomics promise: rc11 or sc [default: rc11]
   --page               only write the page
   --list               only list the crates
   --help               this text

@@ -19,7 +19,8 @@ pub struct Litmus {
     pub graphs: usize,
     /// Number of those that are sequentially consistent.
     pub sequential: usize,
-    /// What sequential consistency forbids: assignments that an outcome may show, as outcomes are printed.
+    /// What sequential consistency forbids: assignments that an outcome may show, as outcomes are printed. Empty if there
+    /// is nothing, or nothing is said.
     pub weak: &'static str,
     /// Whether RC11 allows it.
     pub allowed: bool,
@@ -30,14 +31,14 @@ impl Litmus {
     pub fn is_weak(&self, outcome: &Outcome) -> bool {
         let text = outcome.to_string();
         let mut assignments = self.weak.split(' ');
-        assignments.all(|assignment| text.split(' ').any(|word| word == assignment))
+        !self.weak.is_empty() && assignments.all(|assignment| text.split(' ').any(|word| word == assignment))
     }
 }
 
-const X: usize = 0;
-const Y: usize = 1;
-const Z: usize = 2;
-const W: usize = 3;
+pub(super) const X: usize = 0;
+pub(super) const Y: usize = 1;
+pub(super) const Z: usize = 2;
+pub(super) const W: usize = 3;
 
 /// A load into a register.
 pub fn load(register: usize, location: usize, ordering: Ordering) -> Instruction {
@@ -57,7 +58,7 @@ pub fn store(location: usize, value: u32, ordering: Ordering) -> Instruction {
     }
 }
 
-fn add(register: usize, location: usize, operand: u32, ordering: Ordering) -> Instruction {
+pub(super) fn add(register: usize, location: usize, operand: u32, ordering: Ordering) -> Instruction {
     Instruction::Add {
         register,
         location,
@@ -66,7 +67,7 @@ fn add(register: usize, location: usize, operand: u32, ordering: Ordering) -> In
     }
 }
 
-fn swap(register: usize, location: usize, value: u32, ordering: Ordering) -> Instruction {
+pub(super) fn swap(register: usize, location: usize, value: u32, ordering: Ordering) -> Instruction {
     Instruction::Swap {
         register,
         location,
@@ -80,7 +81,7 @@ pub fn if_equal(register: usize, equals: u32, then: Vec<Instruction>) -> Instruc
     Instruction::If { register, equals, then }
 }
 
-fn exchange(register: usize, location: usize, expected: u32, new: u32) -> Instruction {
+pub(super) fn exchange(register: usize, location: usize, expected: u32, new: u32) -> Instruction {
     Instruction::CompareExchange {
         register,
         location,
@@ -91,7 +92,7 @@ fn exchange(register: usize, location: usize, expected: u32, new: u32) -> Instru
     }
 }
 
-fn fence(ordering: Ordering) -> Instruction {
+pub(super) fn fence(ordering: Ordering) -> Instruction {
     Instruction::Fence(ordering)
 }
 
@@ -121,7 +122,12 @@ fn message_passing(
 }
 
 /// Independent reads of independent writes: `x = 1 ∥ x; y ∥ y; x ∥ y = 1`.
-fn independent(write: Ordering, first: Ordering, between: Option<Ordering>, second: Ordering) -> Vec<Vec<Instruction>> {
+pub(super) fn independent(
+    write: Ordering,
+    first: Ordering,
+    between: Option<Ordering>,
+    second: Ordering,
+) -> Vec<Vec<Instruction>> {
     let reader = |one, other| {
         let start = [load(0, one, first)].into_iter().chain(between.map(fence));
         start.chain([load(1, other, second)]).collect()

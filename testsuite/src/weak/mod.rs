@@ -13,6 +13,7 @@ mod generate;
 mod graph;
 mod interleave;
 pub mod litmus;
+pub mod miri;
 mod print;
 mod program;
 mod relation;

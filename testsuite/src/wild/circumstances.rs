@@ -50,7 +50,7 @@ impl Circumstances {
             max_time: 10,
             stall: "3".into(),
             test_jobs: 1,
-            memory: "sc".into(),
+            memory: "rc11".into(),
             digest: String::new(),
         }
     }

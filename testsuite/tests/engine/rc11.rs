@@ -8,7 +8,7 @@ use dpor_scheduler::{Memory, RaceFault};
 use dpor_testsuite::generated::{alone, first_caught, setting};
 use dpor_testsuite::weak::litmus::{if_equal, load, store};
 use dpor_testsuite::weak::{
-    Instruction, Outcome, Program, explore, explore_with, generate, interleave, litmus, outcomes, render,
+    Instruction, Outcome, Program, explore, explore_with, generate, interleave, litmus, miri, outcomes, render,
 };
 use proptest::prelude::any;
 use proptest::strategy::Strategy as _;
@@ -184,7 +184,7 @@ fn states_without_what_threads_know() {
 #[test]
 fn known_programs_have_their_outcomes() {
     let _alone = alone();
-    for litmus in litmus::all() {
+    for litmus in [litmus::all(), miri::all()].concat() {
         println!("{}", litmus.name);
         compare(&litmus.program, &outcomes(&litmus.program), Memory::Rc11);
     }
