@@ -417,8 +417,8 @@ impl Rc11 {
             return;
         }
         let later = self.histories.values().flat_map(|history| &history.messages[1..]);
-        let entries = later.filter_map(|message| message.event).collect();
-        if let Some(numbers) = self.log.keep_after(entries) {
+        let entries: BitSet = later.filter_map(|message| message.event).collect();
+        if let Some(numbers) = self.log.keep_after(&entries) {
             for message in self.histories.values_mut().flat_map(|history| &mut history.messages) {
                 message.event = message.event.and_then(|event| numbers[event as usize]);
             }

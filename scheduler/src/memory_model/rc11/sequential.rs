@@ -11,7 +11,9 @@
 use super::Clock;
 use crate::memory_model::clocks::entry;
 use crate::memory_model::happens_before::AtomicAccess;
+use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{BitSet, Location};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -150,21 +152,8 @@ impl Log {
     /// by reads-from, in modification order, or because it overwrites what the first has read. What is forgotten of the
     /// stores to an atomic are the first in modification order. So who has taken one of these, or comes right after it, is
     /// in front of all stores that are left, as with what was there before.
-    pub fn keep_after(&mut self, entries: BitSet) -> Option<Vec<Option<u32>>> {
-        let position = self.positions();
-        let mut kept = entries;
-        let mut next: Vec<u32> = kept.iter().collect();
-        while let Some(one) = next.pop() {
-            for other in (0..self.events.len() as u32).filter(|&other| other != one) {
-                let (first, second) = (one as usize, other as usize);
-                if !kept.contains(other)
-                    && (self.happens_before(first, second) || self.precedes(&position, first, second))
-                {
-                    kept.insert(other);
-                    next.push(other);
-                }
-            }
-        }
+    pub fn keep_after(&mut self, entries: &BitSet) -> Option<Vec<Option<u32>>> {
+        let kept = self.after(entries);
         let mut count = 0..;
         let number = |event| kept.contains(event).then(|| count.next()).flatten();
         let numbers: Vec<Option<u32>> = (0..self.events.len() as u32).map(number).collect();
@@ -181,6 +170,46 @@ impl Log {
             !order.is_empty()
         });
         Some(numbers)
+    }
+
+    /// The entries, and all events that come after one of them.
+    fn after(&self, entries: &BitSet) -> BitSet {
+        let position = self.positions();
+        let mut after = BitSet::new();
+        // By thread, the first event that comes after: all that comes after another one of that thread comes after this one.
+        let mut firsts: SmallVec<[Option<usize>; 8]> = SmallVec::new();
+        // By atomic, the least position of such an event, and of such a store.
+        let mut least: KeyMap<Location, [usize; 2]> = KeyMap::default();
+        loop {
+            let before = after.len();
+            for (number, event) in self.events.iter().enumerate() {
+                if after.contains(number as u32) {
+                    continue;
+                }
+                let (writes, position) = (event.kind.writes(), position[number]);
+                let happens_after = |&first: &usize| first < number && event.comes_after(&self.events[first]);
+                let least = event.at.map(|at| least.entry(at).or_insert([usize::MAX; 2]));
+                let comes_after = entries.contains(number as u32)
+                    || (least.as_ref()).is_some_and(|least| position > least[0] || !writes && position >= least[1])
+                    || firsts.iter().flatten().any(happens_after);
+                if comes_after {
+                    after.insert(number as u32);
+                    let thread = usize::from(event.thread);
+                    firsts.resize(firsts.len().max(thread + 1), None);
+                    firsts[thread] = Some(firsts[thread].map_or(number, |first| first.min(number)));
+                    if let Some(least) = least {
+                        least[0] = least[0].min(position);
+                        if writes {
+                            least[1] = least[1].min(position);
+                        }
+                    }
+                }
+            }
+            // What comes after by what was read or written may have been made before.
+            if after.len() == before {
+                return after;
+            }
+        }
     }
 
     /// Adds an event.
@@ -522,6 +551,24 @@ mod tests {
         !with.has_cycle()
     }
 
+    /// The entries and all that comes after them, by the definition.
+    fn after_by_definition(log: &Log, entries: &BitSet) -> BitSet {
+        let position = log.positions();
+        let mut kept = entries.clone();
+        let mut next: Vec<u32> = kept.iter().collect();
+        while let Some(one) = next.pop() {
+            for other in (0..log.events.len() as u32).filter(|&other| other != one) {
+                let (first, second) = (one as usize, other as usize);
+                let comes_after = log.happens_before(first, second) || log.precedes(&position, first, second);
+                if comes_after && !kept.contains(other) {
+                    kept.insert(other);
+                    next.push(other);
+                }
+            }
+        }
+        kept
+    }
+
     /// The same events in a log that keeps all of them, and in one without those that are needless.
     struct Both {
         random: SplitMix64,
@@ -577,8 +624,9 @@ mod tests {
                 self.position(at, Some(store)) > self.floors[at as usize]
             });
             let entries = later.filter_map(|store| self.stores[store].1[1]).collect();
+            assert_eq!(self.short.after(&entries), after_by_definition(&self.short, &entries));
             let before = self.short.events.len();
-            if let Some(numbers) = self.short.keep_after(entries) {
+            if let Some(numbers) = self.short.keep_after(&entries) {
                 let own = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
                 own.for_each(|own| *own = own.and_then(|own| numbers[own as usize]));
             }
