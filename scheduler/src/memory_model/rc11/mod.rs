@@ -303,13 +303,26 @@ impl Rc11 {
         source: Option<u32>,
     ) -> u32 {
         let who = (thread, order.epoch(thread), order.view(thread).current.clone());
-        let mut event = Event::of(who, location, access, source);
+        self.record(Event::of(who, location, access, source))
+    }
+
+    /// Puts an event on record, and forgets what is needless because of it.
+    fn record(&mut self, mut event: Event) -> u32 {
         if let Some(needless) = self.log.needless(&event) {
-            let messages = self.histories.values_mut().flat_map(|history| &mut history.messages);
-            let stores = messages.filter_map(|message| message.event.as_mut());
-            self.log.remove(needless, stores.chain(&mut event.source));
+            self.forget_event(needless, event.source.as_mut());
         }
-        self.log.add(event)
+        let mut number = self.log.add(event);
+        for needless in self.log.needless_round() {
+            self.forget_event(needless, Some(&mut number));
+        }
+        number
+    }
+
+    /// Removes an event that is no store. The number `elsewhere` is one of an event as well.
+    fn forget_event(&mut self, needless: u32, elsewhere: Option<&mut u32>) {
+        let messages = self.histories.values_mut().flat_map(|history| &mut history.messages);
+        let stores = messages.filter_map(|message| message.event.as_mut());
+        self.log.remove(needless, stores.chain(elsewhere));
     }
 
     /// For reports: the step that has stored the message that an operation takes by this choice, and the thread that has
@@ -330,7 +343,7 @@ impl Rc11 {
             return;
         }
         let epoch = order.epoch(thread);
-        self.log.add(Event {
+        self.record(Event {
             thread: thread as u16,
             epoch,
             clock: order.view(thread).current.clone(),
