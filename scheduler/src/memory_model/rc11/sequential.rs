@@ -315,18 +315,6 @@ impl Log {
         !search.finds(after, Place::AfterEco, false)
     }
 
-    /// Whether the first happens before the second.
-    fn happens_before(&self, first: usize, second: usize) -> bool {
-        first < second && self.events[second].comes_after(&self.events[first])
-    }
-
-    /// Whether the first comes before the second by what they have read or written of one atomic, by RC11's `eco`. The
-    /// position of each event is given.
-    fn precedes(&self, position: &[usize], first: usize, second: usize) -> bool {
-        let of = |event: usize| (&self.events[event], position[event]);
-        precedes(of(first), of(second))
-    }
-
     /// The position of each event in the modification order of its atomic: that of the message that it has read or
     /// written. 0 is what was there before.
     fn positions(&self) -> Vec<usize> {
@@ -501,6 +489,18 @@ mod tests {
     type Relation = Vec<BitSet>;
 
     impl Log {
+        /// Whether the first happens before the second.
+        fn happens_before(&self, first: usize, second: usize) -> bool {
+            first < second && self.events[second].comes_after(&self.events[first])
+        }
+
+        /// Whether the first comes before the second by what they have read or written of one atomic, by RC11's `eco`. The
+        /// position of each event is given.
+        fn precedes(&self, position: &[usize], first: usize, second: usize) -> bool {
+            let of = |event: usize| (&self.events[event], position[event]);
+            precedes(of(first), of(second))
+        }
+
         fn relation(&self, holds: impl Fn(usize, usize) -> bool) -> Relation {
             let count = self.events.len();
             let after = |first: usize| {
