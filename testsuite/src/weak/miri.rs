@@ -1,7 +1,7 @@
 //! The small programs with which Miri is tested, as of its commit 990706977: those of `tests/genmc/pass/litmus`, which are
 //! GenMC's, with the number of executions that GenMC has for each there, and those of `tests/pass/0weak_memory`. Left out
-//! are those that [`litmus`] has. A loop that waits is a load here, and what follows is in an `If`
-//! or not: the graphs in which the load finds something else are more, and the outcome in question is the same.
+//! are those that [`litmus`](super::litmus) has. A loop that waits is a load here, and what follows is in an `If` or not:
+//! the graphs in which the load finds something else are more, and the outcome in question is the same.
 
 use super::litmus::{Litmus, W, X, Y, Z, add, exchange, fence, if_equal, independent, load, store, swap};
 use super::program::{Instruction, Program};
