@@ -354,6 +354,7 @@ impl Rc11 {
                 EventKind::Other
             },
             is_sequential: fence == Some(Ordering::SeqCst),
+            publishes: fence.is_some_and(|order| !matches!(order, Ordering::Relaxed | Ordering::Acquire)),
             source: None,
         });
     }
@@ -486,7 +487,7 @@ impl Rc11 {
             add(u64::from(event.thread) << 32 | position(event.thread, event.epoch));
             positions(&event.clock).into_iter().for_each(&mut add);
             add(event.at.map_or(0, |at| at.0));
-            add(event.kind as u64 | u64::from(event.is_sequential) << 8);
+            add(event.kind as u64 | u64::from(event.is_sequential) << 8 | u64::from(event.publishes) << 9);
             add(name(event.source));
         }
         add(u64::MAX);

@@ -53,6 +53,8 @@ pub(super) struct Event {
     pub at: Option<Location>,
     pub kind: EventKind,
     pub is_sequential: bool,
+    /// Whether it is a fence by which later stores publish what its thread knew.
+    pub publishes: bool,
     /// The store whose message it has taken: a load has read it, a store comes right after it. `None` if that is not on
     /// record.
     pub source: Option<u32>,
@@ -73,6 +75,7 @@ impl Event {
             at: Some(at),
             kind: EventKind::of(access),
             is_sequential: access.ordering() == Ordering::SeqCst,
+            publishes: false,
             source,
         }
     }
@@ -97,7 +100,7 @@ impl Event {
 
     /// Whether it is the same as another event of its thread, but for when it was made.
     fn is_like(&self, other: &Event) -> bool {
-        let what = |event: &Event| (event.kind, event.at, event.is_sequential, event.source);
+        let what = |event: &Event| (event.kind, event.at, event.is_sequential, event.publishes, event.source);
         what(self) == what(other)
     }
 
@@ -137,16 +140,18 @@ impl Log {
     /// again, as a thread does that waits, must not make new states.
     ///
     /// While the thread knows nothing new, and nobody knows of its epoch, what comes before one of the three by another
-    /// thread's doing comes before the first, and what comes after one comes after the last.
+    /// thread's doing comes before the first, and what comes after one comes after the last. A fence by which `psc` goes
+    /// from one operation of the thread to another is none of these: it is sequentially consistent.
     pub fn needless(&self, event: &Event) -> Option<u32> {
-        if event.kind != EventKind::Load {
+        let is_fence = event.kind == EventKind::Fence && !event.is_sequential;
+        if event.kind != EventKind::Load && !is_fence {
             return None;
         }
         let own = self.events.iter().enumerate().rev();
         let of_epoch = own
             .filter(|(_, other)| other.thread == event.thread)
-            .take_while(|(_, other)| other.epoch == event.epoch && other.clock == event.clock);
-        let mut same = of_epoch.filter(|(_, other)| *other == event);
+            .take_while(|(_, other)| other.epoch == event.epoch && other.knows_as_much_as(event));
+        let mut same = of_epoch.filter(|(_, other)| other.is_like(event));
         let (last, _) = same.next()?;
         same.next().map(|_| last as u32)
     }
@@ -155,11 +160,11 @@ impl Log {
     /// the fourth round that is the same. They are in no cycle which is not one without them.
     ///
     /// A round has loads and fences only, and gives the thread nothing new to know. So nobody knows of any of these events
-    /// yet. What another thread has done comes before an event of one round as before that of another round, and so does
-    /// what comes after it by what was read; and all of them come before what the thread does later. A way through `psc`
-    /// that comes to an event of the thread and leaves from a later one asks at most for a fence between them. If it comes
-    /// in the first of three rounds, passes the fence in the second, and leaves in the third, it has all that it could
-    /// have in more.
+    /// yet, and what stores publish later because of a fence of one round they publish because of that of a later one. What
+    /// another thread has done comes before an event of one round as before that of another round, and so does what comes
+    /// after it by what was read; and all of them come before what the thread does later. A way through `psc` that comes to
+    /// an event of the thread and leaves from a later one asks at most for a fence between them. If it comes in the first
+    /// of three rounds, passes the fence in the second, and leaves in the third, it has all that it could have in more.
     pub fn needless_round(&self) -> SmallVec<[u32; 8]> {
         /// Maximum number of events of a round.
         const MOST: usize = 32;
@@ -617,6 +622,10 @@ mod tests {
         whole: Log,
         short: Log,
         clocks: Vec<Clock>,
+        /// By thread, what its relaxed stores publish, because of a fence.
+        published: Vec<Clock>,
+        /// And what it learns by the next fence that acquires.
+        found: Vec<Clock>,
         /// The stores: atomic, numbers in the two logs, and what is learnt by acquiring them.
         stores: Vec<(u64, [Option<u32>; 2], Clock)>,
         /// Of each atomic, how many of the first messages cannot be taken any more.
@@ -638,6 +647,8 @@ mod tests {
                 whole: Log::default(),
                 short: Log::default(),
                 clocks: (0..3).map(clock).collect(),
+                published: vec![Clock::new(); 3],
+                found: vec![Clock::new(); 3],
                 stores: Vec::new(),
                 floors: [0; 2],
                 loaded: vec![[(0, None, true); 3]; 3],
@@ -690,6 +701,7 @@ mod tests {
                 at: at.map(Location),
                 kind,
                 is_sequential,
+                publishes: false,
                 source: None,
             }
         }
@@ -724,10 +736,19 @@ mod tests {
             Some([Some(whole), Some(short)])
         }
 
-        fn fence(&mut self, thread: usize) {
-            let fence = self.event(thread, None, EventKind::Fence, true);
+        fn fence(&mut self, thread: usize, order: Ordering) {
+            if !matches!(order, Ordering::Release) {
+                join(&mut self.clocks[thread], &self.found[thread]);
+            }
+            let fence = Event {
+                publishes: order != Ordering::Acquire,
+                ..self.event(thread, None, EventKind::Fence, order == Ordering::SeqCst)
+            };
             self.add(&fence, None);
-            self.clocks[thread][thread] += 1;
+            if fence.publishes {
+                self.published[thread] = self.clocks[thread].clone();
+                self.clocks[thread][thread] += 1;
+            }
         }
 
         fn load(&mut self, thread: usize, which: usize) {
@@ -741,17 +762,28 @@ mod tests {
             }
             if self.add(&event, source).is_some() {
                 self.clocks[thread] = event.clock;
+                if let Some(source) = source {
+                    join(&mut self.found[thread], &self.stores[source].2);
+                }
             }
         }
 
-        /// A loop of some rounds, with fences in most of them.
+        /// A loop of some rounds, with fences in most of them, one of which differs now and then.
         fn wait(&mut self, thread: usize) {
-            let round: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(5) as usize).collect();
+            const FENCES: [Ordering; 5] = [
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+                Ordering::AcqRel,
+                Ordering::Release,
+                Ordering::Acquire,
+            ];
+            let round: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(8) as usize).collect();
             for _ in 0..2 + self.below(6) {
                 for &what in &round {
-                    match what {
-                        3.. => self.fence(thread),
-                        which => self.load(thread, which),
+                    match what.checked_sub(3) {
+                        None => self.load(thread, what),
+                        Some(_) if self.below(16) == 0 => self.fence(thread, Ordering::Release),
+                        Some(fence) => self.fence(thread, FENCES[fence]),
                     }
                 }
             }
@@ -762,7 +794,7 @@ mod tests {
             let is_sequential = self.below(4) > 0;
             match self.below(10) {
                 0 => match self.below(2) {
-                    0 => self.fence(thread),
+                    0 => self.fence(thread, Ordering::SeqCst),
                     _ => self.wait(thread),
                 },
                 1 | 2 => {
@@ -779,7 +811,7 @@ mod tests {
                     let releases = is_sequential || self.below(2) == 0;
                     let released = match releases {
                         true => self.clocks[thread].clone(),
-                        false => Clock::new(),
+                        false => self.published[thread].clone(),
                     };
                     self.stores.push((at, numbers, released));
                     self.clocks[thread][thread] += u32::from(releases);
@@ -811,6 +843,7 @@ mod tests {
             at: Some(Location(8)),
             kind: EventKind::Load,
             is_sequential: true,
+            publishes: false,
             source: None,
         };
         let needless = |before: &[Event]| {
@@ -846,6 +879,50 @@ mod tests {
         ] {
             assert_eq!(needless(&[load.clone(), other(change), load.clone()]), None);
         }
+    }
+
+    #[test]
+    fn of_four_rounds_that_are_the_same_one_is_needless() {
+        let fence = |epoch: u32, publishes: bool| Event {
+            thread: 1,
+            epoch,
+            clock: Clock::from_slice(&[3, epoch]),
+            at: None,
+            kind: EventKind::Fence,
+            is_sequential: false,
+            publishes,
+            source: None,
+        };
+        let load = |epoch: u32| Event {
+            at: Some(Location(8)),
+            kind: EventKind::Load,
+            ..fence(epoch, false)
+        };
+        let needless = |events: &[Event]| {
+            let mut log = Log::default();
+            events.iter().for_each(|event| _ = log.add(event.clone()));
+            log.needless_round().to_vec()
+        };
+        let rounds = |count: u32| (0..count).flat_map(|epoch| [fence(epoch, true), load(epoch + 1)]);
+        assert_eq!(needless(&rounds(3).collect::<Vec<_>>()), [0; 0]);
+        assert_eq!(needless(&rounds(4).collect::<Vec<_>>()), [3, 2]);
+        let changed = |at: usize, change: fn(&mut Event)| {
+            let mut events: Vec<_> = rounds(4).collect();
+            change(&mut events[at]);
+            needless(&events)
+        };
+        // What one fence publishes, others would not; what somebody has learnt, they would not have known.
+        for change in [
+            |event: &mut Event| event.publishes = !event.publishes,
+            |event: &mut Event| event.clock[0] += 1,
+            |event: &mut Event| event.source = Some(0),
+            |event: &mut Event| event.is_sequential = true,
+            |event: &mut Event| event.kind = EventKind::Store,
+        ] {
+            (0..8).for_each(|at| assert_eq!(changed(at, change), [0; 0], "{at}"));
+        }
+        // A clock that has an entry more knows no more.
+        assert_eq!(changed(2, |event| event.clock.push(0)), [3, 2]);
     }
 
     #[test]
