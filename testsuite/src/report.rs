@@ -65,6 +65,9 @@ pub fn listed(line: &str) -> Option<(String, String)> {
 /// The beginning of the notes below the line of a test.
 const INDENT: &str = "             ";
 
+/// What is said of an incomplete test of which all that is sequentially consistent has been explored.
+pub const SEQUENTIALLY_COMPLETE: &str = "under sequential consistency, the test is complete";
+
 /// The beginning of the note on weak orderings, which is no reason for anything.
 const WEAK: &str = "only sequentially consistent ";
 

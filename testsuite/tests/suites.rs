@@ -15,7 +15,7 @@
 //!
 //! For example: `SUITES_EXHAUSTIVE=100000 cargo test -p dpor-testsuite --test suites -- --nocapture`.
 
-use dpor_testsuite::report::{Met, Table, failures, listed, results};
+use dpor_testsuite::report::{Met, SEQUENTIALLY_COMPLETE, Table, failures, listed, results};
 use dpor_testsuite::tool;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,8 +125,6 @@ const SEQUENTIAL: [&str; 4] = ["--memory", "sc", "--max-time", "30s"];
 const WEAK: [&str; 2] = ["--max-time", "10s"];
 /// The same, and looks at each state when it comes back to it.
 const EXACT: [&str; 5] = ["--max-time", "3s", "--exact-states", "--simplify", "0"];
-/// What is said of an incomplete test of which all that is sequentially consistent has been explored.
-const SEQUENTIALLY_COMPLETE: &str = "under sequential consistency, the test is complete";
 /// The strategies that are compared: the one whose executions are known, and the one with the fewest.
 const STRATEGIES: [&str; 2] = ["source", "context"];
 /// Maximum duration of a command of the tool, including builds.

@@ -35,6 +35,32 @@ impl Litmus {
     }
 }
 
+/// Programs, as they are written down.
+#[derive(Default)]
+pub(super) struct List(pub(super) Vec<Litmus>);
+
+impl List {
+    /// Adds a program: its name, its threads, and the numbers and the outcome as [`Litmus`] has them.
+    pub(super) fn add(
+        &mut self,
+        name: &'static str,
+        threads: Vec<Vec<Instruction>>,
+        graphs: usize,
+        sequential: usize,
+        weak: &'static str,
+        allowed: bool,
+    ) {
+        self.0.push(Litmus {
+            name,
+            program: Program::new(threads),
+            graphs,
+            sequential,
+            weak,
+            allowed,
+        });
+    }
+}
+
 pub(super) const X: usize = 0;
 pub(super) const Y: usize = 1;
 pub(super) const Z: usize = 2;
@@ -168,24 +194,14 @@ fn isa2(link: Ordering) -> Vec<Vec<Instruction>> {
 pub fn all() -> Vec<Litmus> {
     let (rlx, acq, rel, sc) = (Some(Relaxed), Some(Acquire), Some(Release), Some(SeqCst));
     let both = |orderings| store_buffering(orderings, orderings);
-    let mut all = Vec::new();
-    let mut add_test = |name, threads, graphs, sequential, weak, allowed| {
-        all.push(Litmus {
-            name,
-            program: Program::new(threads),
-            graphs,
-            sequential,
-            weak,
-            allowed,
-        });
-    };
+    let mut all = List::default();
 
     let weak = "r00=0 r10=0";
-    add_test("SB", both([rlx, None, rlx]), 4, 3, weak, true);
-    add_test("SB+rel+acq", both([rel, None, acq]), 4, 3, weak, true);
-    add_test("SB+scfs", both([rlx, sc, rlx]), 3, 3, weak, false);
-    add_test("SB+4sc", both([sc, None, sc]), 3, 3, weak, false);
-    add_test(
+    all.add("SB", both([rlx, None, rlx]), 4, 3, weak, true);
+    all.add("SB+rel+acq", both([rel, None, acq]), 4, 3, weak, true);
+    all.add("SB+scfs", both([rlx, sc, rlx]), 3, 3, weak, false);
+    all.add("SB+4sc", both([sc, None, sc]), 3, 3, weak, false);
+    all.add(
         "SB+3sc+acq",
         store_buffering([sc, None, acq], [sc, None, sc]),
         4,
@@ -193,7 +209,7 @@ pub fn all() -> Vec<Litmus> {
         weak,
         true,
     );
-    add_test(
+    all.add(
         "SB+2sc+scf",
         store_buffering([sc, None, sc], [rlx, sc, rlx]),
         3,
@@ -203,8 +219,8 @@ pub fn all() -> Vec<Litmus> {
     );
 
     let weak = "r10=1 r11=0";
-    add_test("MP", message_passing(None, Relaxed, Relaxed, None), 4, 3, weak, true);
-    add_test(
+    all.add("MP", message_passing(None, Relaxed, Relaxed, None), 4, 3, weak, true);
+    all.add(
         "MP+rel+acq",
         message_passing(None, Release, Acquire, None),
         3,
@@ -212,7 +228,7 @@ pub fn all() -> Vec<Litmus> {
         weak,
         false,
     );
-    add_test(
+    all.add(
         "MP+relf+acqf",
         message_passing(rel, Relaxed, Relaxed, acq),
         3,
@@ -221,7 +237,7 @@ pub fn all() -> Vec<Litmus> {
         false,
     );
 
-    add_test(
+    all.add(
         "LB",
         vec![
             vec![load(0, X, Relaxed), store(Y, 1, Relaxed)],
@@ -234,8 +250,8 @@ pub fn all() -> Vec<Litmus> {
     );
 
     let weak = "r10=1 r11=0 r20=1 r21=0";
-    add_test("IRIW", independent(Relaxed, Relaxed, None, Relaxed), 16, 15, weak, true);
-    add_test(
+    all.add("IRIW", independent(Relaxed, Relaxed, None, Relaxed), 16, 15, weak, true);
+    all.add(
         "IRIW+sc",
         independent(SeqCst, SeqCst, None, SeqCst),
         15,
@@ -243,7 +259,7 @@ pub fn all() -> Vec<Litmus> {
         weak,
         false,
     );
-    add_test(
+    all.add(
         "IRIW+scfs",
         independent(Relaxed, Relaxed, sc, Relaxed),
         15,
@@ -251,7 +267,7 @@ pub fn all() -> Vec<Litmus> {
         weak,
         false,
     );
-    add_test(
+    all.add(
         "IRIW-acq-sc",
         independent(SeqCst, Acquire, None, SeqCst),
         16,
@@ -261,10 +277,10 @@ pub fn all() -> Vec<Litmus> {
     );
 
     let weak = "x=1 y=1";
-    add_test("2+2W", writes([Release; 4], None), 4, 3, weak, true);
-    add_test("2+2W+4sc", writes([SeqCst; 4], None), 3, 3, weak, false);
-    add_test("2+2W+scfs", writes([Relaxed; 4], sc), 3, 3, weak, false);
-    add_test(
+    all.add("2+2W", writes([Release; 4], None), 4, 3, weak, true);
+    all.add("2+2W+4sc", writes([SeqCst; 4], None), 3, 3, weak, false);
+    all.add("2+2W+scfs", writes([Relaxed; 4], sc), 3, 3, weak, false);
+    all.add(
         "2+2W+3sc+rel",
         writes([SeqCst, SeqCst, SeqCst, Release], None),
         4,
@@ -273,7 +289,7 @@ pub fn all() -> Vec<Litmus> {
         true,
     );
 
-    add_test(
+    all.add(
         "CoRR",
         vec![
             vec![store(X, 1, Relaxed)],
@@ -284,7 +300,7 @@ pub fn all() -> Vec<Litmus> {
         "r10=1 r11=0",
         false,
     );
-    add_test(
+    all.add(
         "CoWR",
         vec![
             vec![store(X, 1, Relaxed), load(0, X, Relaxed)],
@@ -297,10 +313,10 @@ pub fn all() -> Vec<Litmus> {
     );
 
     let weak = "r10=1 r20=1 r21=0";
-    add_test("ISA2", isa2(Acquire), 7, 7, weak, false);
-    add_test("ISA2+rlx", isa2(Relaxed), 8, 7, weak, true);
+    all.add("ISA2", isa2(Acquire), 7, 7, weak, false);
+    all.add("ISA2+rlx", isa2(Relaxed), 8, 7, weak, true);
 
-    add_test(
+    all.add(
         "Z6.U",
         vec![
             vec![store(X, 1, SeqCst), store(Y, 1, Release)],
@@ -312,7 +328,7 @@ pub fn all() -> Vec<Litmus> {
         "r10=1 r11=3 r20=0",
         true,
     );
-    add_test(
+    all.add(
         "W+RWC",
         vec![
             vec![store(X, 1, Relaxed), store(Z, 1, Release)],
@@ -324,7 +340,7 @@ pub fn all() -> Vec<Litmus> {
         "r10=1 r11=0 r20=0",
         false,
     );
-    add_test(
+    all.add(
         "RWC+syncs",
         vec![
             vec![store(X, 1, Relaxed)],
@@ -336,7 +352,7 @@ pub fn all() -> Vec<Litmus> {
         "r10=1 r11=0 r20=0",
         false,
     );
-    add_test(
+    all.add(
         "relseq",
         vec![
             vec![store(X, 1, Relaxed), store(Y, 1, Release), store(Y, 2, Relaxed)],
@@ -348,7 +364,7 @@ pub fn all() -> Vec<Litmus> {
         "r10=2 r20=3 r21=0",
         true,
     );
-    add_test(
+    all.add(
         "WWmerge1",
         vec![
             vec![load(0, X, Acquire), load(1, Y, SeqCst)],
@@ -360,7 +376,7 @@ pub fn all() -> Vec<Litmus> {
         "r00=2 r01=0 r20=0",
         true,
     );
-    add_test(
+    all.add(
         "WWmerge2",
         vec![
             vec![load(0, X, Acquire), load(1, Y, SeqCst)],
@@ -372,7 +388,7 @@ pub fn all() -> Vec<Litmus> {
         "r00=2 r01=0 r20=0",
         true,
     );
-    add_test(
+    all.add(
         "porf-psc",
         vec![
             vec![load(0, W, Relaxed), fence(SeqCst), load(1, X, Relaxed)],
@@ -384,7 +400,7 @@ pub fn all() -> Vec<Litmus> {
         "r00=1 r01=0 r20=1",
         true,
     );
-    add_test(
+    all.add(
         "LWG3941",
         vec![
             vec![store(Y, 1, SeqCst), store(X, 1, SeqCst)],
@@ -395,7 +411,7 @@ pub fn all() -> Vec<Litmus> {
         "r10=2 r11=0 x=2",
         true,
     );
-    add_test(
+    all.add(
         "miri#5104",
         vec![
             vec![store(X, 1, Release)],
@@ -407,7 +423,7 @@ pub fn all() -> Vec<Litmus> {
         "r10=1 r11=0 r20=1",
         false,
     );
-    add_test(
+    all.add(
         "miri#4057, first",
         vec![
             vec![store(X, 1, SeqCst), load(0, Y, SeqCst)],
@@ -419,7 +435,7 @@ pub fn all() -> Vec<Litmus> {
         "r00=0 r20=1 r21=0",
         false,
     );
-    add_test(
+    all.add(
         "miri#4057, second",
         vec![
             vec![store(X, 1, SeqCst), load(0, Y, SeqCst)],
@@ -432,7 +448,7 @@ pub fn all() -> Vec<Litmus> {
         "r00=0 r10=0 r30=1 r31=0",
         false,
     );
-    add_test(
+    all.add(
         "SB of failing exchanges",
         vec![
             vec![store(X, 1, Relaxed), exchange(0, Y, 5, 2)],
@@ -443,7 +459,7 @@ pub fn all() -> Vec<Litmus> {
         "r00=0 r10=0",
         true,
     );
-    add_test(
+    all.add(
         "acquire fence of another's read",
         vec![
             vec![store(W, 1, Relaxed), store(X, 1, Release)],
@@ -455,7 +471,7 @@ pub fn all() -> Vec<Litmus> {
         "r20=1 r21=0",
         true,
     );
-    add_test(
+    all.add(
         "2+2W with a modification",
         vec![
             vec![add(0, X, 1, Relaxed), store(Y, 2, Relaxed)],
@@ -466,5 +482,5 @@ pub fn all() -> Vec<Litmus> {
         "r00=5 y=1",
         true,
     );
-    all
+    all.0
 }

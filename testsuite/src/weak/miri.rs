@@ -3,8 +3,8 @@
 //! are those that [`litmus`](super::litmus) has. A loop that waits is a load here, and what follows is in an `If` or not:
 //! the graphs in which the load finds something else are more, and the outcome in question is the same.
 
-use super::litmus::{Litmus, W, X, Y, Z, add, exchange, fence, if_equal, independent, load, store, swap};
-use super::program::{Instruction, Program};
+use super::litmus::{List, Litmus, W, X, Y, Z, add, exchange, fence, if_equal, independent, load, store, swap};
+use super::program::Instruction;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 /// `y = value` for each of these values of the register.
@@ -23,25 +23,15 @@ fn writers(values: &[u32]) -> Vec<Vec<Instruction>> {
     values.iter().map(|&value| vec![store(X, value, Release)]).collect()
 }
 
-/// So many loads of `x` with acquire.
+/// This number of loads of `x` with acquire.
 fn reads(number: usize) -> Vec<Instruction> {
     (0..number).map(|register| load(register, X, Acquire)).collect()
 }
 
 /// `tests/genmc/pass/litmus`. Where nothing is said of a weak outcome, the number of graphs is what is compared.
 pub fn genmc() -> Vec<Litmus> {
-    let mut all = Vec::new();
-    let mut add_test = |name, threads, graphs, sequential, weak, allowed| {
-        all.push(Litmus {
-            name,
-            program: Program::new(threads),
-            graphs,
-            sequential,
-            weak,
-            allowed,
-        });
-    };
-    add_test(
+    let mut all = List::default();
+    all.add(
         "2cowr",
         vec![
             vec![load(0, Y, Acquire)],
@@ -54,7 +44,7 @@ pub fn genmc() -> Vec<Litmus> {
         "",
         false,
     );
-    add_test(
+    all.add(
         "corr",
         vec![vec![store(X, 1, Release), store(X, 2, Release)], reads(2)],
         6,
@@ -62,7 +52,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r10=2 r11=1",
         false,
     );
-    add_test(
+    all.add(
         "corr0",
         vec![vec![store(X, 1, Release)], reads(1), reads(1)],
         4,
@@ -70,7 +60,7 @@ pub fn genmc() -> Vec<Litmus> {
         "",
         false,
     );
-    add_test(
+    all.add(
         "corr1",
         [writers(&[1, 2]), vec![reads(2), reads(1)]].concat(),
         36,
@@ -78,7 +68,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r20=1 r21=0",
         false,
     );
-    add_test(
+    all.add(
         "corr2",
         [writers(&[1, 2]), vec![reads(2), reads(2)]].concat(),
         72,
@@ -86,7 +76,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r20=1 r21=2 r30=2 r31=1",
         false,
     );
-    add_test(
+    all.add(
         "corw",
         vec![
             vec![load(0, X, Acquire), store(X, 1, Release)],
@@ -97,7 +87,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r00=1",
         false,
     );
-    add_test(
+    all.add(
         "default",
         [vec![reads(2)], writers(&[1, 2])].concat(),
         12,
@@ -105,7 +95,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r00=1 r01=0",
         false,
     );
-    add_test(
+    all.add(
         "MP_incMPs",
         vec![
             vec![load(0, Y, Acquire), add(1, Z, 1, AcqRel)],
@@ -117,7 +107,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r00=1 r10=1 r11=0",
         false,
     );
-    add_test(
+    all.add(
         "LB_incMPs",
         vec![
             vec![load(0, X, Acquire), add(1, Z, 1, AcqRel)],
@@ -130,7 +120,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r00=1 r10=1 r20=1 r30=1",
         false,
     );
-    add_test(
+    all.add(
         "MP_rels_acqf",
         vec![
             released(),
@@ -144,7 +134,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r10=1 r11=0",
         true,
     );
-    add_test(
+    all.add(
         "MPU_rels_acq",
         vec![
             released(),
@@ -156,7 +146,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r20=2 x=1",
         true,
     );
-    add_test(
+    all.add(
         "MPU2_rels_acqf",
         vec![
             released(),
@@ -172,7 +162,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r30=3 x=1",
         true,
     );
-    add_test(
+    all.add(
         "Z6_acq",
         vec![
             vec![store(X, 1, Relaxed), fence(SeqCst), store(Y, 1, Relaxed)],
@@ -184,7 +174,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r10=1 r20=0 z=2",
         false,
     );
-    add_test(
+    all.add(
         "IRIWish",
         vec![
             vec![store(X, 1, Relaxed)],
@@ -197,7 +187,7 @@ pub fn genmc() -> Vec<Litmus> {
         "",
         false,
     );
-    add_test(
+    all.add(
         "atomicpo",
         vec![
             vec![store(X, 1, Relaxed), fence(AcqRel), store(Y, 1, Relaxed)],
@@ -208,7 +198,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r10=1 r11=0",
         true,
     );
-    add_test(
+    all.add(
         "casdep",
         vec![
             vec![load(0, X, Relaxed), exchange(1, Y, 0, 1), store(Z, 0, Relaxed)],
@@ -219,7 +209,7 @@ pub fn genmc() -> Vec<Litmus> {
         "",
         false,
     );
-    add_test(
+    all.add(
         "ccr",
         vec![
             vec![exchange(0, X, 0, 42)],
@@ -230,7 +220,7 @@ pub fn genmc() -> Vec<Litmus> {
         "",
         false,
     );
-    add_test(
+    all.add(
         "cii",
         vec![
             vec![exchange(0, X, 1, 2)],
@@ -242,7 +232,7 @@ pub fn genmc() -> Vec<Litmus> {
         "",
         false,
     );
-    add_test(
+    all.add(
         "cumul-release",
         vec![
             vec![store(X, 1, Relaxed), store(Y, 1, Release)],
@@ -254,7 +244,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r20=1 r21=0",
         true,
     );
-    add_test(
+    all.add(
         "detour",
         vec![
             vec![store(X, 1, Relaxed)],
@@ -272,7 +262,7 @@ pub fn genmc() -> Vec<Litmus> {
     );
     let write = |value| vec![store(X, value, Relaxed)];
     let read_often = (0..4).map(|register| load(register, X, Relaxed)).collect();
-    add_test(
+    all.add(
         "fr_w_w_w_reads",
         vec![write(1), write(2), write(3), read_often],
         210,
@@ -280,7 +270,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r30=1 r31=2 r32=1",
         false,
     );
-    add_test(
+    all.add(
         "inc2w",
         vec![
             vec![add(0, X, 1, Relaxed)],
@@ -294,7 +284,7 @@ pub fn genmc() -> Vec<Litmus> {
     );
     let increment = || vec![add(0, X, 1, Relaxed)];
     let read_twice = || vec![load(0, X, Relaxed), load(1, X, Relaxed)];
-    add_test(
+    all.add(
         "inc_inc_RR_W_RR",
         vec![increment(), increment(), read_twice(), write(42), read_twice()],
         600,
@@ -302,7 +292,7 @@ pub fn genmc() -> Vec<Litmus> {
         "r20=1 r21=42 r40=42 r41=1",
         false,
     );
-    add_test(
+    all.add(
         "riwi",
         vec![
             vec![load(0, Y, Relaxed), add(1, X, 1, Relaxed)],
@@ -314,7 +304,7 @@ pub fn genmc() -> Vec<Litmus> {
         false,
     );
     let add_one = |register, ordering| add(register, X, 1, ordering);
-    add_test(
+    all.add(
         "viktor-relseq",
         vec![
             vec![add_one(0, Acquire), add_one(1, Relaxed)],
@@ -327,25 +317,15 @@ pub fn genmc() -> Vec<Litmus> {
         "",
         false,
     );
-    all
+    all.0
 }
 
 /// `tests/pass/0weak_memory`: what must not come out of `consistency.rs` and `consistency_sc.rs`, and what `weak.rs` wants
 /// to be seen, or not. Of `test_iriw_sc_rlx`, Miri says that the weak outcome must not come out, as C++20 does. RC11
 /// allows it: two sequentially consistent loads are in no order because of a relaxed store between them.
 pub fn weak_memory() -> Vec<Litmus> {
-    let mut all = Vec::new();
-    let mut add_test = |name, threads, graphs, sequential, weak, allowed| {
-        all.push(Litmus {
-            name,
-            program: Program::new(threads),
-            graphs,
-            sequential,
-            weak,
-            allowed,
-        });
-    };
-    add_test(
+    let mut all = List::default();
+    all.add(
         "test_corr",
         vec![
             vec![store(X, 1, Relaxed), store(X, 2, Relaxed)],
@@ -357,7 +337,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r10=2 r20=1 r21=1",
         false,
     );
-    add_test(
+    all.add(
         "test_wrc",
         vec![
             vec![store(X, 1, Release)],
@@ -369,7 +349,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r20=1 r21=0",
         false,
     );
-    add_test(
+    all.add(
         "test_load_buffering_acq_rel",
         vec![
             vec![load(0, X, Acquire), store(Y, 1, Release)],
@@ -390,7 +370,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         ]
     };
     let modify = || add(0, X, 0, Relaxed);
-    add_test(
+    all.add(
         "test_sync_through_rmw_and_fences",
         vec![through(modify(), Y, Z), through(modify(), Z, Y)],
         4,
@@ -399,7 +379,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         false,
     );
     let read = || load(0, X, Relaxed);
-    add_test(
+    all.add(
         "faa_replaced_by_load",
         vec![through(read(), Y, Z), through(read(), Z, Y)],
         4,
@@ -407,7 +387,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r01=0 r11=0",
         true,
     );
-    add_test(
+    all.add(
         "test_iriw_sc_rlx",
         independent(Relaxed, SeqCst, None, SeqCst),
         16,
@@ -416,7 +396,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         true,
     );
     let fenced = |first, second| vec![store(first, 1, Relaxed), fence(SeqCst), store(second, 1, Relaxed)];
-    add_test(
+    all.add(
         "test_sc_fence_release",
         vec![
             fenced(X, W),
@@ -429,7 +409,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r20=1 r21=0 r30=1 r31=0",
         false,
     );
-    add_test(
+    all.add(
         "test_sc_relaxed",
         vec![
             vec![
@@ -446,7 +426,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r01=0 r10=0",
         false,
     );
-    add_test(
+    all.add(
         "test_cob_due_to_mo_hb",
         vec![
             vec![store(X, 1, Release)],
@@ -462,7 +442,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r10=1 r20=1 r21=0 r30=1",
         false,
     );
-    add_test(
+    all.add(
         "weaker_release_sequences",
         vec![
             vec![store(X, 2, Relaxed)],
@@ -474,7 +454,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r20=3 r21=0",
         true,
     );
-    add_test(
+    all.add(
         "release_sequence",
         vec![
             vec![store(Y, 1, Relaxed), store(X, 1, Release), swap(0, X, 3, Relaxed)],
@@ -485,7 +465,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r10=3 r11=0",
         false,
     );
-    add_test(
+    all.add(
         "old_release_store",
         vec![
             vec![store(Y, 1, Relaxed), store(X, 1, Release), store(X, 3, Relaxed)],
@@ -496,7 +476,7 @@ pub fn weak_memory() -> Vec<Litmus> {
         "r10=1 r11=0",
         false,
     );
-    all
+    all.0
 }
 
 /// All of them.

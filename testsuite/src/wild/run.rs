@@ -1,6 +1,6 @@
 //! The tests of one crate under the tool.
 
-use crate::report::{self, Met};
+use crate::report::{self, Met, SEQUENTIALLY_COMPLETE};
 use crate::wild::call::{self, Call};
 use crate::wild::{Circumstances, Crate, Source, Table, fetch, logs};
 use serde::{Deserialize, Serialize};
@@ -273,12 +273,7 @@ fn reason(met: &Met) -> String {
     ];
     let class = classes.iter().find(|(start, _)| text.contains(start));
     match class.map_or(text, |(_, class)| class) {
-        TIME if met
-            .reason
-            .contains("under sequential consistency, the test is complete") =>
-        {
-            format!("{TIME}, with weak memory; complete without")
-        }
+        TIME if met.reason.contains(SEQUENTIALLY_COMPLETE) => format!("{TIME}, with weak memory; complete without"),
         TIME if met.executions == 0 => format!("{TIME} in the first execution"),
         class => class.into(),
     }

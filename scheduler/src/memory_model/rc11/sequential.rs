@@ -310,13 +310,14 @@ impl Log {
         }
         let mut search = Search::new(self, event);
         let new = self.events.len();
-        let later = |other: usize| search.overwritten(new, other);
-        let later: Vec<usize> = (0..new).filter(|&other| later(other)).collect();
+        let later: Vec<usize> = (0..new).filter(|&other| search.overwritten(new, other)).collect();
         if search.finds(later, Place::End, event.is_sequential) {
             return false;
         }
-        let after = |other: usize| search.precedes(new, other);
-        let after: Vec<usize> = (0..new).filter(|&other| fences && after(other)).collect();
+        if !fences {
+            return true;
+        }
+        let after: Vec<usize> = (0..new).filter(|&other| search.precedes(new, other)).collect();
         !search.finds(after, Place::AfterEco, false)
     }
 

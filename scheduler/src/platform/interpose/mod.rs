@@ -193,7 +193,7 @@ pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
                 libc::SYS_clock_nanosleep => clock::sleep_on(a, b, c).map(negative_or_zero),
                 libc::SYS_sched_yield => clock::give_way(),
                 libc::SYS_exit_group => process::ended(a),
-                libc::SYS_rt_sigaction => signals::sets(a, b),
+                libc::SYS_rt_sigaction => signals::called(a, b != 0),
                 _ => process::call(number).or_else(|| blocking::call(number, [a, b, c, d, e, f])),
             }
         };
