@@ -46,8 +46,8 @@ pub use shard::{Part, Shard, Sharded};
 pub use statistics::Statistics;
 pub use strategy::{Check, Context, Dpor, Order, Strategy};
 pub use system::{
-    Access, AccessKind, Asked, Awaits, Checkpoint, Condition, Effect, Failure, Fingerprint, Footprint, Guard,
-    Knowledge, Layer, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId, Transition, Values,
-    Variable,
+    Access, AccessKind, Asked, Awaits, Checkpoint, Condition, Effect, Failure, Fingerprint, Footprint, GraphEvent,
+    Guard, Knowledge, Label, Layer, Location, Outlook, Pending, Rewindable, Status, Step, Stop, System, ThreadId,
+    Transition, Values, Variable,
 };
 pub use vocabulary::codec;

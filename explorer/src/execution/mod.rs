@@ -17,11 +17,13 @@
 //! without one happening before the other. It is deliberately absent; `order` says what it would be beside.
 
 mod clock;
+mod graph;
 mod order;
 mod races;
 mod reversal;
 mod trace;
 
 pub use clock::VectorClock;
+pub(crate) use graph::Follows;
 pub use races::{Races, Removed};
 pub use trace::{Event, EventIndex, Trace};

@@ -149,7 +149,7 @@ impl Accesses {
         number
     }
 
-    fn of(&self, location: Location) -> &[AccessAt] {
+    pub fn of(&self, location: Location) -> &[AccessAt] {
         let number = self.numbers.get(&location);
         number.map_or(&[], |&number| self.lists[number as usize].as_slice())
     }
@@ -204,6 +204,11 @@ impl Trace {
     pub(super) fn known_clock(&self, thread: ThreadId) -> Option<&VectorClock> {
         let last = self.last_before_next(thread)?;
         Some(&self.events[last].clock)
+    }
+
+    /// The accesses of a location, in the order of events.
+    pub(super) fn accesses_of(&self, location: Location) -> &[AccessAt] {
+        self.accesses.of(location)
     }
 
     /// The accesses of a location that conflict with one of the given kind, latest first.

@@ -10,7 +10,7 @@
 
 use super::trace::{EventIndex, Trace};
 use super::{Removed, VectorClock};
-use crate::system::{AccessKind, Condition, Guard, ThreadId, Variable};
+use crate::system::{AccessKind, Condition, Guard, Location, ThreadId, Variable};
 use smallvec::SmallVec;
 
 /// Threads that disable an operation, each with the event since which it does.
@@ -186,6 +186,12 @@ impl Trace {
             + survivors.map(|change| change.after - change.before).sum::<i64>()
     }
 
+    /// Whether the event reads the location as one of the execution graph, whatever its footprint says.
+    fn only_reads(&self, f: EventIndex, location: Location) -> bool {
+        let event = self.events[f].step.graph;
+        event.is_some_and(|event| event.location == location && !event.label.writes())
+    }
+
     /// Evaluates guards after `pre(E, e).notdep(e, E)` without the removed events; `current` gives the values
     /// of the guards' variables in the state before the operation.
     fn enabled_without(
@@ -197,9 +203,10 @@ impl Trace {
     ) -> bool {
         let value = |variable| self.value_without(e, removed, variable, current(variable));
         let changed = |location, steps: u32| {
-            let changes = self.conflicts(location, AccessKind::Read).map(|change| change.event);
-            let mut since = changes.take_while(|&f| f >= steps as usize);
-            since.any(|f| self.survives(f, e, removed))
+            let accesses = self.conflicts(location, AccessKind::Read).map(|access| access.event);
+            let since = accesses.take_while(|&f| f >= steps as usize);
+            let mut changes = since.filter(|&f| !self.only_reads(f, location));
+            changes.any(|f| self.survives(f, e, removed))
         };
         guards.iter().any(|guard| {
             guard.holds(|condition| match condition {

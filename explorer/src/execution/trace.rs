@@ -6,11 +6,14 @@
 //! Invariant: each list of an index is in the order of events, so that [`Trace::truncate`] only pops.
 
 use super::VectorClock;
+use super::graph::Follows;
 use super::order::{Accesses, Touched};
 use super::reversal::Change;
 use crate::keys::KeyMap;
 use crate::random::SplitMix64;
-use crate::system::{Access, AccessKind, Awaits, Effect, Footprint, Location, Step, ThreadId, Transition, Variable};
+use crate::system::{
+    Access, AccessKind, Awaits, Effect, Footprint, GraphEvent, Location, Step, ThreadId, Transition, Variable,
+};
 
 /// An event's index in the execution.
 pub type EventIndex = usize;
@@ -78,8 +81,8 @@ pub struct Trace {
     pub(super) threads: Vec<ThreadHistory>,
     pub(super) accesses: Accesses,
     pub(super) changes: KeyMap<Variable, Vec<Change>>,
-    /// Whether to record what threads have waited for.
-    follows_waits: bool,
+    /// What to record besides.
+    follows: Follows,
     /// Number of leading events that were handed out at the end of an execution before.
     seen: EventIndex,
 }
@@ -90,10 +93,15 @@ impl Trace {
         Self::default()
     }
 
-    /// Sets whether to record what threads have waited for; for an empty execution.
-    pub(crate) fn follow_waits(&mut self, follows_waits: bool) {
+    /// Sets what to record besides; for an empty execution.
+    pub(crate) fn follow(&mut self, follows: Follows) {
         debug_assert!(self.is_empty());
-        self.follows_waits = follows_waits;
+        self.follows = follows;
+    }
+
+    /// What is recorded besides.
+    pub(crate) fn follows(&self) -> Follows {
+        self.follows
     }
 
     /// The events in the order in which they ran.
@@ -156,9 +164,21 @@ impl Trace {
         &mut event.step
     }
 
+    /// The step in [`Trace::scratch`] has run: makes its footprint what dependency goes by, and looks up its locations.
+    pub(crate) fn ran(&mut self) {
+        let Step {
+            footprint,
+            guards,
+            graph,
+            ..
+        } = &mut self.events[self.len].step;
+        self.follows.shape(footprint, guards, graph);
+        self.look_up_locations();
+    }
+
     /// Looks up the locations of the step that was filled in: once for the search for races, for the event's clock, and
     /// for its removal.
-    pub(crate) fn look_up_locations(&mut self) {
+    fn look_up_locations(&mut self) {
         let Event { step, touched, .. } = &mut self.events[self.len];
         let accesses = step.footprint.accesses();
         if touched.len() != accesses.len() {
@@ -191,6 +211,9 @@ impl Trace {
             None => event.clock.clear(),
         }
         self.accesses.join_clocks(event, earlier);
+        if let Some(source) = event.step.graph.and_then(|graph| graph.source) {
+            event.clock.join(&earlier[source as usize].clock);
+        }
         self.accesses.push(event, at);
         event.clock.set(thread, event.index);
         for effect in &event.step.effects {
@@ -212,7 +235,7 @@ impl Trace {
             });
         }
         self.threads[thread.index()].events.push(at);
-        if self.follows_waits {
+        if self.follows.waits {
             self.note_waits(at);
         }
         for i in 0..self.events[at].step.spawned.len() {
@@ -248,6 +271,11 @@ impl Trace {
         if self.changes.len() > SWEEP_AT {
             self.changes.retain(|_, changes| !changes.is_empty());
         }
+    }
+
+    /// The event in the execution graph of the first event that was dropped last.
+    pub(crate) fn dropped_graph(&self) -> Option<GraphEvent> {
+        self.events[self.len].step.graph
     }
 
     /// Takes the footprint of the first event that was dropped last.
@@ -287,7 +315,7 @@ impl Trace {
 
     /// The clock that the thread's next step comes after in every execution, because the thread has waited for it.
     pub(crate) fn waited(&self, thread: ThreadId) -> &VectorClock {
-        debug_assert!(self.follows_waits);
+        debug_assert!(self.follows.waits);
         static NOTHING: VectorClock = VectorClock::new();
         let history = self.threads.get(thread.index());
         history

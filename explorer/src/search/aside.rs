@@ -40,7 +40,7 @@ impl Turn {
 impl<S: System> Aside<S> {
     pub fn new(search: Box<dyn Search<S>>) -> Self {
         let mut trace = Trace::new();
-        trace.follow_waits(search.follows_waits());
+        trace.follow(search.follows());
         Aside {
             search,
             statistics: Statistics::default(),

@@ -15,14 +15,16 @@
 
 use super::Search;
 use super::exploration::{Exploration, Halt, Ran};
+use super::faults::Faults;
 use super::node::{Node, Sleeping, Stack};
 use super::outcome::{End, MILLION, Observer};
 use super::policy::{Conduct, Policy};
 use crate::bits::BitSet;
 use crate::codec::{Codec, from_bytes};
-use crate::execution::{Event, Trace};
+use crate::execution::{Event, Follows, Trace};
 use crate::keys::KeySet;
-use crate::system::{Status, System, ThreadId};
+use crate::system::{Pending, Status, System, ThreadId, Transition};
+use smallvec::SmallVec;
 
 /// Number of steps of one execution between two looks at the clock: one execution can take longer than the time limit.
 const CLOCK_INTERVAL: usize = 64;
@@ -110,7 +112,14 @@ impl<P> DepthFirst<P> {
                 Ok(None)
             }
             None => {
-                self.tell_pending(exploration, |status| *status == Status::Blocked);
+                // What sleeps may still race, by its execution graph, with what it could not read from where it was put
+                // to sleep.
+                let all = self.conduct.follows.graphs;
+                self.tell_pending(exploration, |status| match status {
+                    Status::Blocked => true,
+                    Status::Enabled(_) => all,
+                    Status::Finished => false,
+                });
                 self.policy.leave(&mut self.stack, exploration, depth);
                 Ok(Some(End::Blocked))
             }
@@ -157,15 +166,18 @@ impl<P> DepthFirst<P> {
         let (Some(parent), node) = self.stack.last_two() else {
             return;
         };
-        let Some(event) = exploration.cursor.trace.events().last() else {
+        let Exploration { cursor, faults, .. } = exploration;
+        let Some(event) = cursor.trace.events().last() else {
             return;
         };
         for entry in parent.sleep() {
-            let independent =
-                entry.transition.thread != event.thread() && !entry.footprint.conflicts_with(&event.step().footprint);
-            if independent || exploration.faults.keep_sleeping() {
+            let independent = entry.known.is_none() && is_independent(entry, event);
+            if independent || faults.keep_sleeping() {
                 node.put_to_sleep(entry.clone());
             }
+        }
+        if parent.sleep().iter().any(|entry| entry.known.is_some()) {
+            inherit_choices(parent, node, event, &cursor.system, faults);
         }
         node.inherited = node.sleep().len();
     }
@@ -182,7 +194,14 @@ impl<P> DepthFirst<P> {
         for i in 0..exploration.cursor.system.threads().len() {
             if which(&exploration.cursor.system.threads()[i]) {
                 let thread = ThreadId(i as u32);
-                let operation = exploration.cursor.system.pending(thread);
+                let mut operation = exploration.cursor.system.pending(thread);
+                let Pending {
+                    footprint,
+                    guards,
+                    graph,
+                    ..
+                } = &mut operation;
+                exploration.cursor.trace.follows().shape(footprint, guards, graph);
                 self.policy.pending(&mut self.stack, exploration, thread, &operation);
             }
         }
@@ -204,6 +223,41 @@ impl<P> DepthFirst<P> {
             "an execution did not end within {len} steps, although every thread that could run did run: the test is \
              long (--max-depth), or does not end"
         )))
+    }
+}
+
+/// Says whether the event, the newest one, leaves what sleeps asleep.
+fn is_independent(entry: &Sleeping, event: &Event) -> bool {
+    entry.transition.thread != event.thread() && !entry.footprint.conflicts_with(&event.step().footprint)
+}
+
+/// Lets threads that have chosen what they find in an atomic sleep on, but for what they find of stores that were not
+/// there when they were explored. Their alternatives have other numbers then.
+fn inherit_choices<S: System>(parent: &Node, node: &mut Node, event: &Event, system: &S, faults: &Faults) {
+    let mut asleep: SmallVec<[Sleeping; 8]> = SmallVec::new();
+    for (thread, alternatives) in &node.enabled {
+        let mut of_thread = parent.sleep().iter().filter(|entry| entry.transition.thread == *thread);
+        // If some were explored from the parent, all that were awake there were.
+        let latest = of_thread.clone().max_by_key(|entry| entry.known);
+        let Some((latest, known)) = latest.and_then(|latest| Some((latest, latest.known?))) else {
+            continue;
+        };
+        if !of_thread.all(|entry| is_independent(entry, event)) {
+            continue;
+        }
+        let transitions = alternatives.iter().map(|alternative| Transition {
+            thread: *thread,
+            alternative,
+        });
+        let is_known = |source| source < known && !faults.forget_stores_known();
+        let known = transitions.filter(|&transition| system.source(transition).is_none_or(is_known));
+        asleep.extend(known.map(|transition| Sleeping {
+            transition,
+            ..latest.clone()
+        }));
+    }
+    for entry in asleep {
+        node.put_to_sleep(entry);
     }
 }
 
@@ -264,10 +318,19 @@ impl<S: System, P: Policy<S>> Search<S> for DepthFirst<P> {
             let node = &mut self.stack[at];
             exploration.cursor.truncate(at);
             if let Some(transition) = node.current.take() {
+                let through = exploration.faults.sleep_through_stores();
+                let trace = &mut exploration.cursor.trace;
+                let known = trace
+                    .dropped_graph()
+                    .map(|graph| match graph.label.reads() && !through {
+                        true => at as u32,
+                        false => Sleeping::ALL_KNOWN,
+                    });
                 node.put_to_sleep(Sleeping {
                     transition,
-                    footprint: exploration.cursor.trace.take_footprint(),
+                    footprint: trace.take_footprint(),
                     by_context: false,
+                    known,
                 });
             }
             node.current = self.policy.pick(node, at);
@@ -309,8 +372,8 @@ impl<S: System, P: Policy<S>> Search<S> for DepthFirst<P> {
         self.policy.left_out()
     }
 
-    fn follows_waits(&self) -> bool {
-        self.conduct.follows_waits
+    fn follows(&self) -> Follows {
+        self.conduct.follows
     }
 
     fn save(&self) -> Option<Vec<u8>> {

@@ -394,8 +394,8 @@ impl<S: System> Explorer<S> {
             resumable: self.resumable,
             faults: self.exploration.faults,
         });
-        let follows_waits = self.search.follows_waits();
-        self.exploration.cursor.trace.follow_waits(follows_waits);
+        let follows = self.search.follows();
+        self.exploration.cursor.trace.follow(follows);
     }
 
     /// Why the search has left something out, if it has, when it has come to its end.

@@ -92,7 +92,7 @@ impl<S: System> Exploration<S> {
         self.statistics.steps += 1;
         let Cursor { system, trace, .. } = &mut self.cursor;
         let result = system.step(transition, trace.scratch());
-        trace.look_up_locations();
+        trace.ran();
         judged(result)
     }
 

@@ -30,6 +30,12 @@ pub enum Fault {
     CoverAll,
     /// Under a bound on preemptions, adds no backtracking points where threads took control.
     SkipBlockStarts,
+    /// Looks for no races of read-modify-writes that could have read from the same store.
+    ShareStores,
+    /// Lets reads sleep on although there are stores that they have not read from.
+    SleepThroughStores,
+    /// Wakes reads for stores from which they have read.
+    ForgetStoresKnown,
 }
 
 /// The seeded fault, if any, and how often it could have occurred.
@@ -124,5 +130,11 @@ impl Faults {
         cover_all: CoverAll;
         /// Whether no backtracking points are added where threads took control.
         skip_block_starts: SkipBlockStarts;
+        /// Whether read-modify-writes do not exclude each other.
+        share_stores: ShareStores;
+        /// Whether reads sleep on although there are new stores.
+        sleep_through_stores: SleepThroughStores;
+        /// Whether reads wake for stores from which they have read.
+        forget_stores_known: ForgetStoresKnown;
     }
 }

@@ -41,6 +41,7 @@ pub use faults::Fault;
 pub use outcome::{End, Limits, Observer, Report, Verdict};
 pub use save::{CannotResume, Snapshot};
 
+use crate::execution::Follows;
 use crate::system::System;
 use faults::Faults;
 
@@ -73,9 +74,9 @@ pub(crate) trait Search<S: System> {
         None
     }
 
-    /// Whether the trace has to record what threads have waited for.
-    fn follows_waits(&self) -> bool {
-        false
+    /// What the trace has to record besides.
+    fn follows(&self) -> Follows {
+        Follows::default()
     }
 
     /// Saves the search between two executions. Returns `None` if nothing is left to explore.

@@ -10,6 +10,7 @@
 
 use crate::bits::BitSet;
 use crate::codec::Codec;
+use crate::execution::Event;
 use crate::system::{Footprint, ThreadId, Transition};
 use smallvec::SmallVec;
 use std::ops::{Index, IndexMut};
@@ -21,9 +22,17 @@ pub(crate) struct Sleeping {
     pub footprint: Footprint,
     /// Whether it sleeps as the last step of a sequence that leads to an explored state.
     pub by_context: bool,
+    /// If it chooses what it finds in an atomic, by its execution graph: then all sleeps that its thread can read from
+    /// stores of the first so many events. All of them have been explored.
+    pub known: Option<u32>,
 }
 
-crate::codec!(struct Sleeping { transition, footprint, by_context });
+crate::codec!(struct Sleeping { transition, footprint, by_context, known });
+
+impl Sleeping {
+    /// `known` of a transition which reads nothing: its thread sleeps whatever it chooses.
+    pub const ALL_KNOWN: u32 = u32::MAX;
+}
 
 /// A state of the current execution, with what can and what must be explored from it.
 #[derive(Clone, Default, Debug)]
@@ -98,6 +107,21 @@ impl Node {
         self.sleepers.contains(transition.thread.0) && self.sleep.iter().any(|entry| entry.transition == transition)
     }
 
+    /// Whether the event, which is enabled here, is asleep. Its alternative may have another number here.
+    pub fn is_event_asleep(&self, event: &Event) -> bool {
+        let Transition { thread, .. } = event.transition();
+        let Some(graph) = event.step().graph else {
+            return self.is_asleep(event.transition());
+        };
+        let mut of_thread = self.sleep.iter().filter(|entry| entry.transition.thread == thread);
+        of_thread.any(|entry| match (entry.known, graph.source) {
+            (Some(known), Some(source)) => source < known,
+            (Some(_), None) => true,
+            // Its alternatives may have had other numbers.
+            (None, _) => false,
+        })
+    }
+
     /// The enabled transitions of the thread that are not asleep.
     pub fn awake_transitions(&self, thread: ThreadId) -> impl Iterator<Item = Transition> + '_ {
         self.alternatives(thread)
@@ -118,6 +142,14 @@ impl Node {
         let alternatives = self.alternatives(thread)?.iter();
         let mut transitions = alternatives.map(|alternative| Transition { thread, alternative });
         transitions.find(|&transition| !self.is_asleep(transition))
+    }
+
+    /// The first transition that is neither asleep nor explored of the thread that was explored last from here, if it is
+    /// one of those of which all must be explored before another thread is: what sleeps says that they were.
+    pub fn next_choice(&self) -> Option<Transition> {
+        let last = self.sleep[self.inherited..].last()?;
+        last.known?;
+        self.first_awake_of(last.transition.thread)
     }
 
     /// The first transition of the backtrack set that is neither asleep nor explored, in the order of threads.

@@ -17,6 +17,7 @@
 use super::exploration::{Exploration, Halt};
 use super::node::{Node, Stack};
 use super::outcome::{End, Observer};
+use crate::execution::Follows;
 use crate::system::{Pending, System, ThreadId, Transition};
 
 /// How the search proceeds under a policy.
@@ -28,8 +29,8 @@ pub(crate) struct Conduct {
     pub sleeps: bool,
     /// Whether the policy is told the operations that are pending at the end of an execution.
     pub wants_pending: bool,
-    /// Whether the trace records what threads have waited for.
-    pub follows_waits: bool,
+    /// What the trace records besides.
+    pub follows: Follows,
 }
 
 impl Conduct {
@@ -38,13 +39,25 @@ impl Conduct {
         backtracks: true,
         sleeps: false,
         wants_pending: false,
-        follows_waits: false,
+        follows: Follows {
+            waits: false,
+            graphs: false,
+        },
     };
 
     /// Runs executions independently of each other.
     pub const SAMPLES: Conduct = Conduct {
         backtracks: false,
         ..Conduct::EVERYTHING
+    };
+
+    /// As [`Conduct::REVERSALS`], where steps of weak memory are dependent by their execution graph.
+    pub const REVERSALS_OF_GRAPHS: Conduct = Conduct {
+        follows: Follows {
+            waits: false,
+            graphs: true,
+        },
+        ..Conduct::REVERSALS
     };
 
     /// Reverses races, with sleep sets.

@@ -102,6 +102,7 @@ impl Saved {
             let enabled = step.transition.is_enabled(cursor.system.threads());
             let ran = enabled && cursor.system.step(step.transition, cursor.trace.scratch()).is_ok();
             let same = ran && {
+                cursor.trace.ran();
                 let now = cursor.trace.uncommitted();
                 now.signature == step.signature && now.footprint == step.footprint
             };

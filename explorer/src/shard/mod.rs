@@ -344,6 +344,7 @@ impl<S: System> Layer for Sharded<S> {
             footprint,
             guards,
             values,
+            graph: _,
         } = &mut pending;
         self.tell(thread, place, footprint, guards, values);
         pending

@@ -215,6 +215,7 @@ impl RacesOfExecution {
                 thread: later.thread(),
                 footprint: &later.step().footprint,
                 at,
+                source: None,
             };
             reverse(trace, race, since(at).0 > back, statistics);
         }

@@ -8,7 +8,7 @@ use crate::search::exploration::Exploration;
 use crate::search::faults::Faults;
 use crate::search::node::Stack;
 use crate::statistics::Statistics;
-use crate::system::{Footprint, Guard, Pending, ThreadId, Values, Variable};
+use crate::system::{Footprint, GraphEvent, Guard, Pending, ThreadId, Values, Variable};
 
 /// An operation that has just run, or is pending.
 #[derive(Clone, Copy)]
@@ -18,6 +18,8 @@ pub(super) struct Operation<'a> {
     pub guards: &'a [Guard],
     /// The values of the variables in `guards` before it.
     pub values: &'a Values,
+    /// Its event in the execution graph.
+    pub graph: Option<GraphEvent>,
 }
 
 impl<'a> Operation<'a> {
@@ -29,6 +31,7 @@ impl<'a> Operation<'a> {
             footprint: &step.footprint,
             guards: if faults.ignore_guards() { &[] } else { &step.guards },
             values: &step.values,
+            graph: step.graph,
         }
     }
 
@@ -39,6 +42,7 @@ impl<'a> Operation<'a> {
             footprint: &pending.footprint,
             guards: if faults.ignore_guards() { &[] } else { &pending.guards },
             values: &pending.values,
+            graph: pending.graph,
         }
     }
 
@@ -59,6 +63,8 @@ pub(super) struct Race<'a> {
     pub footprint: &'a Footprint,
     /// The operation's index in the execution; after all events if it has not run or has only just run.
     pub at: EventIndex,
+    /// The event from which the operation has read, by its execution graph.
+    pub source: Option<u32>,
 }
 
 /// A policy that reverses races as soon as they are found.
@@ -81,7 +87,10 @@ pub(super) trait Reverses {
         } = exploration;
         let trace = &cursor.trace;
         let operation = Operation::just_run(trace, thread, faults);
-        let races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
+        let mut races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
+        if let Some(graph) = &operation.graph {
+            races.extend(trace.races_of_graph(thread, graph, faults));
+        }
         each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
             self.reverse(stack, trace, race, statistics);
         });
@@ -105,7 +114,10 @@ pub(super) trait Reverses {
         let trace = &cursor.trace;
         let operation = Operation::pending(thread, pending, faults);
         let Operation { footprint, guards, .. } = operation;
-        let races = trace.races(thread, footprint, guards, |variable| operation.value(variable));
+        let mut races = trace.races(thread, footprint, guards, |variable| operation.value(variable));
+        if let Some(graph) = &operation.graph {
+            races.extend(trace.races_of_graph(thread, graph, faults));
+        }
         each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
             self.reverse(stack, trace, race, statistics);
         });
@@ -133,6 +145,7 @@ pub(super) fn each_race(
             thread,
             footprint,
             at: trace.len(),
+            source: operation.graph.and_then(|graph| graph.source),
         };
         reverse(race, statistics);
     }

@@ -24,11 +24,15 @@ impl Reverses for Source {
 
 impl<S: System> Policy<S> for Source {
     fn conduct(&self) -> Conduct {
-        Conduct::REVERSALS
+        Conduct::REVERSALS_OF_GRAPHS
     }
 
     fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {
         open_awake(node, previous);
+    }
+
+    fn pick(&mut self, node: &Node, _at: usize) -> Option<Transition> {
+        node.next_choice().or_else(|| node.first_awake())
     }
 
     fn ran(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId) {
@@ -73,7 +77,9 @@ pub(super) fn missing_initial(
             continue;
         };
         let asleep = match event {
-            Some(event) => node.is_asleep(trace.events()[event].transition()),
+            Some(event) => node.is_event_asleep(&trace.events()[event]),
+            // It comes after what it has read from.
+            None if trace.reads_from_notdep(race.source, race.event) => continue,
             // In the reversed order the operation may take any of its alternatives.
             None => alternatives
                 .iter()

@@ -121,6 +121,15 @@ impl Footprint {
         }
     }
 
+    /// Makes the access of a location one that is independent of others which are made in the same way.
+    #[inline]
+    pub fn make_update(&mut self, location: Location) {
+        let access = self.accesses.iter_mut().find(|access| access.location == location);
+        if let Some(access) = access {
+            access.kind = AccessKind::Update;
+        }
+    }
+
     /// Says whether another access fits without an allocation.
     #[inline]
     pub fn has_room(&self) -> bool {

@@ -57,6 +57,12 @@ pub trait Layer {
         self.inner().pending(thread)
     }
 
+    /// [`System::source`].
+    #[inline]
+    fn source(&self, transition: Transition) -> Option<u32> {
+        self.inner().source(transition)
+    }
+
     /// [`System::place`].
     #[inline]
     fn place(&self, thread: ThreadId) -> Option<u64> {
@@ -146,6 +152,11 @@ impl<L: Layer> System for L {
     #[inline]
     fn pending(&self, thread: ThreadId) -> Pending {
         Layer::pending(self, thread)
+    }
+
+    #[inline]
+    fn source(&self, transition: Transition) -> Option<u32> {
+        Layer::source(self, transition)
     }
 
     #[inline]

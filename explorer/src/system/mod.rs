@@ -10,6 +10,7 @@
 //! Invariant: whatever enables or disables the operation of another thread is in the footprint of a step.
 
 mod footprint;
+mod graph;
 mod guard;
 mod layer;
 mod thread;
@@ -18,6 +19,7 @@ use crate::bits::BitSet;
 use crate::codec::Codec;
 pub use crate::vocabulary::Transition;
 pub use footprint::{Access, AccessKind, Awaits, Footprint, Location};
+pub use graph::{GraphEvent, Label};
 pub use guard::{Condition, Effect, Guard, Variable};
 pub use layer::Layer;
 use smallvec::SmallVec;
@@ -58,14 +60,26 @@ pub struct Step {
     pub effects: SmallVec<[Effect; 2]>,
     /// The threads that it created. Their first steps happen after it.
     pub spawned: SmallVec<[ThreadId; 1]>,
+    /// What it did to an atomic of which it has chosen what it found.
+    pub graph: Option<GraphEvent>,
     /// A digest of the operation (what, where). A re-execution that meets another one has diverged: the program is not
     /// deterministic.
     pub signature: u64,
 }
 
-crate::codec!(struct Step { footprint, guards, values, effects, spawned, signature });
+crate::codec!(struct Step { footprint, guards, values, effects, spawned, graph, signature });
 
 impl Step {
+    /// How the step has touched the location of one of its accesses. Where steps are dependent by their execution graph,
+    /// the footprint does not say so.
+    pub fn kind_of(&self, access: &Access) -> AccessKind {
+        match self.graph.filter(|graph| graph.location == access.location) {
+            Some(graph) if graph.label.writes() => AccessKind::Write,
+            Some(_) => AccessKind::Read,
+            None => access.kind,
+        }
+    }
+
     /// Forgets everything, for reuse.
     pub fn clear(&mut self) {
         self.footprint.clear();
@@ -76,6 +90,7 @@ impl Step {
         self.values.clear();
         self.effects.clear();
         self.spawned.clear();
+        self.graph = None;
         self.signature = 0;
     }
 }
@@ -89,6 +104,8 @@ pub struct Pending {
     pub guards: SmallVec<[Guard; 1]>,
     /// The values of the variables in `guards` now.
     pub values: Values,
+    /// What it will do to an atomic of which it chooses what it finds. [`Label::Update`] if that is to be seen.
+    pub graph: Option<GraphEvent>,
 }
 
 /// Values of variables.
@@ -200,6 +217,12 @@ pub trait System {
 
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
+
+    /// The index in the execution of the step that has stored what the enabled transition would read from, if its thread
+    /// chooses what it finds in an atomic, as in [`GraphEvent::source`].
+    fn source(&self, _transition: Transition) -> Option<u32> {
+        None
+    }
 
     /// A number for the place in the program of the thread's pending operation. Equality of these numbers must be the
     /// same in every process that runs the program. An operation with a number is always a scheduling point: it did not

@@ -471,6 +471,11 @@ impl DataRaces {
         self.rc11.source(request, chosen)
     }
 
+    /// The step that has stored what the pending operation would take by this choice, if that is not known to all threads.
+    pub fn store_taken(&self, request: &Request, chosen: u32) -> Option<u32> {
+        self.rc11.store_taken(request, chosen)
+    }
+
     /// Forgets what no live thread can find any more.
     pub fn settle_atomics(&mut self) {
         if self.rc11.chooses() {

@@ -448,7 +448,16 @@ impl System for Program {
         if session.options.timeouts() == Timeouts::Last {
             timeouts::add_accesses(&mut pending.footprint, execution.clock.passed, None);
         }
+        if session.refinements.overlaps {
+            pending.graph = None;
+        }
         pending
+    }
+
+    fn source(&self, transition: Transition) -> Option<u32> {
+        let Execution { threads, races, .. } = &Self::machine().execution;
+        let request = threads[transition.thread].request.as_ref()?;
+        races.store_taken(request, transition.alternative)
     }
 
     fn place(&self, thread: ThreadId) -> Option<u64> {

@@ -111,7 +111,7 @@ fn conflict(events: &[Event]) -> bool {
                 continue;
             }
             let seen = seen.entry(access.location).or_default();
-            let own = (event.thread(), access.kind);
+            let own = (event.thread(), event.step().kind_of(access));
             if seen
                 .iter()
                 .any(|&(thread, kind)| thread != own.0 && kind.conflicts_with(own.1))

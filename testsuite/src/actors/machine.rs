@@ -230,6 +230,7 @@ impl<P: Protocol> System for Actors<P> {
             footprint,
             guards,
             values,
+            ..
         } = self.pending(thread);
         (step.footprint, step.guards, step.values) = (footprint, guards, values);
         let mut hasher = DefaultHasher::new();
@@ -269,6 +270,7 @@ impl<P: Protocol> System for Actors<P> {
             footprint: [(Location(u64::from(to.0)), AccessKind::Write)].into_iter().collect(),
             values: guards.iter().map(|_| mode).collect(),
             guards,
+            graph: None,
         }
     }
 

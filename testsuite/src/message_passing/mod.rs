@@ -113,6 +113,7 @@ impl System for Machine {
             footprint,
             guards,
             values,
+            ..
         } = self.pending(transition.thread);
         (step.footprint, step.guards, step.values) = (footprint, guards, values);
         let mut hasher = DefaultHasher::new();
@@ -138,6 +139,7 @@ impl System for Machine {
             footprint: self.state.footprint(&self.program, thread.index()),
             guards,
             values,
+            graph: None,
         }
     }
 

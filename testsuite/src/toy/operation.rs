@@ -18,6 +18,7 @@ impl Toy {
             footprint: Footprint::new(),
             guards: SmallVec::new(),
             values: Values::new(),
+            graph: None,
         };
         let thread = self.state.thread(id);
         let code = &self.program.bodies[thread.body];

@@ -2,14 +2,18 @@
 
 use super::graph::Outcome;
 use super::program::{Instruction, Program};
+use crate::races::Seeded;
 use crate::run_on_atomics;
-use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Strategy, Trace, Verdict};
-use dpor_scheduler::{Memory, Options, Program as Model, RaceFault};
+use dpor_explorer::{
+    End, Event, Explorer, Limits, Location, Observer, Part, Shard, Sharded, Statistics, Strategy, System, ThreadId,
+    Trace, Verdict,
+};
+use dpor_scheduler::{Memory, Options, Program as Model};
 use shim_std::sync::atomic::{AtomicU32, fence};
 use shim_std::sync::{Mutex, MutexGuard};
 use shim_std::thread::{self, JoinHandle};
 use std::cell::UnsafeCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
@@ -18,6 +22,8 @@ use std::sync::{Arc, PoisonError};
 pub struct Explored {
     /// The outcomes of all executions that came to their end.
     pub outcomes: BTreeSet<Outcome>,
+    /// Number of different execution graphs among them, for a strategy that goes by these.
+    pub graphs: usize,
     /// The verdict.
     pub verdict: Verdict,
     /// The counters.
@@ -154,15 +160,69 @@ fn main(program: &'static Program, outcomes: &Outcomes) {
     });
 }
 
-struct Collector(Outcomes);
+/// A step, by its thread and its number there.
+type Name = (ThreadId, u32);
 
-impl Observer<Model> for Collector {
-    fn execution(&mut self, _: &mut Model, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+/// What an execution graph has of a step.
+#[derive(PartialEq, Eq, Hash)]
+struct GraphStep {
+    /// The step from which it reads.
+    source: Option<Name>,
+    /// How many steps of each thread it comes after, by program order, reads-from, and the use of mutexes.
+    before: Vec<u32>,
+}
+
+/// The execution graph of an execution.
+#[derive(PartialEq, Eq, Hash)]
+struct ExecutionGraph {
+    /// The steps of each thread.
+    steps: BTreeMap<ThreadId, Vec<GraphStep>>,
+    /// The modification order of each atomic.
+    orders: BTreeMap<Location, Vec<Name>>,
+}
+
+impl ExecutionGraph {
+    fn of(trace: &Trace) -> ExecutionGraph {
+        let name = |event: &Event| (event.thread(), event.index());
+        let threads = trace.events().iter().map(|event| event.thread().0 + 1).max();
+        let mut steps: BTreeMap<ThreadId, Vec<GraphStep>> = BTreeMap::new();
+        let mut orders: BTreeMap<Location, Vec<Name>> = BTreeMap::new();
+        for event in trace.events() {
+            let graph = event.step().graph;
+            let source = graph.and_then(|graph| graph.source);
+            let source = source.map(|source| name(&trace.events()[source as usize]));
+            let clock = (0..threads.unwrap_or(0)).map(|thread| event.clock().get(ThreadId(thread)));
+            steps.entry(event.thread()).or_default().push(GraphStep {
+                source,
+                before: clock.collect(),
+            });
+            if let Some(graph) = graph.filter(|graph| graph.label.writes()) {
+                let order = orders.entry(graph.location).or_default();
+                // The alternative is the number of later stores.
+                let later = event.transition().alternative as usize;
+                order.insert(order.len().saturating_sub(later), name(event));
+            }
+        }
+        ExecutionGraph { steps, orders }
+    }
+}
+
+struct Collector {
+    outcomes: Outcomes,
+    graphs: HashSet<ExecutionGraph>,
+}
+
+impl<S: System> Observer<S> for Collector {
+    fn execution(&mut self, _: &mut S, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+        if *end == End::Complete {
+            self.graphs.insert(ExecutionGraph::of(trace));
+        }
         ControlFlow::Continue(())
     }
 
     fn refined(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.graphs.clear();
     }
 }
 
@@ -178,7 +238,43 @@ pub fn explore(program: &Program, strategy: Strategy, memory: Memory) -> Explore
 ///
 /// # Panics
 /// If this process cannot hold a model.
-pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault: Option<RaceFault>) -> Explored {
+pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault: Option<Seeded>) -> Explored {
+    explore_system(program, strategy, memory, fault, |model| model)
+}
+
+/// Explores the parts of the program for this number of shards, one after the other, under this memory model. Returns the
+/// outcomes of all of them, and the number of parts.
+///
+/// # Panics
+/// If this process cannot hold a model, or a part is not complete.
+pub fn explore_parts(program: &Program, strategy: Strategy, memory: Memory, count: u32) -> (BTreeSet<Outcome>, usize) {
+    let (mut outcomes, mut parts) = (BTreeSet::new(), 0);
+    for number in 1..=count {
+        let Some(shard) = Shard::new(number, count) else {
+            unreachable!("shards are numbered from 1")
+        };
+        let mut elsewhere = false;
+        let explored = explore_system(program, strategy, memory, None, |model| {
+            let (system, part) = Sharded::whole(model).narrow(shard, 0, None);
+            elsewhere = part == Part::Elsewhere;
+            system
+        });
+        if !elsewhere {
+            assert_eq!(explored.verdict, Verdict::Complete);
+            outcomes.extend(explored.outcomes);
+            parts += 1;
+        }
+    }
+    (outcomes, parts)
+}
+
+fn explore_system<S: System>(
+    program: &Program,
+    strategy: Strategy,
+    memory: Memory,
+    fault: Option<Seeded>,
+    system: impl FnOnce(Model) -> S,
+) -> Explored {
     let outcomes = Outcomes::default();
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));
@@ -196,18 +292,26 @@ pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault
         // As `cargo dpor` does with it.
         model.put_weak_memory_off();
     }
-    if let Some(fault) = fault {
+    if let Some(Seeded::Races(fault)) = fault {
         model.race_fault(fault);
     }
     let limits = Limits {
         depth: 1000,
         ..Limits::default()
     };
-    let mut explorer = Explorer::new(model, strategy, limits);
-    let report = explorer.run(&mut Collector(outcomes.clone()));
+    let mut explorer = Explorer::new(system(model), strategy, limits);
+    if let Some(Seeded::Search(fault)) = fault {
+        explorer = explorer.fault(fault);
+    }
+    let mut collector = Collector {
+        outcomes: outcomes.clone(),
+        graphs: HashSet::new(),
+    };
+    let report = explorer.run(&mut collector);
     let outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Explored {
         outcomes,
+        graphs: collector.graphs.len(),
         verdict: report.verdict,
         statistics: report.statistics,
     }

@@ -20,7 +20,7 @@ mod relation;
 
 pub use axioms::{Axioms, Psc, ReleaseSequence};
 pub use enumerate::{Executions, enumerate};
-pub use explore::{Explored, explore, explore_with};
+pub use explore::{Explored, explore, explore_parts, explore_with};
 pub use generate::generate;
 pub use graph::{Event, Graph, Name, Outcome, Reads};
 pub use interleave::interleave;

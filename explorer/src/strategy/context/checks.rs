@@ -56,6 +56,7 @@ impl ContextSensitive {
                     transition,
                     footprint,
                     by_context: true,
+                    known: None,
                 })
                 .collect();
             self.known[*event].sequences.push(Sequence {

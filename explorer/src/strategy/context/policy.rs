@@ -11,7 +11,7 @@ use super::sequence::{After, Sequence};
 use super::summary::AccessSummary;
 use crate::bits::BitSet;
 use crate::codec::{Codec, to_bytes};
-use crate::execution::{Races, Trace};
+use crate::execution::{Follows, Races, Trace};
 use crate::keys::KeySet;
 use crate::search::exploration::{Exploration, Halt};
 use crate::search::node::{Node, PerNode, Stack};
@@ -210,7 +210,10 @@ impl Reverses for ContextSensitive {
 impl<S: System> Policy<S> for ContextSensitive {
     fn conduct(&self) -> Conduct {
         Conduct {
-            follows_waits: true,
+            follows: Follows {
+                waits: true,
+                graphs: false,
+            },
             ..Conduct::REVERSALS
         }
     }

@@ -15,7 +15,7 @@ use crate::operation::{Operation, OperationKind, Variables, access_of, add_value
 use corosensei::Yielder;
 use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
-    Access, AccessKind, BitSet, Failure, Guard, Location, Pending, SplitMix64, Status, ThreadId, Values,
+    Access, AccessKind, BitSet, Failure, GraphEvent, Guard, Location, Pending, SplitMix64, Status, ThreadId, Values,
 };
 use dpor_protocol::FailureKind;
 use smallvec::SmallVec;
@@ -370,6 +370,11 @@ impl Record {
                 .collect(),
             values,
             guards,
+            graph: self.request.map(|request| GraphEvent {
+                location: Location(request.address as u64),
+                label: request.ask.label(None),
+                source: None,
+            }),
         }
     }
 }

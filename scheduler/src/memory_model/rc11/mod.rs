@@ -337,6 +337,13 @@ impl Rc11 {
         (step, later.map(|(thread, _)| thread))
     }
 
+    /// The step that has stored the message that the pending operation would take by this choice; `None` if it is older
+    /// than all steps, or known to all threads.
+    pub fn store_taken(&self, request: &Request, chosen: u32) -> Option<u32> {
+        let message = self.history(request)?.before_last(request.older(chosen));
+        message.writer.map(|(_, step)| step)
+    }
+
     /// Notes an operation that is none of an atomic's, after it has learnt something, or before it publishes something.
     pub fn passes(&mut self, order: &mut HappensBefore, thread: usize, fence: Option<Ordering>) {
         if !self.logs() || self.log.is_empty() && fence != Some(Ordering::SeqCst) {

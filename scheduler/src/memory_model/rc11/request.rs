@@ -2,7 +2,7 @@
 
 use crate::memory_model::atomics;
 use crate::memory_model::happens_before::AtomicAccess;
-use dpor_explorer::Location;
+use dpor_explorer::{Label, Location};
 use std::sync::atomic::Ordering;
 
 /// The operation, with the orderings that it requests.
@@ -37,6 +37,17 @@ impl Ask {
         match self {
             Ask::Access(access) => (access.ordering(), access.ordering()),
             Ask::Exchange { success, failure, .. } => (success, failure),
+        }
+    }
+
+    /// What it does in the execution graph, if it makes this access; without one, what it would do if nobody else moved
+    /// and it found what it expects.
+    pub fn label(self, access: Option<AtomicAccess>) -> Label {
+        match (self, access) {
+            (Ask::Exchange { .. }, Some(AtomicAccess::Load(_))) => Label::Failed,
+            (Ask::Exchange { .. }, _) | (Ask::Access(AtomicAccess::Modify(_)), _) => Label::Update,
+            (Ask::Access(AtomicAccess::Load(_)), _) => Label::Read,
+            (Ask::Access(AtomicAccess::Store(_)), _) => Label::Write,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, mpsc};
 use crate::thread;
 use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Strategy, Verdict};
-use dpor_scheduler::Options;
+use dpor_scheduler::{Memory, Options};
 use std::ops::ControlFlow;
 
 struct Looking(Sharing);
@@ -18,20 +18,28 @@ impl Observer<Program> for Looking {
     }
 }
 
-/// Whether there is a conflict, and the racing operations with weak orderings. The same under all strategies.
+fn explored(test: fn(), strategy: &str, memory: Memory) -> SharingReport {
+    let strategy: Strategy = strategy.parse().unwrap();
+    let body = Body::new("test".to_owned(), None, test);
+    let mut program = Program::new(Options::default().with_memory(memory), move || body.run()).unwrap();
+    program.compare_states(strategy.compares_states());
+    let mut explorer = Explorer::new(program, strategy, Limits::default());
+    let mut looking = Looking(Sharing::default());
+    assert_eq!(explorer.run(&mut looking).verdict, Verdict::Complete);
+    looking.0.report(explorer.system())
+}
+
+/// Whether there is a conflict, and the racing operations with weak orderings. The same under all strategies; and under
+/// weak memory there is a conflict, too.
 fn sharing(test: fn()) -> (bool, Vec<String>) {
-    let explored = ["context", "states", "source", "exhaustive"].map(|strategy| {
-        let strategy: Strategy = strategy.parse().unwrap();
-        let body = Body::new("test".to_owned(), None, test);
-        let mut program = Program::new(Options::default(), move || body.run()).unwrap();
-        program.compare_states(strategy.compares_states());
-        let mut explorer = Explorer::new(program, strategy, Limits::default());
-        let mut looking = Looking(Sharing::default());
-        assert_eq!(explorer.run(&mut looking).verdict, Verdict::Complete);
-        looking.0.report(explorer.system())
-    });
-    let [report, others @ ..] = &explored;
-    assert!(others.iter().all(|other| other == report), "{explored:?}");
+    const STRATEGIES: [&str; 4] = ["context", "states", "source", "exhaustive"];
+    let all = STRATEGIES.map(|strategy| explored(test, strategy, Memory::Sc));
+    let [report, others @ ..] = &all;
+    assert!(others.iter().all(|other| other == report), "{all:?}");
+    for strategy in STRATEGIES {
+        let weak = explored(test, strategy, Memory::Rc11);
+        assert_eq!((weak.conflict, weak.weak.len()), (report.conflict, 0), "{strategy}");
+    }
     let weak = report.weak.iter().map(|weak| {
         let place = weak.location.as_ref().expect("the place is known");
         assert!(place.file.ends_with("sharing/tests.rs") && place.line > 0 && place.column > 0);

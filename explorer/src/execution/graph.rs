@@ -1,0 +1,85 @@
+//! Dependency by execution graphs, for weak memory.
+//!
+//! Two executions are equivalent if their execution graphs are the same: each read reads from the same store, the stores
+//! of each atomic have the same modification order, and the objects by which threads synchronise are used in the same
+//! order. The order of dependency is then smaller than the one that footprints give: of two operations on an atomic, only
+//! a read depends on an earlier one, the store from which it reads. What each operation may do is its choice, and all of
+//! its alternatives are explored, so that the order in which independent ones run adds nothing, but for two sorts of
+//! *races*, whose reversal has alternatives that the execution does not have:
+//!
+//! * a read, and a later store of the atomic that it could have read from;
+//! * a read-modify-write, and another one that could have read from the same store. One excludes the other, as with a
+//!   lock.
+//!
+//! What was explored sleeps with the stores that it could read from: when the race of a read is reversed, only the new
+//! store is left for it.
+//!
+//! Deviation: operations that are held back by conditions, and those whose atomic is accessed in other ways, depend on
+//! each other as their footprints say. They may be explored more than once in the same graph.
+//!
+//! The classes are those of Kokologiannakis, Marmanis, Gladstein and Vafeiadis, *Truly Stateless, Optimal Dynamic Partial
+//! Order Reduction* (POPL 2022), and the reversals those of Source-DPOR. That no graph is explored twice, and none is
+//! missed, is compared with an enumeration of all of them (`testsuite/tests/engine/rc11.rs`).
+
+use super::order::AccessAt;
+use super::trace::{EventIndex, Trace};
+use super::{Races, Removed};
+use crate::search::faults::Faults;
+use crate::system::{Footprint, GraphEvent, Guard, ThreadId};
+
+/// What the trace of a search records, besides what all do.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Follows {
+    /// What threads have waited for.
+    pub waits: bool,
+    /// The execution graph, by which steps are dependent.
+    pub graphs: bool,
+}
+
+impl Follows {
+    /// Makes the footprint of an operation that of its event in the execution graph, if it has one.
+    pub fn shape(self, footprint: &mut Footprint, guards: &[Guard], event: &mut Option<GraphEvent>) {
+        match event {
+            // What has a guard waits for accesses of others, whatever it finds.
+            Some(event) if self.graphs && guards.is_empty() => footprint.make_update(event.location),
+            _ => *event = None,
+        }
+    }
+}
+
+impl Trace {
+    /// The events in a race with this one, which is the next of `thread`, by the execution graph: latest first.
+    pub(crate) fn races_of_graph(&self, thread: ThreadId, event: &GraphEvent, faults: &Faults) -> Races {
+        let mut races = Races::new();
+        let label = event.label;
+        if !label.writes() && !label.excludes_updates() {
+            return races;
+        }
+        let before = self.known_clock(thread);
+        let source = event.source.map(|source| &self.events[source as usize].clock);
+        for &AccessAt { event: e, .. } in self.accesses_of(event.location).iter().rev() {
+            let earlier = &self.events[e];
+            let Some(other) = earlier.step.graph.filter(|other| other.location == event.location) else {
+                continue;
+            };
+            let is_before = |clock: &super::VectorClock| clock.get(earlier.thread()) >= earlier.index;
+            if earlier.thread() == thread || before.is_some_and(is_before) {
+                continue;
+            }
+            let excludes = other.label.writes() && other.label.reads() && label.excludes_updates();
+            let could_read = other.label.reads() && label.writes() && !source.is_some_and(is_before);
+            if excludes && !faults.share_stores() || could_read {
+                races.push((e, Removed::new()));
+            }
+        }
+        races
+    }
+
+    /// Whether an operation that reads from `source` comes after an event of `notdep(e, E)`.
+    pub(crate) fn reads_from_notdep(&self, source: Option<u32>, e: EventIndex) -> bool {
+        source.is_some_and(|source| {
+            let source = source as usize;
+            source > e && !self.events[source].ordered_after(&self.events[e])
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! Events of execution graphs: what a step did to an atomic of which it has chosen what it found.
+
+use super::Location;
+
+/// What a step did to an atomic where it chooses what it finds, under weak memory: an event of the execution graph
+/// (Kokologiannakis, Marmanis, Gladstein and Vafeiadis, *Truly Stateless, Optimal Dynamic Partial Order Reduction*,
+/// POPL 2022, section 2.1).
+///
+/// The alternatives of the operation are all that the memory model allows after the steps before: for a read, each store
+/// from which it may read; for a write, each place in modification order. So two operations on one atomic are independent
+/// unless one reads from the other: in which order they run shows only in what a read that comes before a write cannot
+/// read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GraphEvent {
+    /// The atomic, as in the step's footprint.
+    pub location: Location,
+    /// What was done.
+    pub label: Label,
+    /// The index in the execution of the step that has stored what was read; `None` if it is older than all steps, or
+    /// everything that can still run comes after it, or nothing was read, or if the operation is pending.
+    pub source: Option<u32>,
+}
+
+crate::codec!(struct GraphEvent { location, label, source });
+
+/// What an event of an execution graph does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Label {
+    /// It reads.
+    Read,
+    /// It writes, whatever it finds.
+    Write,
+    /// It is a read-modify-write: nothing comes between it and the store from which it reads.
+    Update,
+    /// It is a read-modify-write that has only read, and would have written if it had read something else.
+    Failed,
+}
+
+crate::codec!(enum Label { 0 => Read, 1 => Write, 2 => Update, 3 => Failed });
+
+impl Label {
+    /// Whether it reads.
+    pub fn reads(self) -> bool {
+        self != Label::Write
+    }
+
+    /// Whether it writes.
+    pub fn writes(self) -> bool {
+        matches!(self, Label::Write | Label::Update)
+    }
+
+    /// Whether it cannot read a store from which another read-modify-write has read.
+    pub fn excludes_updates(self) -> bool {
+        matches!(self, Label::Update | Label::Failed)
+    }
+}
