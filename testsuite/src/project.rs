@@ -2,9 +2,12 @@
 
 use crate::tool;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// A package that is there for a test.
 pub struct Project {
@@ -27,8 +30,14 @@ impl Project {
     /// A package of this source, in a folder of this name, which nobody else must use.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// If it cannot be written, or another test of this process uses the folder.
     pub fn new(name: &str, source: &str) -> Project {
+        static USERS: Mutex<BTreeMap<String, ThreadId>> = Mutex::new(BTreeMap::new());
+        let own = thread::current().id();
+        let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let user = *users.entry(name.to_owned()).or_insert(own);
+        drop(users);
+        assert!(user == own, "two tests use the folder {name}");
         let folder = tool::target_folder().join("tmp").join("made").join(name);
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("the folder is ours");

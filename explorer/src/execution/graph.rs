@@ -24,7 +24,6 @@
 use super::order::AccessAt;
 use super::trace::{EventIndex, Trace};
 use super::{Races, Removed};
-use crate::search::faults::Faults;
 use crate::system::{Footprint, GraphEvent, Guard, ThreadId};
 
 /// What the trace of a search records, besides what all do.
@@ -48,8 +47,9 @@ impl Follows {
 }
 
 impl Trace {
-    /// The events in a race with this one, which is the next of `thread`, by the execution graph: latest first.
-    pub(crate) fn races_of_graph(&self, thread: ThreadId, event: &GraphEvent, faults: &Faults) -> Races {
+    /// The events in a race with this one, which is the next of `thread`, by the execution graph: latest first. Without
+    /// `exclusion`, those of read-modify-writes that exclude each other are left out, which is wrong.
+    pub(crate) fn races_of_graph(&self, thread: ThreadId, event: &GraphEvent, exclusion: bool) -> Races {
         let mut races = Races::new();
         let label = event.label;
         if !label.writes() && !label.excludes_updates() {
@@ -68,7 +68,7 @@ impl Trace {
             }
             let excludes = other.label.writes() && other.label.reads() && label.excludes_updates();
             let could_read = other.label.reads() && label.writes() && !source.is_some_and(is_before);
-            if excludes && !faults.share_stores() || could_read {
+            if excludes && exclusion || could_read {
                 races.push((e, Removed::new()));
             }
         }

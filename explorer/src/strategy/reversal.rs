@@ -89,7 +89,7 @@ pub(super) trait Reverses {
         let operation = Operation::just_run(trace, thread, faults);
         let mut races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
         if let Some(graph) = &operation.graph {
-            races.extend(trace.races_of_graph(thread, graph, faults));
+            races.extend(trace.races_of_graph(thread, graph, !faults.share_stores()));
         }
         each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
             self.reverse(stack, trace, race, statistics);
@@ -116,7 +116,7 @@ pub(super) trait Reverses {
         let Operation { footprint, guards, .. } = operation;
         let mut races = trace.races(thread, footprint, guards, |variable| operation.value(variable));
         if let Some(graph) = &operation.graph {
-            races.extend(trace.races_of_graph(thread, graph, faults));
+            races.extend(trace.races_of_graph(thread, graph, !faults.share_stores()));
         }
         each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
             self.reverse(stack, trace, race, statistics);

@@ -1,6 +1,6 @@
 //! Checks by the geometry of the page what is in view, and what covers what.
 
-use crate::browser::Browser;
+use super::browser::Browser;
 use serde_json::json;
 
 /// The window that a page is made for.

@@ -1,0 +1,20 @@
+//! The tool as it is used, the book and its figures, and what the repository says of itself.
+//!
+//! One executable, because each takes the whole testsuite, and because many of these tests wait for one process: two of
+//! them run at a time. Those that give explorations little time have executables of their own (`suites`, `wild`).
+
+mod architecture;
+mod book;
+mod dependencies;
+mod doc_examples;
+mod interrupted;
+mod orderings;
+mod other_detectors;
+mod pages;
+mod papers;
+mod peer_suites;
+mod stand_ins;
+mod surface;
+mod unseen;
+mod usage;
+mod values;
