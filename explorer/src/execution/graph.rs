@@ -14,8 +14,10 @@
 //! What was explored sleeps with the stores that it could read from: when the race of a read is reversed, only the new
 //! store is left for it.
 //!
-//! Deviation: operations that are held back by conditions, and those whose atomic is accessed in other ways, depend on
-//! each other as their footprints say. They may be explored more than once in the same graph.
+//! Deviation: operations that are held back by conditions, those whose atomic is accessed in other ways, and all once the
+//! program has asked for the time, depend on each other as their footprints say. They may be explored more than once in
+//! the same graph. That is right as long as whatever can tell in which order two operations ran makes the later one such
+//! an operation: it conflicts with all others of its atomic.
 //!
 //! The classes are those of Kokologiannakis, Marmanis, Gladstein and Vafeiadis, *Truly Stateless, Optimal Dynamic Partial
 //! Order Reduction* (POPL 2022), and the reversals those of Source-DPOR. That no graph is explored twice, and none is

@@ -236,14 +236,19 @@ fn is_independent(entry: &Sleeping, event: &Event) -> bool {
 fn inherit_choices<S: System>(parent: &Node, node: &mut Node, event: &Event, system: &S, faults: &Faults) {
     let mut asleep: SmallVec<[Sleeping; 8]> = SmallVec::new();
     for (thread, alternatives) in &node.enabled {
-        let mut of_thread = parent.sleep().iter().filter(|entry| entry.transition.thread == *thread);
+        let of_thread = parent.sleep().iter().filter(|entry| entry.transition.thread == *thread);
         // If some were explored from the parent, all that were awake there were.
         let latest = of_thread.clone().max_by_key(|entry| entry.known);
         let Some((latest, known)) = latest.and_then(|latest| Some((latest, latest.known?))) else {
             continue;
         };
-        if !of_thread.all(|entry| is_independent(entry, event)) {
+        if !of_thread.clone().all(|entry| is_independent(entry, event)) {
             continue;
+        }
+        // What one of its choices touches, later ones stand for.
+        let mut footprint = latest.footprint.clone();
+        for access in of_thread.flat_map(|entry| entry.footprint.accesses()) {
+            footprint.insert(*access);
         }
         let transitions = alternatives.iter().map(|alternative| Transition {
             thread: *thread,
@@ -253,7 +258,8 @@ fn inherit_choices<S: System>(parent: &Node, node: &mut Node, event: &Event, sys
         let known = transitions.filter(|&transition| system.source(transition).is_none_or(is_known));
         asleep.extend(known.map(|transition| Sleeping {
             transition,
-            ..latest.clone()
+            footprint: footprint.clone(),
+            ..*latest
         }));
     }
     for entry in asleep {

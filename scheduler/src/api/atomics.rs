@@ -237,8 +237,9 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<Judg
         step,
         ..
     } = &mut *machine;
-    // Where atomics of several sizes overlap, what is done to one of them is done to others.
-    if !step.repeating && !session.refinements.overlaps {
+    // Where atomics of several sizes overlap, what is done to one of them is done to others. And once there are times, a
+    // store passes on those of the stores before it, whoever reads from it.
+    if !step.repeating && !session.refinements.overlaps && !execution.clock.started {
         step.record.graph = Some(GraphEvent {
             location: Location(request.address as u64),
             label: request.ask.label(Some(access)),

@@ -448,7 +448,7 @@ impl System for Program {
         if session.options.timeouts() == Timeouts::Last {
             timeouts::add_accesses(&mut pending.footprint, execution.clock.passed, None);
         }
-        if session.refinements.overlaps {
+        if session.refinements.overlaps || execution.clock.started {
             pending.graph = None;
         }
         pending

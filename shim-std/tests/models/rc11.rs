@@ -5,6 +5,7 @@ use dpor_explorer::{Strategy, Verdict};
 use shim_std::cell::UnsafeCell;
 use shim_std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use shim_std::sync::{Arc, Mutex, mpsc};
+use shim_std::time::{Duration, Instant};
 use shim_std::{Memory, Model, Outcome, thread};
 use std::ptr;
 use std::sync::atomic::{AtomicU64 as RealU64, Ordering::Relaxed as RealRelaxed};
@@ -376,5 +377,47 @@ fn wrong_orderings_panic_as_in_std() {
         value.load(Relaxed);
         let order = if value.load(Relaxed) == 1 { Release } else { Relaxed };
         value.load(order);
+    });
+}
+
+/// A store takes over the time of the stores before it, so that in which order they ran can be told.
+#[test]
+fn times_go_from_store_to_store() {
+    fails("panic", || {
+        let shared = Arc::new(AtomicU32::new(0));
+        let other = shared.clone();
+        let first = thread::spawn(move || {
+            let start = Instant::now();
+            other.store(1, Relaxed);
+            assert!(start.elapsed() < Duration::from_secs(1));
+        });
+        let second = thread::spawn(move || {
+            thread::sleep(Duration::from_secs(5));
+            shared.store(2, Relaxed);
+        });
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// As above, where time passes after stores have been made.
+#[test]
+fn times_that_pass_between_stores_count() {
+    fails("panic", || {
+        let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+        let other = shared.clone();
+        let first = thread::spawn(move || {
+            other.1.store(1, Relaxed);
+            let start = Instant::now();
+            other.0.store(1, Relaxed);
+            assert!(start.elapsed() < Duration::from_secs(1));
+        });
+        let second = thread::spawn(move || {
+            shared.1.store(2, Relaxed);
+            thread::sleep(Duration::from_secs(5));
+            shared.0.store(2, Relaxed);
+        });
+        first.join().unwrap();
+        second.join().unwrap();
     });
 }

@@ -7,8 +7,10 @@
 //! strategy.
 
 mod axioms;
+mod c;
 mod enumerate;
 mod explore;
+pub mod families;
 mod generate;
 mod graph;
 mod interleave;
@@ -19,6 +21,7 @@ mod program;
 mod relation;
 
 pub use axioms::{Axioms, Psc, ReleaseSequence};
+pub use c::render_c;
 pub use enumerate::{Executions, enumerate};
 pub use explore::{Explored, explore, explore_parts, explore_with};
 pub use generate::generate;

@@ -1,14 +1,19 @@
 //! The litmus tests of weak memory on loom and on cargo-dpor, beside what RC11 allows by brute force: a table in
 //! Markdown. With a number, loom gets so many seconds for each instead of 60.
+//!
+//! If the environment variable `GENMC` names GenMC's executable, there are its numbers of executions as well, and a
+//! second table of larger programs on GenMC and on cargo-dpor.
 
 use dpor_explorer::Verdict;
 use dpor_testsuite::run_on_atomics;
-use dpor_testsuite::weak::{Instruction, Outcome, Program, explore, graphs, litmus, outcomes};
+use dpor_testsuite::weak::{Instruction, Outcome, Program, explore, families, graphs, litmus, outcomes, render_c};
 use loom::model::Builder;
 use loom::sync::atomic::{AtomicU32, fence};
 use loom::thread;
 use shim_std::{Memory, Strategy};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -88,14 +93,88 @@ fn executions(program: &Program, strategy: Strategy, expected: &BTreeSet<Outcome
     explored.statistics.complete
 }
 
+/// What GenMC says of a program.
+struct ByGenMc {
+    /// Number of complete executions.
+    complete: u64,
+    /// Number of executions that were given up.
+    blocked: u64,
+    /// As it is printed.
+    seconds: String,
+}
+
+/// Explores the program, written in C, by this executable of GenMC.
+fn by_genmc(genmc: &Path, program: &Program) -> ByGenMc {
+    let file = std::env::temp_dir().join(format!("cargo-dpor-weak-{}.c", std::process::id()));
+    std::fs::write(&file, render_c(program)).expect("the folder for temporary files is writable");
+    let output = Command::new(genmc)
+        .args(["--rc11", "--disable-estimation"])
+        .arg(&file)
+        .output()
+        .expect("GENMC is an executable");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let after = |words: &str| {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(words))?;
+        Some(line.trim_start_matches(':').trim().to_owned())
+    };
+    let number = |words: &str| after(words)?.split_whitespace().next()?.parse().ok();
+    let Some(complete) = number("Number of complete executions explored") else {
+        panic!(
+            "GenMC says something else:\n{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    let _ = std::fs::remove_file(&file);
+    ByGenMc {
+        complete,
+        blocked: number("Number of blocked executions seen").unwrap_or(0),
+        seconds: after("Total wall-clock time").unwrap_or_default(),
+    }
+}
+
+/// The second table.
+fn families(genmc: &Path) {
+    println!("| program | threads | GenMC | blocked | time | `source` | blocked | time | `states` | time |");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for family in &families::ALL {
+        for size in family.sizes {
+            let program = family.program(size);
+            let theirs = by_genmc(genmc, &program);
+            let [source, states] = [Strategy::Source, Strategy::States].map(|strategy| {
+                let start = Instant::now();
+                let explored = explore(&program, strategy, Memory::Rc11);
+                assert_eq!(explored.verdict, Verdict::Complete);
+                (explored.statistics, start.elapsed().as_secs_f64())
+            });
+            println!(
+                "| {} | {size} | {} | {} | {} | {} | {} | {:.2}s | {} | {:.2}s |",
+                family.name,
+                theirs.complete,
+                theirs.blocked,
+                theirs.seconds,
+                source.0.complete,
+                source.0.blocked,
+                source.1,
+                states.0.complete,
+                states.1
+            );
+        }
+    }
+}
+
 fn main() {
+    let genmc = std::env::var_os("GENMC").map(PathBuf::from);
     let seconds = std::env::args().nth(1).map_or(60, |seconds| {
         seconds
             .parse()
             .unwrap_or_else(|_| panic!("{seconds} is no number of seconds"))
     });
-    println!("| program | graphs | outcomes | `states` | `source` | loom | missed by loom | invented by loom |");
-    println!("|---|---|---|---|---|---|---|---|");
+    let (title, line) = match genmc {
+        Some(_) => (" GenMC |", "---|"),
+        None => ("", ""),
+    };
+    println!("| program | graphs | outcomes | `states` | `source` | loom | missed by loom | invented by loom |{title}");
+    println!("|---|---|---|---|---|---|---|---|{line}");
     for litmus::Litmus { name, program, .. } in litmus::all() {
         let expected = outcomes(&program);
         let own = [Strategy::States, Strategy::Source].map(|strategy| executions(&program, strategy, &expected));
@@ -104,8 +183,10 @@ fn main() {
             true => expected.difference(&found.outcomes).count().to_string(),
             false => "?".to_owned(),
         };
+        let theirs = genmc.as_deref().map(|genmc| by_genmc(genmc, &program));
+        let theirs = theirs.map_or(String::new(), |theirs| format!(" {} |", theirs.complete));
         println!(
-            "| {name} | {} | {} | {} | {} | {}{} | {missed} | {} |",
+            "| {name} | {} | {} | {} | {} | {}{} | {missed} | {} |{theirs}",
             graphs(&program),
             expected.len(),
             own[0],
@@ -114,5 +195,9 @@ fn main() {
             found.executions,
             found.outcomes.difference(&expected).count()
         );
+    }
+    if let Some(genmc) = genmc {
+        println!();
+        self::families(&genmc);
     }
 }
