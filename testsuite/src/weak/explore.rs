@@ -9,12 +9,14 @@ use dpor_explorer::{
     Trace, Verdict,
 };
 use dpor_scheduler::{Memory, Options, Program as Model};
+use shim_std::hint::spin_loop;
 use shim_std::sync::atomic::{AtomicU32, fence};
 use shim_std::sync::{Mutex, MutexGuard};
 use shim_std::thread::{self, JoinHandle};
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
+use std::slice;
 use std::sync::{Arc, PoisonError};
 
 /// The findings of an exploration.
@@ -33,9 +35,13 @@ pub struct Explored {
 /// Those of the executions so far.
 type Outcomes = Arc<std::sync::Mutex<BTreeSet<Outcome>>>;
 
+/// A load that is repeated until it finds something else than 0: the thread, and the index of its instruction.
+pub type Wait = (usize, usize);
+
 /// What the threads share.
 struct Shared {
     program: &'static Program,
+    wait: Option<Wait>,
     atomics: Box<[AtomicU32]>,
     mutexes: Box<[Mutex<()>]>,
     /// By thread: its registers when it has ended.
@@ -46,10 +52,11 @@ struct Shared {
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    fn new(program: &'static Program) -> Shared {
+    fn new(program: &'static Program, wait: Option<Wait>) -> Shared {
         let registers = (0..program.threads().len()).map(|thread| vec![0; program.registers(thread)]);
         Shared {
             program,
+            wait,
             atomics: (0..program.locations()).map(|_| AtomicU32::new(0)).collect(),
             mutexes: (0..program.mutexes()).map(|_| Mutex::new(())).collect(),
             registers: registers.map(UnsafeCell::new).collect(),
@@ -97,7 +104,18 @@ impl Running {
     fn thread(mut self, thread: usize) {
         let program = self.shared.program;
         self.registers = vec![0; program.registers(thread)];
-        self.run(&program.threads()[thread]);
+        for (index, instruction) in program.threads()[thread].iter().enumerate() {
+            match *instruction {
+                Instruction::Load { register, .. } if self.shared.wait == Some((thread, index)) => loop {
+                    self.run(slice::from_ref(instruction));
+                    if self.registers[register] != 0 {
+                        break;
+                    }
+                    spin_loop();
+                },
+                _ => self.run(slice::from_ref(instruction)),
+            }
+        }
         self.join_all();
         // SAFETY: nobody else uses them before this thread has ended.
         unsafe { *self.shared.registers[thread].get() = self.registers };
@@ -145,8 +163,8 @@ fn join(child: usize, handle: JoinHandle<()>) {
 }
 
 /// The main thread.
-fn main(program: &'static Program, outcomes: &Outcomes) {
-    let shared: &'static Shared = Box::leak(Box::new(Shared::new(program)));
+fn main(program: &'static Program, wait: Option<Wait>, outcomes: &Outcomes) {
+    let shared: &'static Shared = Box::leak(Box::new(Shared::new(program, wait)));
     let mut running = Running::new(shared);
     for thread in 0..program.threads().len() {
         if program.spawner(thread).is_none() {
@@ -239,7 +257,15 @@ pub fn explore(program: &Program, strategy: Strategy, memory: Memory) -> Explore
 /// # Panics
 /// If this process cannot hold a model.
 pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault: Option<Seeded>) -> Explored {
-    explore_system(program, strategy, memory, fault, |model| model)
+    explore_system(program, None, (strategy, memory), fault, |model| model)
+}
+
+/// Explores the program under weak memory, where one of its loads is repeated until it finds something else than 0.
+///
+/// # Panics
+/// If this process cannot hold a model.
+pub fn explore_waiting(program: &Program, wait: Wait, strategy: Strategy) -> Explored {
+    explore_system(program, Some(wait), (strategy, Memory::Rc11), None, |model| model)
 }
 
 /// Explores the parts of the program for this number of shards, one after the other, under this memory model. Returns the
@@ -254,7 +280,7 @@ pub fn explore_parts(program: &Program, strategy: Strategy, memory: Memory, coun
             unreachable!("shards are numbered from 1")
         };
         let mut elsewhere = false;
-        let explored = explore_system(program, strategy, memory, None, |model| {
+        let explored = explore_system(program, None, (strategy, memory), None, |model| {
             let (system, part) = Sharded::whole(model).narrow(shard, 0, None);
             elsewhere = part == Part::Elsewhere;
             system
@@ -270,8 +296,8 @@ pub fn explore_parts(program: &Program, strategy: Strategy, memory: Memory, coun
 
 fn explore_system<S: System>(
     program: &Program,
-    strategy: Strategy,
-    memory: Memory,
+    wait: Option<Wait>,
+    (strategy, memory): (Strategy, Memory),
     fault: Option<Seeded>,
     system: impl FnOnce(Model) -> S,
 ) -> Explored {
@@ -280,7 +306,7 @@ fn explore_system<S: System>(
     let program: &'static Program = Box::leak(Box::new(program.clone()));
     let own = outcomes.clone();
     let body = move || {
-        main(program, &own);
+        main(program, wait, &own);
         Ok(())
     };
     let mut model = match Model::new(Options::NONE.with_memory(memory), body) {

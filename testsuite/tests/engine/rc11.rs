@@ -5,6 +5,7 @@
 //!
 //! `DPOR_RC11_GRAPHS` sets for how many of them the execution graphs that `source` explores are counted (20,000 by
 //! default). A million: `DPOR_RC11_GRAPHS=1000000 cargo test --release -p dpor-testsuite --test engine each_graph_once`.
+//! `DPOR_RC11_LOOPS` sets how many of them wait in a loop (200 by default).
 
 use dpor_explorer::{Fault, Statistics, Strategy, Verdict};
 use dpor_scheduler::{Memory, RaceFault};
@@ -12,8 +13,8 @@ use dpor_testsuite::generated::{alone, first_caught, setting};
 use dpor_testsuite::races::Seeded;
 use dpor_testsuite::weak::litmus::{if_equal, load, store};
 use dpor_testsuite::weak::{
-    Axioms, Instruction, Outcome, Program, enumerate, explore, explore_parts, explore_with, generate, interleave,
-    litmus, miri, outcomes, render,
+    Axioms, Instruction, Outcome, Program, Wait, enumerate, explore, explore_parts, explore_waiting, explore_with,
+    generate, interleave, litmus, miri, outcomes, render,
 };
 use proptest::prelude::any;
 use proptest::strategy::Strategy as _;
@@ -290,6 +291,63 @@ fn parts_have_all_outcomes() {
         more += usize::from(parts > 1);
     }
     assert!(more > 100, "{more} programs have several parts");
+}
+
+/// A load of the program that another thread makes find something in the end, whatever happens: it stores to the atomic
+/// under no condition, and nobody stores 0. Without mutexes and threads of threads, so that nobody waits for who waits.
+fn wait(program: &Program) -> Option<Wait> {
+    let threads = program.threads();
+    let is_flat = program.mutexes() == 0 && (0..threads.len()).all(|thread| program.spawner(thread).is_none());
+    let loads = threads.iter().enumerate().flat_map(|(thread, instructions)| {
+        let loads = instructions.iter().enumerate();
+        loads.filter_map(move |(index, instruction)| match *instruction {
+            Instruction::Load { location, .. } => Some((thread, index, location)),
+            _ => None,
+        })
+    });
+    let stores = |thread: usize, location: usize| {
+        let mut instructions = threads[thread].iter();
+        instructions
+            .any(|instruction| matches!(*instruction, Instruction::Store { location: at, .. } if at == location))
+    };
+    let mut fed = loads
+        .filter(|&(thread, _, location)| (0..threads.len()).any(|other| other != thread && stores(other, location)));
+    let (thread, index, _) = fed.next().filter(|_| is_flat)?;
+    Some((thread, index))
+}
+
+#[test]
+fn loops_that_wait_have_the_outcomes_of_those_who_have_waited() {
+    let _alone = alone();
+    let seed = setting("DPOR_RC11_SEED", 1717);
+    let programs = setting("DPOR_RC11_LOOPS", 200);
+    let mut waiting = 0;
+    for number in 0..programs {
+        let program = generate(seed.wrapping_add(number), 4 + (number % 4) as usize);
+        let Some((thread, index)) = wait(&program) else {
+            continue;
+        };
+        let Instruction::Load { register, .. } = program.threads()[thread][index] else {
+            unreachable!("it is a load")
+        };
+        // Each load has a register of its own.
+        let mut expected = outcomes(&program);
+        expected.retain(|outcome| outcome.registers[thread][register] != 0);
+        for name in STRATEGIES {
+            if name == "exhaustive" && interleavings(&program) > MOST_INTERLEAVINGS {
+                continue;
+            }
+            let explored = explore_waiting(&program, (thread, index), name.parse().unwrap());
+            let program = render(&program);
+            assert_eq!(explored.verdict, Verdict::Complete, "{name}\n{program}");
+            assert_eq!(
+                explored.outcomes, expected,
+                "{name}, where instruction {index} of thread {thread} waits\n{program}"
+            );
+        }
+        waiting += 1;
+    }
+    assert!(waiting > programs / 10, "only {waiting} programs can wait");
 }
 
 #[test]
