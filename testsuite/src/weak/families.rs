@@ -31,7 +31,7 @@ pub const ALL: [Family; 5] = [
                 .map(|thread| vec![store(thread, 1, Relaxed), load(0, next(thread), Relaxed)])
                 .collect()
         },
-        sizes: [6, 9, 12],
+        sizes: [5, 7, 9],
     },
     Family {
         name: "each adds to one atomic",
@@ -58,7 +58,7 @@ pub const ALL: [Family; 5] = [
             let readers = (1..size).map(|_| vec![load(0, 0, Acquire)]);
             std::iter::once(writer).chain(readers).collect()
         },
-        sizes: [6, 8, 10],
+        sizes: [5, 7, 9],
     },
     Family {
         name: "each exchanges its number for the next one",
