@@ -25,8 +25,8 @@
 
 use super::order::AccessAt;
 use super::trace::{EventIndex, Trace};
-use super::{Races, Removed};
-use crate::system::{Footprint, GraphEvent, Guard, ThreadId};
+use super::{Races, Removed, VectorClock};
+use crate::system::{Footprint, GraphEvent, Guard, Label, ThreadId};
 
 /// What the trace of a search records, besides what all do.
 #[derive(Clone, Copy, Default, Debug)]
@@ -38,6 +38,12 @@ pub(crate) struct Follows {
 }
 
 impl Follows {
+    /// Nothing.
+    pub const NOTHING: Follows = Follows {
+        waits: false,
+        graphs: false,
+    };
+
     /// Makes the footprint of an operation that of its event in the execution graph, if it has one.
     pub fn shape(self, footprint: &mut Footprint, guards: &[Guard], event: &mut Option<GraphEvent>) {
         match event {
@@ -54,7 +60,7 @@ impl Trace {
     pub(crate) fn races_of_graph(&self, thread: ThreadId, event: &GraphEvent, exclusion: bool) -> Races {
         let mut races = Races::new();
         let label = event.label;
-        if !label.writes() && !label.excludes_updates() {
+        if label == Label::Read {
             return races;
         }
         let before = self.known_clock(thread);
@@ -64,11 +70,11 @@ impl Trace {
             let Some(other) = earlier.step.graph.filter(|other| other.location == event.location) else {
                 continue;
             };
-            let is_before = |clock: &super::VectorClock| clock.get(earlier.thread()) >= earlier.index;
+            let is_before = |clock: &VectorClock| clock.get(earlier.thread()) >= earlier.index;
             if earlier.thread() == thread || before.is_some_and(is_before) {
                 continue;
             }
-            let excludes = other.label.writes() && other.label.reads() && label.excludes_updates();
+            let excludes = other.label == Label::Update && label.excludes_updates();
             let could_read = other.label.reads() && label.writes() && !source.is_some_and(is_before);
             if excludes && exclusion || could_read {
                 races.push((e, Removed::new()));

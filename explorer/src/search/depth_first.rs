@@ -239,7 +239,7 @@ fn inherit_choices<S: System>(parent: &Node, node: &mut Node, event: &Event, sys
         let of_thread = parent.sleep().iter().filter(|entry| entry.transition.thread == *thread);
         // If some were explored from the parent, all that were awake there were.
         let latest = of_thread.clone().max_by_key(|entry| entry.known);
-        let Some((latest, known)) = latest.and_then(|latest| Some((latest, latest.known?))) else {
+        let Some(latest) = latest.filter(|latest| latest.known.is_some()) else {
             continue;
         };
         if !of_thread.clone().all(|entry| is_independent(entry, event)) {
@@ -254,8 +254,10 @@ fn inherit_choices<S: System>(parent: &Node, node: &mut Node, event: &Event, sys
             thread: *thread,
             alternative,
         });
-        let is_known = |source| source < known && !faults.forget_stores_known();
-        let known = transitions.filter(|&transition| system.source(transition).is_none_or(is_known));
+        let known = transitions.filter(|&transition| {
+            let source = system.source(transition);
+            latest.knows(source) && !(source.is_some() && faults.forget_stores_known())
+        });
         asleep.extend(known.map(|transition| Sleeping {
             transition,
             footprint: footprint.clone(),

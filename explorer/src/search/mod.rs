@@ -76,7 +76,7 @@ pub(crate) trait Search<S: System> {
 
     /// What the trace has to record besides.
     fn follows(&self) -> Follows {
-        Follows::default()
+        Follows::NOTHING
     }
 
     /// Saves the search between two executions. Returns `None` if nothing is left to explore.

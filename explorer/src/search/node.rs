@@ -32,6 +32,12 @@ crate::codec!(struct Sleeping { transition, footprint, by_context, known });
 impl Sleeping {
     /// `known` of a transition which reads nothing: its thread sleeps whatever it chooses.
     pub const ALL_KNOWN: u32 = u32::MAX;
+
+    /// Whether what the thread can read from the store of this event sleeps; `None` stands for a store before all events.
+    pub fn knows(&self, source: Option<u32>) -> bool {
+        self.known
+            .is_some_and(|known| source.is_none_or(|source| source < known))
+    }
 }
 
 /// A state of the current execution, with what can and what must be explored from it.
@@ -114,12 +120,7 @@ impl Node {
             return self.is_asleep(event.transition());
         };
         let mut of_thread = self.sleep.iter().filter(|entry| entry.transition.thread == thread);
-        of_thread.any(|entry| match (entry.known, graph.source) {
-            (Some(known), Some(source)) => source < known,
-            (Some(_), None) => true,
-            // Its alternatives may have had other numbers.
-            (None, _) => false,
-        })
+        of_thread.any(|entry| entry.knows(graph.source))
     }
 
     /// The enabled transitions of the thread that are not asleep.

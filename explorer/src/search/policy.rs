@@ -39,25 +39,13 @@ impl Conduct {
         backtracks: true,
         sleeps: false,
         wants_pending: false,
-        follows: Follows {
-            waits: false,
-            graphs: false,
-        },
+        follows: Follows::NOTHING,
     };
 
     /// Runs executions independently of each other.
     pub const SAMPLES: Conduct = Conduct {
         backtracks: false,
         ..Conduct::EVERYTHING
-    };
-
-    /// As [`Conduct::REVERSALS`], where steps of weak memory are dependent by their execution graph.
-    pub const REVERSALS_OF_GRAPHS: Conduct = Conduct {
-        follows: Follows {
-            waits: false,
-            graphs: true,
-        },
-        ..Conduct::REVERSALS
     };
 
     /// Reverses races, with sleep sets.

@@ -46,6 +46,12 @@ impl<'a> Operation<'a> {
         }
     }
 
+    /// Its races by the execution graph.
+    fn races_of_graph(&self, trace: &Trace, faults: &Faults) -> Races {
+        let of = |graph| trace.races_of_graph(self.thread, graph, !faults.share_stores());
+        self.graph.as_ref().map(of).unwrap_or_default()
+    }
+
     /// The value of a variable before it; 0 for one that is not given.
     pub fn value(&self, variable: Variable) -> i64 {
         let mut values = self.values.iter();
@@ -88,9 +94,7 @@ pub(super) trait Reverses {
         let trace = &cursor.trace;
         let operation = Operation::just_run(trace, thread, faults);
         let mut races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
-        if let Some(graph) = &operation.graph {
-            races.extend(trace.races_of_graph(thread, graph, !faults.share_stores()));
-        }
+        races.extend(operation.races_of_graph(trace, faults));
         each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
             self.reverse(stack, trace, race, statistics);
         });
@@ -115,9 +119,7 @@ pub(super) trait Reverses {
         let operation = Operation::pending(thread, pending, faults);
         let Operation { footprint, guards, .. } = operation;
         let mut races = trace.races(thread, footprint, guards, |variable| operation.value(variable));
-        if let Some(graph) = &operation.graph {
-            races.extend(trace.races_of_graph(thread, graph, !faults.share_stores()));
-        }
+        races.extend(operation.races_of_graph(trace, faults));
         each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
             self.reverse(stack, trace, race, statistics);
         });

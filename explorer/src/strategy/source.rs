@@ -7,7 +7,7 @@
 
 use super::reversal::{Race, Reverses};
 use crate::bits::BitSet;
-use crate::execution::Trace;
+use crate::execution::{Follows, Trace};
 use crate::search::exploration::Exploration;
 use crate::search::node::{Node, Stack};
 use crate::search::policy::{Conduct, Policy};
@@ -24,7 +24,13 @@ impl Reverses for Source {
 
 impl<S: System> Policy<S> for Source {
     fn conduct(&self) -> Conduct {
-        Conduct::REVERSALS_OF_GRAPHS
+        Conduct {
+            follows: Follows {
+                graphs: true,
+                ..Follows::NOTHING
+            },
+            ..Conduct::REVERSALS
+        }
     }
 
     fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {

@@ -10,7 +10,7 @@ use crate::memory_model::orderings::Orderings;
 use crate::memory_model::rc11::{Ask, Request};
 use crate::memory_model::stronger::operation;
 use crate::operation::{Operation, OperationKind, access_of};
-use dpor_explorer::{AccessKind, GraphEvent, Location, Stop, ThreadId};
+use dpor_explorer::{AccessKind, Location, Stop, ThreadId};
 use dpor_protocol::ModelOption;
 use std::panic::Location as Caller;
 use std::sync::atomic::AtomicBool;
@@ -231,21 +231,11 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<Judg
     let place = (request.address, request.size.into());
     plain::trace(machine, place, access.into(), Some(access), None);
     tell(machine, access, found);
-    let Machine {
-        session,
-        execution,
-        step,
-        ..
-    } = &mut *machine;
-    // Where atomics of several sizes overlap, what is done to one of them is done to others. And once there are times, a
-    // store passes on those of the stores before it, whoever reads from it.
-    if !step.repeating && !session.refinements.overlaps && !execution.clock.started {
-        step.record.graph = Some(GraphEvent {
-            location: Location(request.address as u64),
-            label: request.ask.label(Some(access)),
-            source: found.0.filter(|_| access.reads()),
-        });
+    if !machine.step.repeating {
+        let source = found.0.filter(|_| access.reads());
+        machine.step.record.graph = machine.graph_event(&request, Some(access), source);
     }
+    let Machine { execution, step, .. } = &mut *machine;
     let races = &mut execution.races;
     Some(if step.bad_access.is_some() {
         Judgement::Bad

@@ -11,8 +11,8 @@
 //! statics. It is made only at places that a thread has been seen to come back to. Heap and statics need not be the
 //! same as they were if none of the thread's own steps has changed a byte of them, and it only read: then others have,
 //! by steps that it has not seen, or that it would find the same again. So whether such a thread waits, and for what,
-//! is the same for every order of steps that touch nothing in common, on which the unfolding-based strategy relies. If what it read has
-//! been changed since it did, before it was back, it waits for what has happened already.
+//! is the same for every order of steps that touch nothing in common, on which the unfolding-based strategy relies. If
+//! what it read has been changed since it did, before it was back, it waits for what has happened already.
 
 use crate::image::part;
 use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location};

@@ -37,6 +37,9 @@ pub(crate) mod watch;
 use crate::image::part::Part;
 use crate::image::statics::Statics;
 use crate::image::tls::TlsBlock;
+use crate::memory_model::happens_before::AtomicAccess;
+use crate::memory_model::rc11::Request;
+use dpor_explorer::{GraphEvent, Location};
 use dpor_protocol::Options;
 use execution::Execution;
 use session::Session;
@@ -88,5 +91,24 @@ impl Machine {
         if let Some(traced) = &mut self.traced {
             *traced = Traced::default();
         }
+    }
+    /// The event of a requested operation in the execution graph: of one that has made this access, and read from the
+    /// store of step `source`, or of one that is pending.
+    ///
+    /// There is none where more than that tells in which order operations ran: where atomics of several sizes overlap, what
+    /// is done to one of them is done to others; and once there are times, a store passes on those of the stores before
+    /// it, whoever reads from it.
+    pub fn graph_event(
+        &self,
+        request: &Request,
+        access: Option<AtomicAccess>,
+        source: Option<u32>,
+    ) -> Option<GraphEvent> {
+        let is_all = !self.session.refinements.overlaps && !self.execution.clock.started;
+        is_all.then(|| GraphEvent {
+            location: Location(request.address as u64),
+            label: request.ask.label(access),
+            source,
+        })
     }
 }

@@ -466,7 +466,7 @@ impl DataRaces {
         Ok(())
     }
 
-    /// For reports: the step that has stored what is taken by this choice, and the thread of the next later store.
+    /// The step that has stored what is taken by this choice, and the thread of the next later store.
     pub fn source(&self, request: &Request, chosen: u32) -> (Option<u32>, Option<u16>) {
         self.rc11.source(request, chosen)
     }

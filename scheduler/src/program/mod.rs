@@ -443,14 +443,16 @@ impl System for Program {
     }
 
     fn pending(&self, thread: ThreadId) -> Pending {
-        let Machine { session, execution, .. } = Self::machine();
-        let mut pending = execution.threads[thread].look_ahead();
+        let machine = Self::machine();
+        let Machine { session, execution, .. } = &*machine;
+        let record = &execution.threads[thread];
+        let mut pending = record.look_ahead();
         if session.options.timeouts() == Timeouts::Last {
             timeouts::add_accesses(&mut pending.footprint, execution.clock.passed, None);
         }
-        if session.refinements.overlaps || execution.clock.started {
-            pending.graph = None;
-        }
+        pending.graph = record
+            .request
+            .and_then(|request| machine.graph_event(&request, None, None));
         pending
     }
 

@@ -43,6 +43,24 @@ pub fn of_std() -> Option<PathBuf> {
     folder.join("std/sync/struct.Mutex.html").is_file().then_some(folder)
 }
 
+/// The folder of std's documentation, for tests that need it: if it is installed, and of the version that the list is of.
+/// Otherwise it says why they are skipped.
+///
+/// # Panics
+/// As [`of_std`].
+pub fn of_listed_std() -> Option<PathBuf> {
+    let Some(folder) = of_std() else {
+        eprintln!("skipped: std's documentation is not installed (rustup component add rust-docs)");
+        return None;
+    };
+    let version = version(&folder);
+    if version.as_deref() != Some(super::VERSION) {
+        eprintln!("skipped: the toolchain's std is {version:?}, not {}", super::VERSION);
+        return None;
+    }
+    Some(folder)
+}
+
 /// The shim's surface, from the documentation that is made of it now, as it is in the facades.
 ///
 /// # Errors

@@ -1,18 +1,18 @@
 //! Programs as C, for checkers of C.
 
 use super::graph::location_name;
+use super::print::Lines;
 use super::program::{Instruction, Program};
-use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
 /// A C11 program that does the same, with POSIX threads. It prints nothing.
 pub fn render_c(program: &Program) -> String {
-    let mut printer = Printer {
-        out: String::from("#include <pthread.h>\n#include <stdatomic.h>\n\n"),
+    let mut printer = Printer(Lines {
+        text: String::from("#include <pthread.h>\n#include <stdatomic.h>\n\n"),
         indent: 0,
-    };
+    });
     for location in 0..program.locations() {
-        printer.line(&format!("atomic_uint {};", variable(location)));
+        printer.line(&format!("atomic_uint {};", location_name(location)));
     }
     for mutex in 0..program.mutexes() {
         printer.line(&format!("pthread_mutex_t m{mutex} = PTHREAD_MUTEX_INITIALIZER;"));
@@ -21,20 +21,15 @@ pub fn render_c(program: &Program) -> String {
     for thread in threads.clone() {
         printer.line(&format!("pthread_t t{thread};\nvoid *run{thread}(void *);"));
     }
-    for thread in threads.clone() {
+    for thread in threads {
         printer.thread(program, thread);
     }
     printer.begin("int main(void) {");
-    let started: Vec<usize> = threads.filter(|&thread| program.spawner(thread).is_none()).collect();
-    started.iter().for_each(|&thread| printer.spawn(thread));
-    started.iter().for_each(|&thread| printer.join(thread));
+    program.spawned_by_main().for_each(|thread| printer.spawn(thread));
+    program.spawned_by_main().for_each(|thread| printer.join(thread));
     printer.line("return 0;");
     printer.end();
-    printer.out
-}
-
-fn variable(location: usize) -> String {
-    location_name(location)
+    printer.0.text
 }
 
 fn order(ordering: Ordering) -> &'static str {
@@ -47,23 +42,20 @@ fn order(ordering: Ordering) -> &'static str {
     }
 }
 
-struct Printer {
-    out: String,
-    indent: usize,
-}
+struct Printer(Lines);
 
 impl Printer {
     fn line(&mut self, text: &str) {
-        writeln!(self.out, "{:1$}{text}", "", 4 * self.indent).expect("a string takes all");
+        self.0.line(text);
     }
 
     fn begin(&mut self, text: &str) {
         self.line(text);
-        self.indent += 1;
+        self.0.indent += 1;
     }
 
     fn end(&mut self) {
-        self.indent -= 1;
+        self.0.indent -= 1;
         self.line("}");
     }
 
@@ -80,15 +72,8 @@ impl Printer {
         for register in 0..program.registers(thread) {
             self.line(&format!("unsigned r{register} = 0;"));
         }
-        let instructions = &program.threads()[thread];
-        self.instructions(instructions);
-        for instruction in instructions {
-            if let Instruction::Spawn(child) = *instruction
-                && !instructions.contains(&Instruction::Join(child))
-            {
-                self.join(child);
-            }
-        }
+        self.instructions(&program.threads()[thread]);
+        program.joined_at_the_end(thread).for_each(|child| self.join(child));
         self.line("return 0;");
         self.end();
     }
@@ -106,7 +91,7 @@ impl Printer {
                 location,
                 ordering,
             } => {
-                let (atomic, order) = (variable(location), order(ordering));
+                let (atomic, order) = (location_name(location), order(ordering));
                 format!("r{register} = atomic_load_explicit(&{atomic}, {order});")
             }
             Instruction::Store {
@@ -114,7 +99,7 @@ impl Printer {
                 value,
                 ordering,
             } => {
-                let (atomic, order) = (variable(location), order(ordering));
+                let (atomic, order) = (location_name(location), order(ordering));
                 format!("atomic_store_explicit(&{atomic}, {value}, {order});")
             }
             Instruction::Add {
@@ -123,7 +108,7 @@ impl Printer {
                 operand,
                 ordering,
             } => {
-                let (atomic, order) = (variable(location), order(ordering));
+                let (atomic, order) = (location_name(location), order(ordering));
                 format!("r{register} = atomic_fetch_add_explicit(&{atomic}, {operand}, {order});")
             }
             Instruction::Swap {
@@ -132,7 +117,7 @@ impl Printer {
                 value,
                 ordering,
             } => {
-                let (atomic, order) = (variable(location), order(ordering));
+                let (atomic, order) = (location_name(location), order(ordering));
                 format!("r{register} = atomic_exchange_explicit(&{atomic}, {value}, {order});")
             }
             Instruction::CompareExchange {
@@ -143,7 +128,7 @@ impl Printer {
                 success,
                 failure,
             } => {
-                let (atomic, success, failure) = (variable(location), order(success), order(failure));
+                let (atomic, success, failure) = (location_name(location), order(success), order(failure));
                 // It puts there what it finds, if it fails.
                 self.line(&format!("r{register} = {expected};"));
                 format!(

@@ -166,10 +166,8 @@ fn join(child: usize, handle: JoinHandle<()>) {
 fn main(program: &'static Program, wait: Option<Wait>, outcomes: &Outcomes) {
     let shared: &'static Shared = Box::leak(Box::new(Shared::new(program, wait)));
     let mut running = Running::new(shared);
-    for thread in 0..program.threads().len() {
-        if program.spawner(thread).is_none() {
-            running.children.push((thread, shared.spawn(thread)));
-        }
+    for thread in program.spawned_by_main() {
+        running.children.push((thread, shared.spawn(thread)));
     }
     running.join_all();
     shim_std::outside(|| {
@@ -257,7 +255,11 @@ pub fn explore(program: &Program, strategy: Strategy, memory: Memory) -> Explore
 /// # Panics
 /// If this process cannot hold a model.
 pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault: Option<Seeded>) -> Explored {
-    explore_system(program, None, (strategy, memory), fault, |model| model)
+    let how = How {
+        fault,
+        ..How::by(strategy, memory)
+    };
+    explore_system(program, how, |model| model)
 }
 
 /// Explores the program under weak memory, where one of its loads is repeated until it finds something else than 0.
@@ -265,7 +267,11 @@ pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault
 /// # Panics
 /// If this process cannot hold a model.
 pub fn explore_waiting(program: &Program, wait: Wait, strategy: Strategy) -> Explored {
-    explore_system(program, Some(wait), (strategy, Memory::Rc11), None, |model| model)
+    let how = How {
+        wait: Some(wait),
+        ..How::by(strategy, Memory::Rc11)
+    };
+    explore_system(program, how, |model| model)
 }
 
 /// Explores the parts of the program for this number of shards, one after the other, under this memory model. Returns the
@@ -280,7 +286,7 @@ pub fn explore_parts(program: &Program, strategy: Strategy, memory: Memory, coun
             unreachable!("shards are numbered from 1")
         };
         let mut elsewhere = false;
-        let explored = explore_system(program, None, (strategy, memory), None, |model| {
+        let explored = explore_system(program, How::by(strategy, memory), |model| {
             let (system, part) = Sharded::whole(model).narrow(shard, 0, None);
             elsewhere = part == Part::Elsewhere;
             system
@@ -294,13 +300,32 @@ pub fn explore_parts(program: &Program, strategy: Strategy, memory: Memory, coun
     (outcomes, parts)
 }
 
-fn explore_system<S: System>(
-    program: &Program,
-    wait: Option<Wait>,
-    (strategy, memory): (Strategy, Memory),
+/// How a program is explored.
+struct How {
+    strategy: Strategy,
+    memory: Memory,
     fault: Option<Seeded>,
-    system: impl FnOnce(Model) -> S,
-) -> Explored {
+    wait: Option<Wait>,
+}
+
+impl How {
+    fn by(strategy: Strategy, memory: Memory) -> How {
+        How {
+            strategy,
+            memory,
+            fault: None,
+            wait: None,
+        }
+    }
+}
+
+fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Model) -> S) -> Explored {
+    let How {
+        strategy,
+        memory,
+        fault,
+        wait,
+    } = how;
     let outcomes = Outcomes::default();
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));

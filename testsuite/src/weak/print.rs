@@ -23,20 +23,29 @@ pub fn render(program: &Program) -> String {
     }
     let mut printer = Printer {
         program,
-        out,
-        indent: 0,
+        lines: Lines { text: out, indent: 0 },
     };
-    let started: Vec<usize> = (0..program.threads().len())
-        .filter(|&thread| program.spawner(thread).is_none())
-        .collect();
-    for &thread in &started {
+    for thread in program.spawned_by_main() {
         printer.spawn(thread);
     }
-    for &thread in &started {
+    for thread in program.spawned_by_main() {
         printer.line(&format!("let {} = t{thread}.join().unwrap();", printer.pattern(thread)));
     }
     printer.outcome();
-    printer.out
+    printer.lines.text
+}
+
+/// Lines of a program, indented.
+pub(super) struct Lines {
+    pub text: String,
+    pub indent: usize,
+}
+
+impl Lines {
+    /// Adds a line.
+    pub fn line(&mut self, text: &str) {
+        writeln!(self.text, "{:1$}{text}", "", 4 * self.indent).expect("a string takes all");
+    }
 }
 
 fn location_static(location: usize) -> String {
@@ -45,13 +54,12 @@ fn location_static(location: usize) -> String {
 
 struct Printer<'p> {
     program: &'p Program,
-    out: String,
-    indent: usize,
+    lines: Lines,
 }
 
 impl Printer<'_> {
     fn line(&mut self, text: &str) {
-        writeln!(self.out, "{:1$}{text}", "", 4 * self.indent).expect("a string takes all");
+        self.lines.line(text);
     }
 
     /// The threads that this one spawns, in order.
@@ -88,19 +96,17 @@ impl Printer<'_> {
 
     fn spawn(&mut self, thread: usize) {
         self.line(&format!("let t{thread} = std::thread::spawn(|| {{"));
-        self.indent += 1;
+        self.lines.indent += 1;
         let registers = self.program.registers(thread);
         let mutable = if registers > 0 { "mut " } else { "" };
         self.line(&format!("let {mutable}r{thread} = [0u32; {registers}];"));
         let instructions = &self.program.threads()[thread];
         self.instructions(thread, instructions);
-        for child in self.children(thread) {
-            if !instructions.contains(&Instruction::Join(child)) {
-                self.join(child);
-            }
+        for child in self.program.joined_at_the_end(thread) {
+            self.join(child);
         }
         self.line(&self.result(thread));
-        self.indent -= 1;
+        self.lines.indent -= 1;
         self.line("});");
     }
 
@@ -165,9 +171,9 @@ impl Printer<'_> {
             Instruction::Fence(ordering) => format!("std::sync::atomic::fence({ordering:?});"),
             Instruction::If { register, equals, then } => {
                 self.line(&format!("if r{thread}[{register}] == {equals} {{"));
-                self.indent += 1;
+                self.lines.indent += 1;
                 self.instructions(thread, then);
-                self.indent -= 1;
+                self.lines.indent -= 1;
                 "}".to_owned()
             }
             Instruction::Lock(mutex) => format!("let g{mutex} = M{mutex}.lock().unwrap();"),

@@ -300,6 +300,26 @@ impl Program {
         self.spawners[thread]
     }
 
+    /// The threads that the main thread spawns.
+    pub fn spawned_by_main(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.threads.len()).filter(|&thread| self.spawners[thread].is_none())
+    }
+
+    /// The threads that this one spawns and joins at its end.
+    pub fn joined_at_the_end(&self, thread: usize) -> impl Iterator<Item = usize> + '_ {
+        let instructions = &self.threads[thread];
+        let spawned = instructions.iter().filter_map(|instruction| match *instruction {
+            Instruction::Spawn(child) => Some(child),
+            _ => None,
+        });
+        spawned.filter(|&child| !instructions.contains(&Instruction::Join(child)))
+    }
+
+    /// Whether no thread waits for another one: there are no mutexes, and the main thread has spawned them all.
+    pub fn never_waits(&self) -> bool {
+        self.mutexes == 0 && self.spawners.iter().all(Option::is_none)
+    }
+
     /// All orderings, in the order of the text.
     fn orderings(&mut self) -> Vec<(Slot, &mut Ordering)> {
         fn gather<'p>(instructions: &'p mut [Instruction], all: &mut Vec<(Slot, &'p mut Ordering)>) {

@@ -212,7 +212,7 @@ impl<S: System> Policy<S> for ContextSensitive {
         Conduct {
             follows: Follows {
                 waits: true,
-                graphs: false,
+                ..Follows::NOTHING
             },
             ..Conduct::REVERSALS
         }

@@ -15,7 +15,7 @@ use crate::operation::{Operation, OperationKind, Variables, access_of, add_value
 use corosensei::Yielder;
 use dpor_explorer::keys::KeyHasher;
 use dpor_explorer::{
-    Access, AccessKind, BitSet, Failure, GraphEvent, Guard, Location, Pending, SplitMix64, Status, ThreadId, Values,
+    Access, AccessKind, BitSet, Failure, Guard, Location, Pending, SplitMix64, Status, ThreadId, Values,
 };
 use dpor_protocol::FailureKind;
 use smallvec::SmallVec;
@@ -350,7 +350,7 @@ impl Record {
         locations.map(|location| access_of(location, AccessKind::Read))
     }
 
-    /// The pending operation, seen without running it.
+    /// The pending operation, seen without running it, but for its event in the execution graph.
     pub fn look_ahead(&self) -> Pending {
         let accesses = self
             .operation()
@@ -370,11 +370,7 @@ impl Record {
                 .collect(),
             values,
             guards,
-            graph: self.request.map(|request| GraphEvent {
-                location: Location(request.address as u64),
-                label: request.ask.label(None),
-                source: None,
-            }),
+            graph: None,
         }
     }
 }

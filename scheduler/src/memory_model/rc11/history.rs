@@ -17,7 +17,7 @@ pub(super) struct Message {
     pub taken: SmallVec<[(u16, u32); 2]>,
     /// The store, in the record of operations.
     pub event: Option<u32>,
-    /// The thread that has stored it, and the step, for reports.
+    /// The thread that has stored it, and the step.
     pub writer: Option<(u16, u32)>,
 }
 
@@ -32,6 +32,11 @@ impl Message {
             event: None,
             writer: None,
         }
+    }
+
+    /// The step that has stored it.
+    pub fn step(&self) -> Option<u32> {
+        self.writer.map(|(_, step)| step)
     }
 }
 

@@ -325,23 +325,21 @@ impl Rc11 {
         self.log.remove(needless, stores.chain(elsewhere));
     }
 
-    /// For reports: the step that has stored the message that an operation takes by this choice, and the thread that has
-    /// stored the next later one.
+    /// The step that has stored the message that the running operation takes by this choice, and the thread that has stored
+    /// the next later one.
     pub fn source(&self, request: &Request, chosen: u32) -> (Option<u32>, Option<u16>) {
         let Some(history) = self.histories.get(&request.location()) else {
             return (None, None);
         };
         let older = request.older(chosen);
         let later = older.checked_sub(1).and_then(|older| history.before_last(older).writer);
-        let step = history.before_last(older).writer.map(|(_, step)| step);
-        (step, later.map(|(thread, _)| thread))
+        (history.before_last(older).step(), later.map(|(thread, _)| thread))
     }
 
     /// The step that has stored the message that the pending operation would take by this choice; `None` if it is older
     /// than all steps, or known to all threads.
     pub fn store_taken(&self, request: &Request, chosen: u32) -> Option<u32> {
-        let message = self.history(request)?.before_last(request.older(chosen));
-        message.writer.map(|(_, step)| step)
+        self.history(request)?.before_last(request.older(chosen)).step()
     }
 
     /// Notes an operation that is none of an atomic's, after it has learnt something, or before it publishes something.
