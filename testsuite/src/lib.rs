@@ -6,6 +6,7 @@
 pub mod actors;
 pub mod book;
 pub mod enumerate;
+pub mod erased;
 pub mod examples;
 pub mod generated;
 pub mod mazurkiewicz;

@@ -2,12 +2,14 @@
 
 use crate::actors::{self, Actors};
 use crate::enumerate::enumerate;
+use crate::erased::Erased;
 use crate::mazurkiewicz::{canonical_form, happens_before};
 use crate::toy::{Part, Program, Terminal, Toy};
 use dpor_explorer::{
     Check, Context, Dpor, End, Explorer, Fault, Limits, Observer, Order, Statistics, Step, Stop, Strategy, System,
     ThreadId, Trace, Transition, Verdict,
 };
+use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
@@ -57,7 +59,7 @@ pub const UNFOLDINGS: [Strategy; 3] = [
 ];
 
 /// A toy machine: its states are exact.
-pub trait Exact: System {
+pub trait Exact: System + Any {
     /// The end of an execution, without regard to the numbers of threads.
     type Terminal: Clone + Eq + Hash + fmt::Debug + fmt::Display;
 
@@ -140,8 +142,9 @@ impl<S: Exact> Collector<S> {
     }
 }
 
-impl<S: Exact> Observer<S> for Collector<S> {
-    fn execution(&mut self, system: &mut S, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+impl<S: Exact> Observer<Erased> for Collector<S> {
+    fn execution(&mut self, system: &mut Erased, end: &End, trace: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+        let system: &mut S = system.get();
         if matches!(end, End::Complete | End::Failed(_)) {
             self.add(
                 system,
@@ -218,14 +221,14 @@ pub fn explore<S: Exact>(system: S, strategy: Strategy, limit: u64, fault: Optio
     }
 }
 
-fn explorer<S: System>(system: S, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Explorer<S> {
+fn explorer(system: impl Exact, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Explorer<Erased> {
     let executions = strategy.is_random().then_some(limit);
     let limits = Limits {
         depth: 120,
         executions,
         ..Limits::default()
     };
-    let explorer = Explorer::new(system, strategy, limits);
+    let explorer = Explorer::new(Erased::new(system), strategy, limits);
     match fault {
         Some(fault) => explorer.fault(fault),
         None => explorer,
@@ -233,7 +236,7 @@ fn explorer<S: System>(system: S, strategy: Strategy, limit: u64, fault: Option<
 }
 
 /// Explores a program that fails up to its first failure, which may be met while states are compared.
-fn judge_first_failure(strategy: Strategy, mut explorer: Explorer<Toy>) -> Result<(), Mismatch> {
+fn judge_first_failure(strategy: Strategy, mut explorer: Explorer<Erased>) -> Result<(), Mismatch> {
     let what = match explorer.run(&mut ()).verdict {
         Verdict::Failed { schedule, .. } if fails(explorer.system(), &schedule) => return Ok(()),
         Verdict::Failed { schedule, .. } => format!("the schedule of its first failure does not fail: {schedule:?}"),

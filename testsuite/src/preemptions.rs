@@ -1,6 +1,7 @@
 //! The search under a bound on preemptions, compared with all interleavings and the preemptions in each.
 
 use crate::enumerate::enumerate;
+use crate::erased::Erased;
 use crate::mazurkiewicz::canonical_form;
 use crate::shards::unsharded;
 use crate::toy::{Program, Terminal, Toy};
@@ -138,11 +139,11 @@ fn within<K>(found: &HashMap<K, u32>, bound: u32) -> impl Iterator<Item = &K> {
 
 struct Collector(Found);
 
-impl Observer<Counting> for Collector {
-    fn execution(&mut self, system: &mut Counting, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Erased> for Collector {
+    fn execution(&mut self, system: &mut Erased, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         if matches!(end, End::Complete | End::Failed(_)) {
             let steps = trace.events().iter().map(|event| (event.transition(), event.step()));
-            self.0.add(system, steps);
+            self.0.add(system.get(), steps);
         }
         ControlFlow::Continue(())
     }
@@ -152,14 +153,8 @@ impl Observer<Counting> for Collector {
     }
 }
 
-impl Observer<Sharded<Counting>> for Collector {
-    fn execution(
-        &mut self,
-        system: &mut Sharded<Counting>,
-        end: &End,
-        trace: &Trace,
-        _: &Statistics,
-    ) -> ControlFlow<()> {
+impl Observer<Sharded<Erased>> for Collector {
+    fn execution(&mut self, system: &mut Sharded<Erased>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         if matches!(end, End::Complete | End::Failed(_)) {
             let steps = trace
                 .events()
@@ -167,7 +162,7 @@ impl Observer<Sharded<Counting>> for Collector {
                 .map(|event| (event.transition(), unsharded(event.step())));
             let steps: Vec<_> = steps.collect();
             self.0
-                .add(system, steps.iter().map(|(transition, step)| (*transition, step)));
+                .add(system.get(), steps.iter().map(|(transition, step)| (*transition, step)));
         }
         ControlFlow::Continue(())
     }
@@ -268,7 +263,7 @@ pub fn compare_shards(
         };
         let (mut together, mut complete) = (Found::default(), true);
         for shard in (1..=count).filter_map(|number| Shard::new(number, count)) {
-            let (system, part) = Sharded::whole(system.clone()).narrow(shard, 0, None);
+            let (system, part) = Sharded::whole(Erased::new(system.clone())).narrow(shard, 0, None);
             if part == Part::Elsewhere {
                 continue;
             }
@@ -319,12 +314,12 @@ fn explore(system: Counting, bound: u32, strategy: Strategy, fault: Option<Fault
         depth: 120,
         ..Limits::default()
     };
-    let faulty = |explorer: Explorer<Counting>| match fault {
+    let faulty = |explorer: Explorer<Erased>| match fault {
         Some(fault) => explorer.fault(fault),
         None => explorer,
     };
     let mut collector = Collector(Found::default());
-    let report = faulty(Explorer::new(system, strategy, limits))
+    let report = faulty(Explorer::new(Erased::new(system), strategy, limits))
         .keep_going(true)
         .run(&mut collector);
     (report, collector.0)
@@ -369,6 +364,7 @@ pub fn first_failure(program: &Program, bound: u32, strategy: Strategy) -> Optio
         preemptions: Some(bound),
         ..Limits::default()
     };
-    let report = Explorer::new(Counting::new(program.clone(), 0), strategy, limits).run(&mut ());
+    let system = Erased::new(Counting::new(program.clone(), 0));
+    let report = Explorer::new(system, strategy, limits).run(&mut ());
     matches!(report.verdict, Verdict::Failed { .. }).then_some(report.preemptions)?
 }

@@ -1,5 +1,6 @@
 //! Parts of programs together, compared with the whole.
 
+use crate::erased::Erased;
 use crate::mazurkiewicz::canonical_form;
 use crate::oracle::{enumerate_all, fails};
 use crate::toy::{Instruction, Program, Terminal, Toy};
@@ -50,8 +51,8 @@ pub(crate) fn unsharded(step: &Step) -> Step {
     }
 }
 
-impl Observer<Sharded<Toy>> for Collector {
-    fn execution(&mut self, system: &mut Sharded<Toy>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Sharded<Erased>> for Collector {
+    fn execution(&mut self, system: &mut Sharded<Erased>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         if !matches!(end, End::Complete | End::Failed(_)) {
             return ControlFlow::Continue(());
         }
@@ -61,12 +62,12 @@ impl Observer<Sharded<Toy>> for Collector {
             .map(|event| (event.transition(), unsharded(event.step())))
             .collect();
         let steps = steps.iter().map(|(transition, step)| (*transition, step));
+        // The program itself, without waits for pairs.
+        let program: &mut Toy = system.get();
         self.0
             .traces
-            .insert(canonical_form(steps, |thread| system.path(thread)));
-        self.0.terminals.insert(system.terminal());
-        // The program itself, without waits for pairs.
-        let program: &mut Toy = system;
+            .insert(canonical_form(steps, |thread| program.path(thread)));
+        self.0.terminals.insert(program.terminal());
         let goes_on = program.threads().iter().any(|status| status.alternatives().is_some());
         match end {
             End::Complete if goes_on || program.finish().is_err() => {
@@ -119,7 +120,8 @@ pub fn compare(
     let mut walks = None;
     for number in 1..=count {
         let shard = Shard::new(number, count).expect("there is such a shard");
-        let whole = Sharded::whole(Toy::new(program.clone()).opaque(opaque)).fault(fault);
+        let whole = Erased::new(Toy::new(program.clone()).opaque(opaque));
+        let whole = Sharded::whole(whole).fault(fault);
         let (system, part) = whole.narrow(shard, limit + all.traces.len() as u64, None);
         if *walks.get_or_insert(system.walks()) != system.walks() {
             return Err(format!(

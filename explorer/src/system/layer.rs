@@ -16,7 +16,7 @@ use super::{
 /// Each method is that of [`System`] with the same name.
 pub trait Layer {
     /// The system inside.
-    type Inner: System;
+    type Inner: System + ?Sized;
 
     /// The system inside.
     fn inner(&self) -> &Self::Inner;

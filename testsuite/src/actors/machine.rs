@@ -302,7 +302,7 @@ impl<P: Protocol> System for Actors<P> {
     }
 }
 
-impl<P: Protocol> Exact for Actors<P> {
+impl<P: Protocol + 'static> Exact for Actors<P> {
     type Terminal = Terminal;
 
     fn terminal(&self) -> Terminal {

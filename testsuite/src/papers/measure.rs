@@ -1,9 +1,11 @@
 //! Exploring a program: as a toy program in this process, or as a Rust test with the tool.
 
+use crate::erased::Erased;
 use crate::report;
 use crate::tool;
 use crate::toy::{Program, Toy};
 use dpor_explorer::{Explorer, Limits, Statistics, Strategy, System, Verdict};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -44,12 +46,12 @@ pub fn explore_toy(program: &Program, strategy: &str, limit: Limit) -> Measured 
 }
 
 /// Explores a toy system, to its end or to its first failure.
-pub fn explore_system(system: impl System, strategy: Strategy, limit: Limit, first_failure: bool) -> Measured {
+pub fn explore_system(system: impl System + Any, strategy: Strategy, limit: Limit, first_failure: bool) -> Measured {
     let limits = Limits {
         time: Some(limit.0),
         ..Limits::default()
     };
-    let mut explorer = Explorer::new(system, strategy, limits).keep_going(!first_failure);
+    let mut explorer = Explorer::new(Erased::new(system), strategy, limits).keep_going(!first_failure);
     let report = explorer.run(&mut ());
     let Statistics {
         complete,

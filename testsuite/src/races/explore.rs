@@ -1,6 +1,7 @@
 //! Programs under the explorer.
 
 use super::{Program, run};
+use crate::erased::Erased;
 use dpor_explorer::{
     End, Explorer, Failure, Fault, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace, Transition,
     Verdict,
@@ -59,8 +60,8 @@ struct Collector {
     error: Option<String>,
 }
 
-impl Observer<Model> for Collector {
-    fn execution(&mut self, _: &mut Model, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Erased> for Collector {
+    fn execution(&mut self, _: &mut Erased, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         let failure = match end {
             End::Blocked | End::Pruned | End::Complete | End::Cut => return ControlFlow::Continue(()),
             End::Failed(failure) => failure,
@@ -132,7 +133,7 @@ pub fn explore(program: &Program, how: How) -> Found {
         depth: 1000,
         ..Limits::default()
     };
-    let mut explorer = Explorer::new(model, how.strategy, limits)
+    let mut explorer = Explorer::new(Erased::new(model), how.strategy, limits)
         .keep_going(true)
         .verify_states(how.thorough);
     if let Some(Seeded::Search(fault)) = how.fault {
@@ -172,7 +173,7 @@ pub fn explore(program: &Program, how: How) -> Found {
 }
 
 /// Runs the schedule of a failure again.
-fn repeat(model: &mut Model, schedule: &[Transition], expected: &Failure) -> Result<(), String> {
+fn repeat(model: &mut impl System, schedule: &[Transition], expected: &Failure) -> Result<(), String> {
     model.restart();
     let mut step = Step::default();
     let compare = |failure: Failure| match failure == *expected {

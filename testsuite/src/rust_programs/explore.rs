@@ -3,6 +3,7 @@
 use super::interpret::{Shared, run_main};
 use super::outcome::{Finals, Outcome, Seen};
 use super::{LINES, Program, THREADS};
+use crate::erased::Erased;
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Part, Shard, Sharded, Statistics, Step, Strategy, System, Trace, Transition,
     Verdict,
@@ -85,8 +86,8 @@ impl Found {
     }
 }
 
-impl Observer<Sharded<Model>> for Collector {
-    fn execution(&mut self, _: &mut Sharded<Model>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Sharded<Erased>> for Collector {
+    fn execution(&mut self, _: &mut Sharded<Erased>, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
         let stuck = match end {
             End::Blocked | End::Pruned => return ControlFlow::Continue(()),
             End::Complete => false,
@@ -214,6 +215,7 @@ fn explore_once(
         depth: 1000,
         ..Limits::default()
     };
+    let model = Erased::new(model);
     let (model, part) = match shard {
         Some(shard) => Sharded::whole(model).narrow(shard, 0, None),
         None => (Sharded::whole(model), Part::One { pairs: 0 }),
@@ -261,7 +263,7 @@ fn last_outcome(recorder: &Cell<Option<&'static Recorder>>, threads: usize, stuc
 }
 
 /// Runs a schedule again; says whether threads are left over in the end.
-fn repeat(model: &mut Model, schedule: &[Transition]) -> Result<bool, String> {
+fn repeat(model: &mut impl System, schedule: &[Transition]) -> Result<bool, String> {
     model.restart();
     let mut step = Step::default();
     for (number, &transition) in schedule.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::graph::Outcome;
 use super::program::{Instruction, Program};
+use crate::erased::Erased;
 use crate::races::Seeded;
 use crate::run_on_atomics;
 use dpor_explorer::{
@@ -259,7 +260,7 @@ pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault
         fault,
         ..How::by(strategy, memory)
     };
-    explore_system(program, how, |model| model)
+    explore_system(program, how, Erased::new)
 }
 
 /// Explores the program under weak memory, where one of its loads is repeated until it finds something else than 0.
@@ -271,7 +272,7 @@ pub fn explore_waiting(program: &Program, wait: Wait, strategy: Strategy) -> Exp
         wait: Some(wait),
         ..How::by(strategy, Memory::Rc11)
     };
-    explore_system(program, how, |model| model)
+    explore_system(program, how, Erased::new)
 }
 
 /// Explores the parts of the program for this number of shards, one after the other, under this memory model. Returns the
@@ -287,7 +288,7 @@ pub fn explore_parts(program: &Program, strategy: Strategy, memory: Memory, coun
         };
         let mut elsewhere = false;
         let explored = explore_system(program, How::by(strategy, memory), |model| {
-            let (system, part) = Sharded::whole(model).narrow(shard, 0, None);
+            let (system, part) = Sharded::whole(Erased::new(model)).narrow(shard, 0, None);
             elsewhere = part == Part::Elsewhere;
             system
         });

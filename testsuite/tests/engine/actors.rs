@@ -3,18 +3,20 @@
 use dpor_explorer::{Explorer, Limits, Strategy, System, Verdict};
 use dpor_testsuite::actors::programs::{ErlangLeader, Registry};
 use dpor_testsuite::actors::{Action, Actors, Constraint, Handler, Program, Target};
+use dpor_testsuite::erased::Erased;
 use dpor_testsuite::papers::Limit;
 use dpor_testsuite::papers::transdpor::{ORDERS, actor_tables};
 use dpor_testsuite::programs::readers;
 use dpor_testsuite::toy::Toy;
+use std::any::Any;
 use std::time::Duration;
 
 /// Paths, and transitions: the edges of the search tree.
 type Figures = (u64, u64);
 
-fn verdict(system: impl System, strategy: &str) -> (Verdict, Figures) {
+fn verdict(system: impl System + Any, strategy: &str) -> (Verdict, Figures) {
     let strategy: Strategy = strategy.parse().expect("the strategy is known");
-    let report = Explorer::new(system, strategy, Limits::default()).run(&mut ());
+    let report = Explorer::new(Erased::new(system), strategy, Limits::default()).run(&mut ());
     let figures = (report.statistics.complete, report.statistics.states - 1);
     (report.verdict, figures)
 }

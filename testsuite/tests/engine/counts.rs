@@ -1,6 +1,7 @@
 //! Numbers of executions that are published or can be derived by hand.
 
 use dpor_explorer::{Check, Context, End, Explorer, Limits, Observer, Statistics, Strategy, Trace, Verdict};
+use dpor_testsuite::erased::Erased;
 use dpor_testsuite::oracle::CONTEXTS;
 use dpor_testsuite::programs::*;
 use dpor_testsuite::toy::{Program, Terminal, Toy};
@@ -9,8 +10,8 @@ use std::ops::ControlFlow;
 
 struct Deadlocks(u64);
 
-impl Observer<Toy> for Deadlocks {
-    fn execution(&mut self, _: &mut Toy, end: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Erased> for Deadlocks {
+    fn execution(&mut self, _: &mut Erased, end: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
         self.0 += u64::from(matches!(end, End::Failed(failure) if failure.kind == "deadlock"));
         ControlFlow::Continue(())
     }
@@ -19,7 +20,7 @@ impl Observer<Toy> for Deadlocks {
 /// Explores to the end; the number of deadlocks, and the statistics.
 fn explore(program: Program, strategy: Strategy) -> (u64, Statistics) {
     let mut deadlocks = Deadlocks(0);
-    let mut explorer = Explorer::new(Toy::new(program), strategy, Limits::default()).keep_going(true);
+    let mut explorer = Explorer::new(Erased::new(Toy::new(program)), strategy, Limits::default()).keep_going(true);
     let statistics = explorer.run(&mut deadlocks).statistics;
     (deadlocks.0, statistics)
 }
@@ -54,7 +55,7 @@ fn the_explored_part_of_a_regular_tree_is_known() {
             executions: Some(executions),
             ..Limits::default()
         };
-        let statistics = Explorer::new(Toy::new(lastwrite(4)), Strategy::Exhaustive, limits)
+        let statistics = Explorer::new(Erased::new(Toy::new(lastwrite(4))), Strategy::Exhaustive, limits)
             .run(&mut ())
             .statistics;
         assert_eq!(
@@ -76,7 +77,7 @@ fn random_priorities_find_what_random_steps_do_not() {
             executions: Some(2_000),
             ..Limits::default()
         };
-        let report = Explorer::new(Toy::new(narrow(12)), strategy, limits).run(&mut ());
+        let report = Explorer::new(Erased::new(Toy::new(narrow(12))), strategy, limits).run(&mut ());
         matches!(report.verdict, Verdict::Failed { .. })
     });
     assert_eq!(found, [false, true]);
@@ -190,8 +191,9 @@ fn context_sensitive_paper() {
 #[derive(Default)]
 struct Ends(HashSet<Terminal>);
 
-impl Observer<Toy> for Ends {
-    fn execution(&mut self, system: &mut Toy, end: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Erased> for Ends {
+    fn execution(&mut self, system: &mut Erased, end: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+        let system: &mut Toy = system.get();
         if matches!(end, End::Complete | End::Failed(_)) {
             self.0.insert(system.terminal());
         }
@@ -203,7 +205,7 @@ impl Observer<Toy> for Ends {
 fn in_context(name: &str, program: Program, context: Context) -> (Statistics, usize) {
     let mut ends = Ends::default();
     let strategy = Strategy::Context(context);
-    let mut explorer = Explorer::new(Toy::new(program), strategy, Limits::default()).keep_going(true);
+    let mut explorer = Explorer::new(Erased::new(Toy::new(program)), strategy, Limits::default()).keep_going(true);
     let s = explorer.run(&mut ends).statistics;
     println!(
         "{name}, {strategy}: {} complete, {} blocked, {} pruned, {} states, {} checks, {} final states",

@@ -182,6 +182,7 @@ fn fingerprints_without_stacks_are_caught() {
     let _alone = alone();
     use dpor_explorer::{Explorer, Limits, Strategy, Verdict};
     use dpor_scheduler::{Options, Program};
+    use dpor_testsuite::erased::Erased;
     use shim_std::sync::Arc;
     use shim_std::sync::atomic::{AtomicU32, Ordering::SeqCst};
     use shim_std::thread;
@@ -211,7 +212,7 @@ fn fingerprints_without_stacks_are_caught() {
         if coarse {
             program.coarse_fingerprints();
         }
-        let report = Explorer::new(program, strategy, Limits::default()).run(&mut ());
+        let report = Explorer::new(Erased::new(program), strategy, Limits::default()).run(&mut ());
         matches!(report.verdict, Verdict::Failed { .. })
     };
     let strategies = ["source", "states", "context", "context:lazy", "cdpor1"];

@@ -6,6 +6,7 @@ use dpor_explorer::{
     System, ThreadId, Trace, Transition, Verdict,
 };
 use dpor_testsuite::enumerate::enabled;
+use dpor_testsuite::erased::Erased;
 use dpor_testsuite::mazurkiewicz::canonical_form;
 use dpor_testsuite::message_passing::{Action, Machine, Program, State, generate, interleavings};
 use dpor_testsuite::oracle::UNFOLDINGS;
@@ -327,8 +328,9 @@ struct Found {
     ends: HashSet<State>,
 }
 
-impl Observer<Machine> for Found {
-    fn execution(&mut self, system: &mut Machine, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Erased> for Found {
+    fn execution(&mut self, system: &mut Erased, end: &End, trace: &Trace, _: &Statistics) -> ControlFlow<()> {
+        let system: &mut Machine = system.get();
         const PATHS: [[u8; 1]; 4] = [[0], [1], [2], [3]];
         if matches!(end, End::Complete | End::Failed(_)) {
             let steps = trace.events().iter().map(|event| (event.transition(), event.step()));
@@ -341,7 +343,8 @@ impl Observer<Machine> for Found {
 }
 
 fn explore(program: &Program, strategy: Exploration, fault: Option<Fault>) -> (Found, Report) {
-    let explorer = Explorer::new(Machine::new(program.clone()), strategy, Limits::default()).keep_going(true);
+    let explorer =
+        Explorer::new(Erased::new(Machine::new(program.clone())), strategy, Limits::default()).keep_going(true);
     let mut explorer = match fault {
         Some(fault) => explorer.fault(fault),
         None => explorer,

@@ -7,6 +7,7 @@ use dpor_explorer::{
     Strategy as Exploration, System,
 };
 use dpor_explorer::{Trace, Transition, Turns, Verdict};
+use dpor_testsuite::erased::Erased;
 use dpor_testsuite::generated::setting;
 use dpor_testsuite::oracle::minimise;
 use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
@@ -15,6 +16,7 @@ use dpor_testsuite::toy::{Program, Toy, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::any::Any;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
@@ -146,7 +148,7 @@ fn run(program: Program, strategy: Exploration, bound: u32) -> (Verdict, Option<
         preemptions: Some(bound),
         ..Limits::default()
     };
-    let report = Explorer::new(Counting::new(program, 0), strategy, limits).run(&mut ());
+    let report = Explorer::new(Erased::new(Counting::new(program, 0)), strategy, limits).run(&mut ());
     (report.verdict, report.preemptions)
 }
 
@@ -172,13 +174,13 @@ fn verdicts_name_the_bound() {
 
 /// Explores with a second search. Returns the system as well, which knows
 /// its scheduling points then.
-fn look_beside(program: &Program, turns: Option<Turns>, limits: Limits) -> (Report, Counting) {
-    let mut explorer =
-        Explorer::new(Counting::new(program.clone(), 0), Exploration::States, limits).looks_beside(turns);
+fn look_beside(program: &Program, turns: Option<Turns>, limits: Limits) -> (Report, Erased) {
+    let system = Erased::new(Counting::new(program.clone(), 0));
+    let mut explorer = Explorer::new(system, Exploration::States, limits).looks_beside(turns);
     (explorer.run(&mut ()), explorer.into_system())
 }
 
-fn fails(mut system: Counting, schedule: &[Transition]) -> bool {
+fn fails(mut system: impl System, schedule: &[Transition]) -> bool {
     let mut step = Step::default();
     system.restart();
     for (at, &transition) in schedule.iter().enumerate() {
@@ -227,8 +229,8 @@ fn a_second_search_comes_to_the_same_verdict() {
 }
 
 /// Explores with random executions ahead, from so many states on.
-fn look_ahead<S: System>(system: S, after: Option<u64>) -> (Report, S) {
-    let mut explorer = Explorer::new(system, Exploration::States, Limits::default()).sends_scouts(after);
+fn look_ahead(system: impl System + Any, after: Option<u64>) -> (Report, Erased) {
+    let mut explorer = Explorer::new(Erased::new(system), Exploration::States, Limits::default()).sends_scouts(after);
     (explorer.run(&mut ()), explorer.into_system())
 }
 
@@ -352,13 +354,13 @@ fn random_executions_find_early_what_makes_exploration_start_again() {
 /// Breaks exploration off as soon as something has been learnt.
 struct BreaksOff;
 
-impl Observer<Learning> for BreaksOff {
-    fn execution(&mut self, _: &mut Learning, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+impl Observer<Erased> for BreaksOff {
+    fn execution(&mut self, _: &mut Erased, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    fn at_rest(&mut self, explorer: &mut Explorer<Learning>) -> ControlFlow<String> {
-        match explorer.system().told {
+    fn at_rest(&mut self, explorer: &mut Explorer<Erased>) -> ControlFlow<String> {
+        match explorer.system().get::<Learning>().told {
             true => ControlFlow::Break("interrupted".to_owned()),
             false => ControlFlow::Continue(()),
         }
@@ -367,8 +369,8 @@ impl Observer<Learning> for BreaksOff {
 
 #[test]
 fn what_was_explored_before_something_was_learnt_is_not_kept_when_random_executions_are_broken_off() {
-    let mut explorer =
-        Explorer::new(Learning::new(true), Exploration::States, Limits::default()).sends_scouts(Some(100));
+    let system = Erased::new(Learning::new(true));
+    let mut explorer = Explorer::new(system, Exploration::States, Limits::default()).sends_scouts(Some(100));
     let report = explorer.run(&mut BreaksOff);
     assert_eq!(
         report.verdict,

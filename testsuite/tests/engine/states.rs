@@ -4,6 +4,7 @@
 
 use dpor_explorer::{End, Explorer, Fault, Fingerprint, Limits, Observer, Statistics, Step, Stop, Strategy, System};
 use dpor_explorer::{Status, Trace, Transition, Verdict};
+use dpor_testsuite::erased::Erased;
 use dpor_testsuite::generated::{first_caught, setting};
 use dpor_testsuite::oracle::minimise;
 use dpor_testsuite::toy::{Program, Terminal, Toy, looping};
@@ -132,8 +133,9 @@ struct Found {
     most: u64,
 }
 
-impl Observer<Toy> for Found {
-    fn execution(&mut self, toy: &mut Toy, end: &End, _: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+impl Observer<Erased> for Found {
+    fn execution(&mut self, system: &mut Erased, end: &End, _: &Trace, statistics: &Statistics) -> ControlFlow<()> {
+        let toy: &mut Toy = system.get();
         let enabled = toy.threads().iter().any(|status| status.alternatives().is_some());
         if matches!(end, End::Complete | End::Failed(_)) && !enabled {
             self.terminals.insert(toy.terminal());
@@ -167,7 +169,7 @@ fn compare(program: &Program, fault: Option<Fault>) -> Result<Option<Kind>, Stri
         depth: 2 * graph.successors.len() as u32 + 300,
         ..Limits::default()
     };
-    let explorer = Explorer::new(Toy::new(program.clone()), Strategy::States, limits).keep_going(true);
+    let explorer = Explorer::new(Erased::new(Toy::new(program.clone())), Strategy::States, limits).keep_going(true);
     let mut explorer = match fault {
         Some(fault) => explorer.fault(fault),
         None => explorer,

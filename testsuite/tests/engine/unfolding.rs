@@ -5,6 +5,7 @@ use dpor_explorer::{
     AccessKind, Explorer, Fingerprint, Footprint, Layer, Limits, Pending, Report, Rewindable, Step, Stop, Strategy,
     System, ThreadId, Transition, Verdict,
 };
+use dpor_testsuite::erased::Erased;
 use dpor_testsuite::message_passing::{Action, Machine, Program};
 use dpor_testsuite::programs::{lastwrite, readers};
 use dpor_testsuite::toy::Toy;
@@ -83,7 +84,7 @@ fn reason(report: Report) -> String {
 #[test]
 fn a_step_that_nothing_led_to_is_noticed() {
     let program = Program::new(vec![vec![post(true), Action::wait(0)], vec![post(false)]]);
-    let mut explorer = Explorer::new(Lying(Machine::new(program)), UNFOLDING, Limits::default());
+    let mut explorer = Explorer::new(Erased::new(Lying(Machine::new(program))), UNFOLDING, Limits::default());
     let reason = reason(explorer.run(&mut ()));
     assert!(
         reason.contains("t0 can go on where no step of it was expected"),
@@ -101,7 +102,7 @@ fn a_step_that_does_something_else_is_noticed() {
     let sender = vec![post(false)];
     let receiver = vec![post(true), test, Action::LOCAL, Action::Lock(0), Action::Unlock(0)];
     let program = Program::new(vec![sender, receiver]);
-    let mut explorer = Explorer::new(Lying(Machine::new(program)), UNFOLDING, Limits::default());
+    let mut explorer = Explorer::new(Erased::new(Lying(Machine::new(program))), UNFOLDING, Limits::default());
     let reason = reason(explorer.run(&mut ()));
     assert!(
         reason.contains("of t1 did something else after another order"),
@@ -111,7 +112,7 @@ fn a_step_that_does_something_else_is_noticed() {
 
 #[test]
 fn limits_leave_it_incomplete() {
-    let run = |limits| reason(Explorer::new(Toy::new(lastwrite(4)), UNFOLDING, limits).run(&mut ()));
+    let run = |limits| reason(Explorer::new(Erased::new(Toy::new(lastwrite(4))), UNFOLDING, limits).run(&mut ()));
     let executions = Limits {
         executions: Some(5),
         ..Limits::default()
@@ -131,7 +132,7 @@ fn the_clock_is_looked_at_between_executions() {
         time: Some(std::time::Duration::from_millis(200)),
         ..Limits::default()
     };
-    let reason = reason(Explorer::new(Toy::new(readers(40)), UNFOLDING, limits).run(&mut ()));
+    let reason = reason(Explorer::new(Erased::new(Toy::new(readers(40))), UNFOLDING, limits).run(&mut ()));
     assert_eq!(reason, "the time limit of 200ms was reached");
 }
 

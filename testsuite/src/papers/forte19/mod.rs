@@ -11,8 +11,10 @@ mod print;
 pub use print::{print, print_partial};
 
 use super::Limit;
+use crate::erased::Erased;
 use crate::message_passing::{Action, Program};
 use dpor_explorer::{Explorer, Limits, Report, Strategy, System};
+use std::any::Any;
 
 /// A row of the table.
 pub struct Row {
@@ -29,12 +31,13 @@ pub struct Row {
 }
 
 /// Explores a program to the end, past deadlocks.
-pub fn explore<S: System>(system: S, strategy: Strategy, limit: Limit) -> Report {
+pub fn explore(system: impl System + Any, strategy: Strategy, limit: Limit) -> Report {
     let limits = Limits {
         time: Some(limit.0),
         ..Limits::default()
     };
-    Explorer::new(system, strategy, limits).keep_going(true).run(&mut ())
+    let mut explorer = Explorer::new(Erased::new(system), strategy, limits).keep_going(true);
+    explorer.run(&mut ())
 }
 
 /// An actor's actions, one per word: `S` and `R` post a send or a receive to the mailbox whose number follows, `W`
