@@ -38,13 +38,19 @@ const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
 /// Only what runs in each step of an execution is optimised: the algorithms, the scheduler and the shim, and what they
 /// call that is not inlined into them. The rest is for what a process does once, or says to people; to optimise it
 /// takes longer than it ever saves.
+///
+/// Only the functions that stand in for those of the C library need debug information, by which `unseen` tells them from
+/// code that is not seen. All of it would be 10 MB more in each test executable, which each process reads.
 const PROFILE: &str = r#"
 [profile.facade]
 inherits = "release"
 codegen-units = 13
-debug = "line-tables-only"
+debug = false
 strip = "none"
 panic = "unwind"
+
+[profile.facade.package.dpor-scheduler]
+debug = "line-tables-only"
 
 [profile.facade.package."*"]
 opt-level = 0
