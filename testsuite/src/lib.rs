@@ -8,6 +8,7 @@ pub mod book;
 pub mod enumerate;
 pub mod erased;
 pub mod examples;
+pub mod explored;
 pub mod generated;
 pub mod mazurkiewicz;
 pub mod message_passing;

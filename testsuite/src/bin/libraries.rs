@@ -1,17 +1,16 @@
 //! Explores the tests of `testsuite/crates` that use real libraries, and writes the page about them.
 
-use dpor_testsuite::tool;
-use serde::Deserialize;
+use dpor_testsuite::explored::{self, How, Met, Test};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: libraries [OPTIONS]
 
-Explores the tests of libraries in testsuite/crates, each under `context` and under `states`, and writes
-docs/src/libraries.md. The events are kept in tmp/libraries of the target folder.
+Explores the tests of libraries in testsuite/crates, each under `context` and under `states`, and under `states` with
+weak memory, and writes docs/src/libraries.md. The events are kept in tmp/explored of the target folder.
 
   --max-time SECS  ends a test after this time [default: 10]
   --page           only write the page, from the events of the last run
@@ -29,10 +28,11 @@ one is written by
 $ cargo run --release -p dpor-testsuite --bin libraries
 ```
 
-which explores each test under two [strategies](strategies.md), for 10 s at most, and all libraries [as they are
-written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were visited;
-`states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile: steps and
-states say more.
+which explores each test under two [strategies](strategies.md) with `--memory sc`, and under `states` with [weak
+memory](weak-memory.md) as well, which is what `cargo dpor test` does by default; for 10 s at most, and all libraries [as
+they are written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were
+visited; `states` visits each once, if it can. With weak memory, the states are those of the last exploration, and the
+steps are [those of both](weak-memory.md#what-comes-first). Times are of a machine with 2 cores.
 ";
 
 const CAUSES: &str = "
@@ -64,65 +64,31 @@ const CAUSES: &str = "
 * atomic_refcell, event-listener, tokio and others: tests that are wrong on purpose.
 ";
 
-/// The strategies that are compared.
-const STRATEGIES: [&str; 2] = ["context", "states"];
-/// Members of the workspace whose tests are about something else.
-const OTHERS: [&str; 2] = ["kernel", "messages"];
+/// The strategies and memory models that are compared.
+const COLUMNS: [(&str, &str); 3] = [("context", "sc"), ("states", "sc"), ("states", "rc11")];
+/// All libraries as they are written, without the members of the workspace whose tests are about something else.
+const FLAGS: [&str; 5] = ["--as-written", "--exclude", "kernel", "--exclude", "messages"];
 /// The target with one module for each library.
 const MODULES: &str = "libraries";
 /// Files in which one module is not one library.
 const SEVERAL: [&str; 4] = ["block_on", "futex", "others", "std_beside"];
 
-/// A line of the tool's output.
-#[derive(Deserialize)]
-struct Event {
-    event: String,
-    test: Option<Test>,
-    #[serde(default)]
-    verdict: String,
-    reason: Option<String>,
-    failure: Option<Failure>,
-    counts: Option<Counts>,
-}
-
-#[derive(Deserialize)]
-struct Test {
-    package: String,
-    target: String,
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    kind: String,
-}
-
-#[derive(Deserialize)]
-struct Counts {
-    complete: u64,
-    blocked: u64,
-    pruned: u64,
-    cut: u64,
-    steps: u64,
-    states: u64,
-    millis: u64,
-}
-
-/// What a test came to under one strategy.
-struct Met {
-    verdict: String,
-    counts: Counts,
-}
-
-/// By library and name, then by strategy.
-type Results = BTreeMap<(String, String), BTreeMap<&'static str, Met>>;
+/// By library and name, what the test came to in each column.
+type Results = BTreeMap<(String, String), BTreeMap<(&'static str, &'static str), Met>>;
 
 fn main() -> ExitCode {
-    let (mut max_time, mut run) = ("10".to_string(), true);
+    let (mut max_time, mut run) = (10, true);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match (argument.as_str(), arguments.len()) {
-            ("--max-time", 1..) => max_time = arguments.next().unwrap_or_default(),
+            ("--max-time", 1..) => {
+                let text = arguments.next().unwrap_or_default();
+                let Ok(seconds) = text.parse() else {
+                    eprint!("--max-time takes seconds, and not {text}\n\n{USAGE}");
+                    return ExitCode::from(2);
+                };
+                max_time = seconds;
+            }
             ("--page", _) => run = false,
             ("--help", _) => {
                 print!("{USAGE}");
@@ -134,7 +100,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    match write(run.then_some(max_time.as_str())) {
+    match write(max_time, run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -143,88 +109,27 @@ fn main() -> ExitCode {
     }
 }
 
-/// Explores all tests, if there is a limit, and writes the page.
-fn write(max_time: Option<&str>) -> Result<(), String> {
+/// Explores all tests, if asked to, and writes the page.
+fn write(max_time: u64, run: bool) -> Result<(), String> {
     let mut results = Results::new();
-    for strategy in STRATEGIES {
-        if let Some(max_time) = max_time {
-            explore(strategy, max_time)?;
+    for (strategy, memory) in COLUMNS {
+        let how = How {
+            suite: "crates",
+            strategy,
+            memory,
+            max_time,
+            flags: &FLAGS,
+        };
+        if run {
+            explored::explore(&how)?;
         }
-        read(strategy, &mut results)?;
+        for (test, met) in explored::read(&how)? {
+            results.entry(name(test)).or_default().insert((strategy, memory), met);
+        }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let path = root.join("docs/src/libraries.md");
     std::fs::write(&path, page(&results)).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// The file with the events of a strategy.
-fn events(strategy: &str) -> PathBuf {
-    tool::target_folder().join(format!("tmp/libraries/{strategy}.json"))
-}
-
-fn explore(strategy: &str, max_time: &str) -> Result<(), String> {
-    let path = events(strategy);
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
-    let output = std::fs::File::create(&path).map_err(failed)?;
-    let mut command = Command::new(tool::path());
-    command.args([
-        "dpor",
-        "test",
-        "--workspace",
-        "--include-ignored",
-        "--as-written",
-        "--strategy",
-        strategy,
-    ]);
-    command.args([
-        "--max-time",
-        &format!("{max_time}s"),
-        "--simplify",
-        "0",
-        "--memory",
-        "sc",
-    ]);
-    command.args(["--message-format", "json", "--target-dir"]);
-    command.arg(tool::target_folder().join("tmp/libraries/target"));
-    for other in OTHERS {
-        command.args(["--exclude", other]);
-    }
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates"));
-    let status = command.stdin(Stdio::null()).stdout(output).status();
-    // Failing and incomplete tests have exit codes of their own.
-    match status
-        .map_err(|error| format!("{}: {error}", tool::path().display()))?
-        .code()
-    {
-        Some(0 | 1 | 3) => Ok(()),
-        code => Err(format!("cargo dpor test --strategy {strategy} has ended with {code:?}")),
-    }
-}
-
-/// Adds what the tool said under a strategy.
-fn read(strategy: &'static str, results: &mut Results) -> Result<(), String> {
-    let path = events(strategy);
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    for line in text.lines() {
-        let event: Event = serde_json::from_str(line).map_err(|error| format!("{error} in {line}"))?;
-        let (Some(test), Some(counts)) = (event.test, event.counts) else {
-            continue;
-        };
-        if event.event != "test-finished" {
-            continue;
-        }
-        let verdict = match (event.failure, event.reason) {
-            (Some(failure), _) => format!("{}: {}", event.verdict, failure.kind),
-            (None, Some(reason)) if !reason.starts_with("the time limit") => format!("{}: {reason}", event.verdict),
-            (None, _) => event.verdict,
-        };
-        let met = Met { verdict, counts };
-        results.entry(name(test)).or_default().insert(strategy, met);
-    }
-    Ok(())
 }
 
 /// The library of a test, and what it is called there.
@@ -239,31 +144,33 @@ fn name(test: Test) -> (String, String) {
 fn page(results: &Results) -> String {
     let mut out = INTRODUCTION.to_string();
     let libraries: BTreeSet<_> = results.keys().map(|(library, _)| library).collect();
-    let ended = |strategy| {
-        let met = results.values().filter_map(|met| met.get(strategy));
-        met.filter(|met| !met.verdict.starts_with("incomplete")).count()
+    let ended = |column| {
+        let met = results.values().filter_map(|met| met.get(&column));
+        met.filter(|met| met.ended()).count()
     };
     let _ = write!(
         out,
-        "\n{} tests over {} libraries and groups of them. {} of them come to an end under `context`, and {} under \
-         `states`.\n\n",
+        "\n{} tests over {} libraries and groups of them. {} of them come to an end under `context`, {} under `states`, and \
+         {} under `states` with weak memory.\n\n",
         results.len(),
         libraries.len(),
-        ended("context"),
-        ended("states"),
+        ended(COLUMNS[0]),
+        ended(COLUMNS[1]),
+        ended(COLUMNS[2]),
     );
-    out.push_str("| library | test | `context` | executions | steps | s | `states` | states | steps | s |\n");
-    out.push_str("|---|---|---|---:|---:|---:|---|---:|---:|---:|\n");
+    out.push_str("| library | test | `context` | executions | steps | s | `states` | states | steps | s ");
+    out.push_str("| with weak memory | states | steps | s |\n");
+    out.push_str("|---|---|---|---:|---:|---:|---|---:|---:|---:|---|---:|---:|---:|\n");
     for ((library, name), met) in results {
         let _ = write!(out, "| {library} | {} |", name.replace('_', " "));
-        for strategy in STRATEGIES {
-            let Some(Met { verdict, counts }) = met.get(strategy) else {
+        for column in COLUMNS {
+            let Some(Met { verdict, counts, .. }) = met.get(&column) else {
                 out.push_str(" not run | | | |");
                 continue;
             };
-            let size = match strategy {
-                "states" => counts.states,
-                _ => counts.complete + counts.blocked + counts.pruned + counts.cut,
+            let size = match column {
+                ("states", _) => counts.states,
+                _ => counts.begun(),
             };
             let seconds = counts.millis as f64 / 1000.0;
             let _ = write!(out, " {verdict} | {size} | {} | {seconds:.2} |", counts.steps);
