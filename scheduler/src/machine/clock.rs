@@ -22,7 +22,16 @@ pub(crate) struct VirtualClock {
     pub started: bool,
     /// Number of times that all threads have waited for time to pass, where timeouts fire last.
     pub passed: u32,
-    times: KeyMap<Location, Duration>,
+    times: KeyMap<Location, Times>,
+}
+
+/// The times that a location has from those who have touched it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Times {
+    /// That of the last write.
+    written: Duration,
+    /// The latest one of the updates since, which do not take it over from each other: they commute.
+    updated: Duration,
 }
 
 impl VirtualClock {
@@ -37,10 +46,20 @@ impl VirtualClock {
 
     /// Carries time along happens-before.
     pub fn synchronise(&mut self, record: &mut Record, location: Location, kind: AccessKind) {
-        let time = self.times.entry(location).or_default();
-        record.time = record.time.max(*time);
-        if kind != AccessKind::Read {
-            *time = record.time;
+        let times = self.times.entry(location).or_default();
+        record.time = record.time.max(times.written);
+        if kind != AccessKind::Update {
+            record.time = record.time.max(times.updated);
+        }
+        match kind {
+            AccessKind::Read => {}
+            AccessKind::Update => times.updated = times.updated.max(record.time),
+            AccessKind::Write => {
+                *times = Times {
+                    written: record.time,
+                    updated: Duration::ZERO,
+                }
+            }
         }
     }
 }
@@ -51,7 +70,7 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl Part for VirtualClock {
-    type Saved = (bool, u32, KeyMap<Location, Duration>);
+    type Saved = (bool, u32, KeyMap<Location, Times>);
 
     unsafe fn reset(&mut self) {
         (self.started, self.passed) = (false, 0);
@@ -67,13 +86,19 @@ impl Part for VirtualClock {
         // It is in the names of locations.
         visitor.number(owner, "times that all have waited", u64::from(self.passed));
         // A location that was only looked at has no time of its own.
-        let times = self.times.iter().filter(|(_, time)| !time.is_zero());
-        let mut times: Vec<(u64, u64)> = times.map(|(location, time)| (location.0, nanoseconds(*time))).collect();
+        let times = self.times.iter().map(|(location, Times { written, updated })| {
+            let updated = if updated > written { nanoseconds(*updated) } else { 0 };
+            (location.0, nanoseconds(*written), updated)
+        });
+        let mut times: Vec<_> = times
+            .filter(|&(_, written, updated)| written > 0 || updated > 0)
+            .collect();
         times.sort_unstable();
         visitor.number(owner, "locations with a time", times.len() as u64);
-        for (location, time) in times {
+        for (location, written, updated) in times {
             visitor.number(owner, "location", location);
-            visitor.number(owner, "time of the location", time);
+            visitor.number(owner, "time of the location", written);
+            visitor.number(owner, "time of the updates of the location", updated);
         }
     }
 

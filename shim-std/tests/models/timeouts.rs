@@ -3,7 +3,7 @@
 use dpor_explorer::{Strategy, Verdict};
 use shim_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use shim_std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
-use shim_std::sync::{Arc, Condvar, Mutex};
+use shim_std::sync::{Arc, Condvar, Mutex, RwLock};
 use shim_std::thread;
 use shim_std::time::{Duration, Instant};
 use shim_std::{Model, Outcome, Timeouts};
@@ -549,4 +549,30 @@ fn the_unfolding_is_refused_where_timeouts_fire_last() {
         message.contains("`unfolding` cannot let timeouts fire last"),
         "{message}"
     );
+}
+
+/// The time that passes for the main thread while another one sleeps before it reads: none by reading as well, and all
+/// by writing after it.
+fn beside_a_reader<const WRITES: bool>() -> usize {
+    let lock = Arc::new(RwLock::new(()));
+    let other = Arc::clone(&lock);
+    let sleeper = thread::spawn(move || {
+        thread::sleep(SECOND);
+        drop(other.read().unwrap());
+    });
+    let start = Instant::now();
+    match WRITES {
+        true => drop(lock.write().unwrap()),
+        false => drop(lock.read().unwrap()),
+    }
+    let passed = usize::from(start.elapsed() >= SECOND);
+    sleeper.join().unwrap();
+    assert!(start.elapsed() >= SECOND);
+    passed
+}
+
+#[test]
+fn time_goes_from_readers_to_writers_and_not_from_readers_to_readers() {
+    finds(Timeouts::Fire, beside_a_reader::<false>, [0]);
+    finds(Timeouts::Fire, beside_a_reader::<true>, [0, 1]);
 }

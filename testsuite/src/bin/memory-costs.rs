@@ -23,17 +23,27 @@ fn main() -> ExitCode {
     let (mut max_time, mut run) = (5, true);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        match (argument.as_str(), arguments.next().and_then(|value| value.parse().ok())) {
-            ("--max-time", Some(seconds)) => max_time = seconds,
-            ("--table", None) => run = false,
-            ("--help", _) => {
+        let is_wrong = match argument.as_str() {
+            "--max-time" => match arguments.next().map(|value| value.parse()) {
+                Some(Ok(seconds)) => {
+                    max_time = seconds;
+                    false
+                }
+                _ => true,
+            },
+            "--table" => {
+                run = false;
+                false
+            }
+            "--help" => {
                 print!("{USAGE}");
                 return ExitCode::SUCCESS;
             }
-            _ => {
-                eprint!("neither an option nor its value: {argument}\n\n{USAGE}");
-                return ExitCode::from(2);
-            }
+            _ => true,
+        };
+        if is_wrong {
+            eprint!("neither an option nor its value: {argument}\n\n{USAGE}");
+            return ExitCode::from(2);
         }
     }
     match table(max_time, run) {
