@@ -9,8 +9,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: libraries [OPTIONS]
 
-Explores the tests of libraries in testsuite/crates, each under `context` and under `states`, and under `states` with
-weak memory, and writes docs/src/libraries.md. The events are kept in tmp/explored of the target folder.
+Explores the tests of libraries in testsuite/crates, each under `context` and under `states`, with `--memory sc`, and
+writes docs/src/libraries.md. The events are kept in tmp/explored of the target folder.
 
   --max-time SECS  ends a test after this time [default: 10]
   --page           only write the page, from the events of the last run
@@ -28,11 +28,10 @@ one is written by
 $ cargo run --release -p dpor-testsuite --bin libraries
 ```
 
-which explores each test under two [strategies](strategies.md) with `--memory sc`, and under `states` with [weak
-memory](weak-memory.md) as well, which is what `cargo dpor test` does by default; for 10 s at most, and all libraries [as
+which explores each test under two [strategies](strategies.md) with `--memory sc`, for 10 s at most, and all libraries [as
 they are written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were
-visited; `states` visits each once, if it can. With weak memory, the states are those of the last exploration, and the
-steps are [those of both](weak-memory.md#what-comes-first). Times are of a machine with 2 cores.
+visited; `states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile: steps
+and states say more.
 ";
 
 const CAUSES: &str = "
@@ -64,8 +63,8 @@ const CAUSES: &str = "
 * atomic_refcell, event-listener, tokio and others: tests that are wrong on purpose.
 ";
 
-/// The strategies and memory models that are compared.
-const COLUMNS: [(&str, &str); 3] = [("context", "sc"), ("states", "sc"), ("states", "rc11")];
+/// The strategies that are compared.
+const STRATEGIES: [&str; 2] = ["context", "states"];
 /// All libraries as they are written, without the members of the workspace whose tests are about something else.
 const FLAGS: [&str; 5] = ["--as-written", "--exclude", "kernel", "--exclude", "messages"];
 /// The target with one module for each library.
@@ -73,8 +72,8 @@ const MODULES: &str = "libraries";
 /// Files in which one module is not one library.
 const SEVERAL: [&str; 4] = ["block_on", "futex", "others", "std_beside"];
 
-/// By library and name, what the test came to in each column.
-type Results = BTreeMap<(String, String), BTreeMap<(&'static str, &'static str), Met>>;
+/// By library and name, what the test came to under each strategy.
+type Results = BTreeMap<(String, String), BTreeMap<&'static str, Met>>;
 
 fn main() -> ExitCode {
     let (mut max_time, mut run) = (10, true);
@@ -112,11 +111,11 @@ fn main() -> ExitCode {
 /// Explores all tests, if asked to, and writes the page.
 fn write(max_time: u64, run: bool) -> Result<(), String> {
     let mut results = Results::new();
-    for (strategy, memory) in COLUMNS {
+    for strategy in STRATEGIES {
         let how = How {
             suite: "crates",
             strategy,
-            memory,
+            memory: "sc",
             max_time,
             flags: &FLAGS,
         };
@@ -124,7 +123,7 @@ fn write(max_time: u64, run: bool) -> Result<(), String> {
             explored::explore(&how)?;
         }
         for (test, met) in explored::read(&how)? {
-            results.entry(name(test)).or_default().insert((strategy, memory), met);
+            results.entry(name(test)).or_default().insert(strategy, met);
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -144,32 +143,30 @@ fn name(test: Test) -> (String, String) {
 fn page(results: &Results) -> String {
     let mut out = INTRODUCTION.to_string();
     let libraries: BTreeSet<_> = results.keys().map(|(library, _)| library).collect();
-    let ended = |column| {
-        let met = results.values().filter_map(|met| met.get(&column));
+    let ended = |strategy| {
+        let met = results.values().filter_map(|met| met.get(strategy));
         met.filter(|met| met.ended()).count()
     };
     let _ = write!(
         out,
-        "\n{} tests over {} libraries and groups of them. {} of them come to an end under `context`, {} under `states`, and \
-         {} under `states` with weak memory.\n\n",
+        "\n{} tests over {} libraries and groups of them. {} of them come to an end under `context`, and {} under \
+         `states`.\n\n",
         results.len(),
         libraries.len(),
-        ended(COLUMNS[0]),
-        ended(COLUMNS[1]),
-        ended(COLUMNS[2]),
+        ended("context"),
+        ended("states"),
     );
-    out.push_str("| library | test | `context` | executions | steps | s | `states` | states | steps | s ");
-    out.push_str("| with weak memory | states | steps | s |\n");
-    out.push_str("|---|---|---|---:|---:|---:|---|---:|---:|---:|---|---:|---:|---:|\n");
+    out.push_str("| library | test | `context` | executions | steps | s | `states` | states | steps | s |\n");
+    out.push_str("|---|---|---|---:|---:|---:|---|---:|---:|---:|\n");
     for ((library, name), met) in results {
         let _ = write!(out, "| {library} | {} |", name.replace('_', " "));
-        for column in COLUMNS {
-            let Some(Met { verdict, counts, .. }) = met.get(&column) else {
+        for strategy in STRATEGIES {
+            let Some(Met { verdict, counts, .. }) = met.get(strategy) else {
                 out.push_str(" not run | | | |");
                 continue;
             };
-            let size = match column {
-                ("states", _) => counts.states,
+            let size = match strategy {
+                "states" => counts.states,
                 _ => counts.begun(),
             };
             let seconds = counts.millis as f64 / 1000.0;
