@@ -39,8 +39,8 @@ const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
 /// call that is not inlined into them. The rest is for what a process does once, or says to people; to optimise it
 /// takes longer than it ever saves.
 ///
-/// Only the functions that stand in for those of the C library need debug information, by which `unseen` tells them from
-/// code that is not seen. All of it would be 10 MB more in each test executable, which each process reads.
+/// Only the functions that stand in for those of the C library need debug information, by which `unseen` tells them
+/// from code that is not seen. All of it would be 10 MB more in each test executable, which each process reads.
 const PROFILE: &str = r#"
 [profile.facade]
 inherits = "release"

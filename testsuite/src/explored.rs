@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// How a suite is explored.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +16,56 @@ pub struct How<'a> {
     pub strategy: &'a str,
     /// The memory model, `sc` or `rc11`.
     pub memory: &'a str,
-    /// Maximum duration of a test, in seconds.
-    pub max_time: u64,
+    /// What the command line asks for.
+    pub asked: Asked,
     /// More flags of the tool.
     pub flags: &'a [&'a str],
+}
+
+/// What the command line of a program that explores suites asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Maximum duration of a test, in seconds.
+    pub max_time: u64,
+    /// Whether to explore, or to take the events of the last run.
+    pub explores: bool,
+}
+
+/// Runs such a program. Its options are `--max-time SECS`, for which there is a default, `--help`, and one that has it
+/// explore nothing.
+pub fn main(
+    usage: &str,
+    only_reads: &str,
+    default_max_time: u64,
+    run: impl FnOnce(Asked) -> Result<(), String>,
+) -> ExitCode {
+    let mut asked = Asked {
+        max_time: default_max_time,
+        explores: true,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument == "--help" {
+            print!("{usage}");
+            return ExitCode::SUCCESS;
+        } else if argument == only_reads {
+            asked.explores = false;
+        } else if argument == "--max-time"
+            && let Some(Ok(seconds)) = arguments.next().map(|value| value.parse())
+        {
+            asked.max_time = seconds;
+        } else {
+            eprint!("neither an option nor its value: {argument}\n\n{usage}");
+            return ExitCode::from(2);
+        }
+    }
+    match run(asked) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 /// A test that was explored.
@@ -106,10 +152,7 @@ fn events(how: &How<'_>) -> PathBuf {
 }
 
 /// Explores all tests of a suite, the ignored ones as well.
-///
-/// # Errors
-/// What the tool could not do.
-pub fn explore(how: &How<'_>) -> Result<(), String> {
+fn explore(how: &How<'_>) -> Result<(), String> {
     let path = events(how);
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     if let Some(folder) = path.parent() {
@@ -119,7 +162,7 @@ pub fn explore(how: &How<'_>) -> Result<(), String> {
     let mut command = Command::new(tool::path());
     command.args(["dpor", "test", "--workspace", "--include-ignored", "--simplify", "0"]);
     command.args(["--strategy", how.strategy, "--memory", how.memory]);
-    command.arg(format!("--max-time={}s", how.max_time));
+    command.arg(format!("--max-time={}s", how.asked.max_time));
     command.args(["--message-format", "json", "--target-dir"]);
     command.arg(tool::target_folder().join("tmp/explored/target").join(how.suite));
     command.args(how.flags);
@@ -133,11 +176,14 @@ pub fn explore(how: &How<'_>) -> Result<(), String> {
     }
 }
 
-/// The results of the last exploration like this.
+/// The results of all tests of a suite, the ignored ones as well: explores them, or takes those of the last time.
 ///
 /// # Errors
-/// If there was none, or what it has left cannot be read.
-pub fn read(how: &How<'_>) -> Result<Vec<(Test, Met)>, String> {
+/// What the tool could not do, or if there are no results that can be read.
+pub fn results(how: &How<'_>) -> Result<Vec<(Test, Met)>, String> {
+    if how.asked.explores {
+        explore(how)?;
+    }
     let path = events(how);
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut results = Vec::new();

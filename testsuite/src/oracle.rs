@@ -606,20 +606,18 @@ fn judge<S: Exact>(strategy: Strategy, found: &Found<S>, exhaustive: &Found<S>) 
     Ok(())
 }
 
-/// Runs the schedule of a reported failure.
-pub(crate) fn fails(system: &mut impl System, schedule: &[Transition]) -> bool {
+/// Runs the schedule of a reported failure; says whether its last step fails, or else its end.
+pub fn fails(system: &mut impl System, schedule: &[Transition]) -> bool {
+    let mut step = Step::default();
     system.restart();
-    for &transition in schedule {
-        let possible = system
-            .threads()
-            .get(transition.thread.index())
-            .and_then(|status| status.alternatives());
-        if !possible.is_some_and(|set| set.contains(transition.alternative)) {
+    for (at, transition) in schedule.iter().enumerate() {
+        if !transition.is_enabled(system.threads()) {
             return false;
         }
-        match system.step(transition, &mut Step::default()) {
+        step.clear();
+        match system.step(*transition, &mut step) {
             Ok(()) => {}
-            Err(Stop::Failed(_)) => return true,
+            Err(Stop::Failed(_)) => return at + 1 == schedule.len(),
             Err(_) => return false,
         }
     }

@@ -33,7 +33,8 @@ impl Sleeping {
     /// `known` of a transition which reads nothing: its thread sleeps whatever it chooses.
     pub const ALL_KNOWN: u32 = u32::MAX;
 
-    /// Whether what the thread can read from the store of this event sleeps; `None` stands for a store before all events.
+    /// Whether what the thread can read from the store of this event sleeps; `None` stands for a store before all
+    /// events.
     pub fn knows(&self, source: Option<u32>) -> bool {
         self.known
             .is_some_and(|known| source.is_none_or(|source| source < known))

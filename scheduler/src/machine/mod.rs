@@ -92,12 +92,13 @@ impl Machine {
             *traced = Traced::default();
         }
     }
+
     /// The event of a requested operation in the execution graph: of one that has made this access, and read from the
     /// store of step `source`, or of one that is pending.
     ///
-    /// There is none where more than that tells in which order operations ran: where atomics of several sizes overlap, what
-    /// is done to one of them is done to others; and once there are times, a store passes on those of the stores before
-    /// it, whoever reads from it.
+    /// There is none where more than that tells in which order operations ran: where atomics of several sizes overlap,
+    /// what is done to one of them is done to others; and once there are times, a store passes on those of the stores
+    /// before it, whoever reads from it.
     pub fn graph_event(
         &self,
         request: &Request,

@@ -1,6 +1,6 @@
 //! Explores the tests of `testsuite/crates` that use real libraries, and writes the page about them.
 
-use dpor_testsuite::explored::{self, How, Met, Test};
+use dpor_testsuite::explored::{self, Asked, How, Met, Test};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -28,10 +28,10 @@ one is written by
 $ cargo run --release -p dpor-testsuite --bin libraries
 ```
 
-which explores each test under two [strategies](strategies.md) with `--memory sc`, for 10 s at most, and all libraries [as
-they are written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were
-visited; `states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile: steps
-and states say more.
+which explores each test under two [strategies](strategies.md) with `--memory sc`, for 10 s at most, and all libraries
+[as they are written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that
+were visited; `states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile:
+steps and states say more.
 ";
 
 const CAUSES: &str = "
@@ -76,53 +76,21 @@ const SEVERAL: [&str; 4] = ["block_on", "futex", "others", "std_beside"];
 type Results = BTreeMap<(String, String), BTreeMap<&'static str, Met>>;
 
 fn main() -> ExitCode {
-    let (mut max_time, mut run) = (10, true);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match (argument.as_str(), arguments.len()) {
-            ("--max-time", 1..) => {
-                let text = arguments.next().unwrap_or_default();
-                let Ok(seconds) = text.parse() else {
-                    eprint!("--max-time takes seconds, and not {text}\n\n{USAGE}");
-                    return ExitCode::from(2);
-                };
-                max_time = seconds;
-            }
-            ("--page", _) => run = false,
-            ("--help", _) => {
-                print!("{USAGE}");
-                return ExitCode::SUCCESS;
-            }
-            _ => {
-                eprint!("neither an option nor its value: {argument}\n\n{USAGE}");
-                return ExitCode::from(2);
-            }
-        }
-    }
-    match write(max_time, run) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+    explored::main(USAGE, "--page", 10, write)
 }
 
-/// Explores all tests, if asked to, and writes the page.
-fn write(max_time: u64, run: bool) -> Result<(), String> {
+/// Writes the page.
+fn write(asked: Asked) -> Result<(), String> {
     let mut results = Results::new();
     for strategy in STRATEGIES {
         let how = How {
             suite: "crates",
             strategy,
             memory: "sc",
-            max_time,
+            asked,
             flags: &FLAGS,
         };
-        if run {
-            explored::explore(&how)?;
-        }
-        for (test, met) in explored::read(&how)? {
+        for (test, met) in explored::results(&how)? {
             results.entry(name(test)).or_default().insert(strategy, met);
         }
     }

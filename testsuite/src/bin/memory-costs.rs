@@ -1,6 +1,6 @@
 //! Explores the suites with sequential consistency and with weak memory, and prints what the latter costs.
 
-use dpor_testsuite::explored::{self, How, Met, Test};
+use dpor_testsuite::explored::{self, Asked, How, Met, Test};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -17,68 +17,31 @@ weak orderings where that matters, and of the others. The events are kept in tmp
 
 const SUITES: [&str; 3] = ["classics", "conformance", "crates"];
 const STRATEGIES: [&str; 2] = ["states", "source"];
-const MEMORY: [&str; 2] = ["sc", "rc11"];
+const HEAD: &str = "\
+| suite | strategy | orderings | tests | ended, `sc` | `rc11` | executions, `sc` | `rc11` | steps, `sc` | `rc11` \
+| s, `sc` | `rc11` |
+|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|";
 
 fn main() -> ExitCode {
-    let (mut max_time, mut run) = (5, true);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let is_wrong = match argument.as_str() {
-            "--max-time" => match arguments.next().map(|value| value.parse()) {
-                Some(Ok(seconds)) => {
-                    max_time = seconds;
-                    false
-                }
-                _ => true,
-            },
-            "--table" => {
-                run = false;
-                false
-            }
-            "--help" => {
-                print!("{USAGE}");
-                return ExitCode::SUCCESS;
-            }
-            _ => true,
-        };
-        if is_wrong {
-            eprint!("neither an option nor its value: {argument}\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    }
-    match table(max_time, run) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+    explored::main(USAGE, "--table", 5, print)
 }
 
-fn table(max_time: u64, run: bool) -> Result<(), String> {
-    println!(
-        "| suite | strategy | orderings | tests | ended, `sc` | `rc11` | executions, `sc` | `rc11` | steps, `sc` | `rc11` | s, `sc` | `rc11` |"
-    );
-    println!("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+/// Prints the table.
+fn print(asked: Asked) -> Result<(), String> {
+    println!("{HEAD}");
     for suite in SUITES {
         for strategy in STRATEGIES {
-            let mut results = Vec::new();
-            for memory in MEMORY {
+            let results = |memory| -> Result<BTreeMap<Test, Met>, String> {
                 let how = How {
                     suite,
                     strategy,
                     memory,
-                    max_time,
+                    asked,
                     flags: &[],
                 };
-                if run {
-                    explored::explore(&how)?;
-                }
-                results.push(explored::read(&how)?.into_iter().collect::<BTreeMap<_, _>>());
-            }
-            let (Some(weak), Some(sequential)) = (results.pop(), results.pop()) else {
-                unreachable!("each suite is explored with two memory models")
+                Ok(explored::results(&how)?.into_iter().collect())
             };
+            let (sequential, weak) = (results("sc")?, results("rc11")?);
             for is_weak in [true, false] {
                 print_row(suite, strategy, is_weak, &sequential, &weak);
             }

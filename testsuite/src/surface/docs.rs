@@ -43,7 +43,8 @@ pub fn of_std() -> Option<PathBuf> {
     folder.join("std/sync/struct.Mutex.html").is_file().then_some(folder)
 }
 
-/// The folder of std's documentation, for tests that need it: if it is installed, and of the version that the list is of.
+/// The folder of std's documentation, for tests that need it: if it is installed, and of the version that the list is
+/// of.
 /// Otherwise it says why they are skipped.
 ///
 /// # Panics

@@ -9,7 +9,7 @@ use dpor_explorer::{
 use dpor_explorer::{Trace, Transition, Turns, Verdict};
 use dpor_testsuite::erased::Erased;
 use dpor_testsuite::generated::setting;
-use dpor_testsuite::oracle::minimise;
+use dpor_testsuite::oracle::{fails, minimise};
 use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
 use dpor_testsuite::programs;
 use dpor_testsuite::toy::{Program, Toy, generate};
@@ -180,20 +180,6 @@ fn look_beside(program: &Program, turns: Option<Turns>, limits: Limits) -> (Repo
     (explorer.run(&mut ()), explorer.into_system())
 }
 
-fn fails(mut system: impl System, schedule: &[Transition]) -> bool {
-    let mut step = Step::default();
-    system.restart();
-    for (at, &transition) in schedule.iter().enumerate() {
-        step.clear();
-        match system.step(transition, &mut step) {
-            Ok(()) => {}
-            Err(Stop::Failed(_)) => return at + 1 == schedule.len(),
-            Err(_) => return false,
-        }
-    }
-    system.finish().is_err()
-}
-
 #[test]
 fn a_second_search_comes_to_the_same_verdict() {
     let programs = setting("DPOR_ORACLE_PROGRAMS", 2000);
@@ -206,11 +192,11 @@ fn a_second_search_comes_to_the_same_verdict() {
             after: [0, 20, 100][number as usize % 3],
             ratio: NonZeroU64::new(number % 4),
         };
-        let (both, system) = look_beside(&program, Some(turns), Limits::default());
+        let (both, mut system) = look_beside(&program, Some(turns), Limits::default());
         match (&alone.verdict, &both.verdict) {
             (Verdict::Complete, Verdict::Complete) => {}
             (Verdict::Failed { .. }, Verdict::Failed { schedule, .. }) => {
-                assert!(fails(system, schedule), "program {number}\n{program}{schedule:?}");
+                assert!(fails(&mut system, schedule), "program {number}\n{program}{schedule:?}");
                 if let Some(bound) = both.preemptions {
                     failed += 1;
                     let least = first_failure(&program, bound, Exploration::Source);
@@ -243,11 +229,11 @@ fn random_executions_ahead_come_to_the_same_verdict() {
         let (program, _) = next(&mut runner);
         let system = || Counting::new(program.clone(), 0);
         let (alone, _) = look_ahead(system(), None);
-        let (ahead, system) = look_ahead(system(), Some([2, 10, 50][number as usize % 3]));
+        let (ahead, mut system) = look_ahead(system(), Some([2, 10, 50][number as usize % 3]));
         match (&alone.verdict, &ahead.verdict) {
             (Verdict::Complete, Verdict::Complete) => {}
             (Verdict::Failed { .. }, Verdict::Failed { schedule, .. }) => {
-                assert!(fails(system, schedule), "program {number}\n{program}{schedule:?}");
+                assert!(fails(&mut system, schedule), "program {number}\n{program}{schedule:?}");
                 failed += u64::from(alone.statistics.executions() != ahead.statistics.executions());
             }
             (alone, ahead) => panic!("program {number}\n{program}{alone:?}\n{ahead:?}"),

@@ -325,8 +325,8 @@ impl Rc11 {
         self.log.remove(needless, stores.chain(elsewhere));
     }
 
-    /// The step that has stored the message that the running operation takes by this choice, and the thread that has stored
-    /// the next later one.
+    /// The step that has stored the message that the running operation takes by this choice, and the thread that has
+    /// stored the next later one.
     pub fn source(&self, request: &Request, chosen: u32) -> (Option<u32>, Option<u16>) {
         let Some(history) = self.histories.get(&request.location()) else {
             return (None, None);
