@@ -110,6 +110,17 @@ impl Node {
         threads.find(|&thread| !self.sleepers.contains(thread.0) || self.is_fully_awake(thread))
     }
 
+    /// The first thread that is awake for some of what it can find in an atomic, by its execution graph, and asleep for
+    /// the rest.
+    pub fn first_partly_awake_reader(&self) -> Option<ThreadId> {
+        let is_reader = |thread: ThreadId| {
+            let mut of_thread = self.sleep.iter().filter(|entry| entry.transition.thread == thread);
+            of_thread.all(|entry| entry.known.is_some()) && self.first_awake_of(thread).is_some()
+        };
+        let mut threads = self.enabled.iter().map(|&(thread, _)| thread);
+        threads.find(|&thread| is_reader(thread))
+    }
+
     pub fn is_asleep(&self, transition: Transition) -> bool {
         self.sleepers.contains(transition.thread.0) && self.sleep.iter().any(|entry| entry.transition == transition)
     }

@@ -52,10 +52,12 @@ impl<S: System> Policy<S> for Source {
 
 /// Makes one thread the backtrack set: `preferred` if it is enabled and awake, otherwise the first such thread.
 pub(super) fn open_awake(node: &mut Node, preferred: Option<ThreadId>) {
-    // A thread some of whose alternatives are asleep would hide their races: they do not run here.
+    // A thread some of whose alternatives are asleep would hide their races: they do not run here. What reads, by its
+    // execution graph, is in a race with a later store whatever it has found.
     let first = preferred
         .filter(|&thread| node.is_fully_awake(thread))
-        .or_else(|| node.first_fully_awake());
+        .or_else(|| node.first_fully_awake())
+        .or_else(|| node.first_partly_awake_reader());
     let awake = |thread: &ThreadId| node.first_awake_of(*thread).is_some();
     let threads = node.enabled.iter().map(|&(thread, _)| thread);
     node.backtrack = match first {
