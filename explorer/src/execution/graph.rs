@@ -8,8 +8,8 @@
 //! *races*, whose reversal has alternatives that the execution does not have:
 //!
 //! * a read, and a later store of the atomic that it could have read from;
-//! * a read-modify-write, and another one that could have read from the same store. One excludes the other, as with a
-//!   lock.
+//! * a read-modify-write, and another one that could have read from the same store and written after it. One excludes
+//!   the other, as with a lock.
 //!
 //! What was explored sleeps with the stores that it could read from: when the race of a read is reversed, only the new
 //! store is left for it.
@@ -60,7 +60,7 @@ impl Trace {
     pub(crate) fn races_of_graph(&self, thread: ThreadId, event: &GraphEvent, exclusion: bool) -> Races {
         let mut races = Races::new();
         let label = event.label;
-        if label == Label::Read {
+        if !label.writes() && !event.excluded {
             return races;
         }
         let before = self.known_clock(thread);
@@ -74,7 +74,7 @@ impl Trace {
             if earlier.thread() == thread || before.is_some_and(is_before) {
                 continue;
             }
-            let excludes = other.label == Label::Update && label.excludes_updates();
+            let excludes = other.label == Label::Update && event.excluded;
             let could_read = other.label.reads() && label.writes() && !source.is_some_and(is_before);
             if excludes && exclusion || could_read {
                 races.push((e, Removed::new()));

@@ -19,9 +19,11 @@ pub struct GraphEvent {
     /// The index in the execution of the step that has stored what was read; `None` if it is older than all steps, or
     /// everything that can still run comes after it, or nothing was read, or if the operation is pending.
     pub source: Option<u32>,
+    /// Whether there is a store which it could read from, and would write after, if no read-modify-write had read from it.
+    pub excluded: bool,
 }
 
-crate::codec!(struct GraphEvent { location, label, source });
+crate::codec!(struct GraphEvent { location, label, source, excluded });
 
 /// What an event of an execution graph does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,11 +34,9 @@ pub enum Label {
     Write,
     /// It is a read-modify-write: nothing comes between it and the store from which it reads.
     Update,
-    /// It is a read-modify-write that has only read, and would have written if it had read something else.
-    Failed,
 }
 
-crate::codec!(enum Label { 0 => Read, 1 => Write, 2 => Update, 3 => Failed });
+crate::codec!(enum Label { 0 => Read, 1 => Write, 2 => Update });
 
 impl Label {
     /// Whether it reads.
@@ -46,11 +46,6 @@ impl Label {
 
     /// Whether it writes.
     pub fn writes(self) -> bool {
-        matches!(self, Label::Write | Label::Update)
-    }
-
-    /// Whether it cannot read a store from which another read-modify-write has read.
-    pub fn excludes_updates(self) -> bool {
-        matches!(self, Label::Update | Label::Failed)
+        self != Label::Read
     }
 }

@@ -223,6 +223,7 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<Judg
     let Machine { execution, step, .. } = &mut *machine;
     let request = execution.threads[step.thread].request?;
     let found = execution.races.source(&request, step.chosen);
+    let excluded = !step.repeating && execution.races.is_excluded(step.thread, &request);
     let number = execution.length.0.saturating_sub(1);
     let judged = execution
         .races
@@ -233,7 +234,7 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<Judg
     tell(machine, access, found);
     if !machine.step.repeating {
         let source = found.0.filter(|_| access.reads());
-        machine.step.record.graph = machine.graph_event(&request, Some(access), source);
+        machine.step.record.graph = machine.graph_event(&request, Some(access), source, excluded);
     }
     let Machine { execution, step, .. } = &mut *machine;
     let races = &mut execution.races;

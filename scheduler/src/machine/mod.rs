@@ -94,7 +94,7 @@ impl Machine {
     }
 
     /// The event of a requested operation in the execution graph: of one that has made this access, and read from the
-    /// store of step `source`, or of one that is pending.
+    /// store of step `source`, or of one that is pending; `excluded` or not by others from a store.
     ///
     /// There is none where more than that tells in which order operations ran: where atomics of several sizes overlap,
     /// what is done to one of them is done to others; and once there are times, a store passes on those of the stores
@@ -104,12 +104,14 @@ impl Machine {
         request: &Request,
         access: Option<AtomicAccess>,
         source: Option<u32>,
+        excluded: bool,
     ) -> Option<GraphEvent> {
         let is_all = !self.session.refinements.overlaps && !self.execution.clock.started;
         is_all.then(|| GraphEvent {
             location: Location(request.address as u64),
             label: request.ask.label(access),
             source,
+            excluded,
         })
     }
 }

@@ -471,6 +471,12 @@ impl DataRaces {
         self.rc11.source(request, chosen)
     }
 
+    /// Whether read-modify-writes of others keep the thread from writing by this operation after a store that it could
+    /// take otherwise.
+    pub fn is_excluded(&self, thread: ThreadId, request: &Request) -> bool {
+        self.rc11.is_excluded(&self.order, thread.index(), request)
+    }
+
     /// The step that has stored what the pending operation would take by this choice, if that is not known to all threads.
     pub fn store_taken(&self, request: &Request, chosen: u32) -> Option<u32> {
         self.rc11.store_taken(request, chosen)

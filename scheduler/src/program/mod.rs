@@ -450,9 +450,10 @@ impl System for Program {
         if session.options.timeouts() == Timeouts::Last {
             timeouts::add_accesses(&mut pending.footprint, execution.clock.passed, None);
         }
-        pending.graph = record
-            .request
-            .and_then(|request| machine.graph_event(&request, None, None));
+        pending.graph = record.request.and_then(|request| {
+            let excluded = execution.races.is_excluded(thread, &request);
+            machine.graph_event(&request, None, None, excluded)
+        });
         pending
     }
 

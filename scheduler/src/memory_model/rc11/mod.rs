@@ -342,6 +342,21 @@ impl Rc11 {
         self.history(request)?.before_last(request.older(chosen)).step()
     }
 
+    /// Whether there is a message which the thread could take by this operation, and after which it would write, if no
+    /// read-modify-write had taken it.
+    pub fn is_excluded(&self, order: &HappensBefore, thread: usize, request: &Request) -> bool {
+        let Some(history) = self.histories.get(&request.location()) else {
+            return false;
+        };
+        if !request.ask.may_modify() {
+            return false;
+        }
+        let floor = history.floor(|of, epoch| order.knows(thread, of, epoch));
+        let pairs = history.messages[floor..].windows(2);
+        let mut taken = pairs.filter(|pair| pair[1].modifies).map(|pair| pair[0].value);
+        taken.any(|value| request.ask.on(value, false).writes())
+    }
+
     /// Notes an operation that is none of an atomic's, after it has learnt something, or before it publishes something.
     pub fn passes(&mut self, order: &mut HappensBefore, thread: usize, fence: Option<Ordering>) {
         if !self.logs() || self.log.is_empty() && fence != Some(Ordering::SeqCst) {

@@ -43,11 +43,14 @@ impl Ask {
     /// What it does in the execution graph, if it makes this access; without one, what it would do if nobody else moved
     /// and it found what it expects.
     pub fn label(self, access: Option<AtomicAccess>) -> Label {
-        match (self, access) {
-            (Ask::Exchange { .. }, Some(AtomicAccess::Load(_))) => Label::Failed,
-            (Ask::Exchange { .. }, _) | (Ask::Access(AtomicAccess::Modify(_)), _) => Label::Update,
-            (Ask::Access(AtomicAccess::Load(_)), _) => Label::Read,
-            (Ask::Access(AtomicAccess::Store(_)), _) => Label::Write,
+        let access = access.unwrap_or(match self {
+            Ask::Access(access) => access,
+            Ask::Exchange { success, .. } => AtomicAccess::Modify(success),
+        });
+        match access {
+            AtomicAccess::Load(_) => Label::Read,
+            AtomicAccess::Store(_) => Label::Write,
+            AtomicAccess::Modify(_) => Label::Update,
         }
     }
 
