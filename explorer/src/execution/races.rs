@@ -74,18 +74,17 @@ impl Trace {
         if conflicts.is_empty() {
             return races;
         }
-        let own = self.known_clock(thread);
+        static NOTHING: VectorClock = VectorClock::new();
+        // What comes before the operation in its thread cannot be left out.
+        let own = self.known_clock(thread).unwrap_or(&NOTHING);
         // What is ordered before the operation, apart from `own`.
         let mut raced = VectorClock::new();
         let latest = |conflicts: &[Conflicts<'_>]| conflicts.iter().filter_map(|c| Some(c.peek()?.event)).max();
         while let Some(e) = latest(conflicts) {
             let event = &self.events[e];
-            let covered = own.is_some_and(|own| own.get(event.thread()) >= event.index)
-                || raced.get(event.thread()) >= event.index;
+            let covered = own.get(event.thread()) >= event.index || raced.get(event.thread()) >= event.index;
             let possible = !covered && event.thread() != thread;
-            let reversal = possible
-                .then(|| self.reversal(guards, e, &current, &VectorClock::new()))
-                .flatten();
+            let reversal = possible.then(|| self.reversal(guards, e, &current, own)).flatten();
             let race = reversal.is_some();
             if let Some(removed) = reversal {
                 raced.join(&event.clock);

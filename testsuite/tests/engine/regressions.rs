@@ -27,6 +27,19 @@ fn agree_on_traces(program: Program, expected: u64) {
     assert_eq!((traces, source.complete), (expected, expected), "{text}");
 }
 
+/// What a thread has done itself is never left out, so that one of its later operations could have come first.
+#[test]
+fn own_read_lock_before_the_write_lock() {
+    let agreement = agree(Program::new(
+        vec![
+            vec![ReadLock(0), WriteLock(0)],
+            vec![WriteLock(0), ReadWriteUnlock(0), ReadLock(0)],
+        ],
+        2,
+    ));
+    assert_eq!((agreement.traces, agreement.source.blocked), (2, 0));
+}
+
 fn load(variable: usize, into: u8) -> Instruction {
     Load { variable, into }
 }
