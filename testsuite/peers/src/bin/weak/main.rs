@@ -2,18 +2,21 @@
 //! Markdown. With a number, loom gets so many seconds for each instead of 60.
 //!
 //! If the environment variable `GENMC` names GenMC's executable, there are its numbers of executions as well, and a
-//! second table of larger programs on GenMC and on cargo-dpor.
+//! second table of larger programs on GenMC and on cargo-dpor. If `NIDHUGG` names `nidhuggc`, a third table has the same
+//! programs under sequential consistency on Nidhugg and on cargo-dpor.
 
+mod checkers_of_c;
+
+use checkers_of_c::{by_genmc, sequential_families, weak_families};
 use dpor_explorer::Verdict;
 use dpor_testsuite::run_on_atomics;
-use dpor_testsuite::weak::{Instruction, Outcome, Program, explore, families, graphs, litmus, outcomes, render_c};
+use dpor_testsuite::weak::{Instruction, Outcome, Program, explore, graphs, litmus, outcomes};
 use loom::model::Builder;
 use loom::sync::atomic::{AtomicU32, fence};
 use loom::thread;
 use shim_std::{Memory, Strategy};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -93,75 +96,6 @@ fn executions(program: &Program, strategy: Strategy, expected: &BTreeSet<Outcome
     explored.statistics.complete
 }
 
-/// What GenMC says of a program.
-struct ByGenMc {
-    /// Number of complete executions.
-    complete: u64,
-    /// Number of executions that were given up.
-    blocked: u64,
-    /// As it is printed.
-    seconds: String,
-}
-
-/// Explores the program, written in C, by this executable of GenMC.
-fn by_genmc(genmc: &Path, program: &Program) -> ByGenMc {
-    let file = std::env::temp_dir().join(format!("cargo-dpor-weak-{}.c", std::process::id()));
-    std::fs::write(&file, render_c(program)).expect("the folder for temporary files is writable");
-    let output = Command::new(genmc)
-        .args(["--rc11", "--disable-estimation"])
-        .arg(&file)
-        .output()
-        .expect("GENMC is an executable");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let after = |words: &str| {
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(words))?;
-        Some(line.trim_start_matches(':').trim().to_owned())
-    };
-    let number = |words: &str| after(words)?.split_whitespace().next()?.parse().ok();
-    let Some(complete) = number("Number of complete executions explored") else {
-        panic!(
-            "GenMC says something else:\n{text}{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    };
-    let _ = std::fs::remove_file(&file);
-    ByGenMc {
-        complete,
-        blocked: number("Number of blocked executions seen").unwrap_or(0),
-        seconds: after("Total wall-clock time").unwrap_or_default(),
-    }
-}
-
-/// The second table.
-fn families(genmc: &Path) {
-    println!("| program | threads | GenMC | blocked | time | `source` | blocked | time | `states` | time |");
-    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-    for family in &families::ALL {
-        for size in family.sizes {
-            let program = family.program(size);
-            let theirs = by_genmc(genmc, &program);
-            let [source, states] = [Strategy::Source, Strategy::States].map(|strategy| {
-                let start = Instant::now();
-                let explored = explore(&program, strategy, Memory::Rc11);
-                assert_eq!(explored.verdict, Verdict::Complete);
-                (explored.statistics, start.elapsed().as_secs_f64())
-            });
-            println!(
-                "| {} | {size} | {} | {} | {} | {} | {} | {:.2}s | {} | {:.2}s |",
-                family.name,
-                theirs.complete,
-                theirs.blocked,
-                theirs.seconds,
-                source.0.complete,
-                source.0.blocked,
-                source.1,
-                states.0.complete,
-                states.1
-            );
-        }
-    }
-}
-
 fn main() {
     let genmc = std::env::var_os("GENMC").map(PathBuf::from);
     let seconds = std::env::args().nth(1).map_or(60, |seconds| {
@@ -198,6 +132,10 @@ fn main() {
     }
     if let Some(genmc) = genmc {
         println!();
-        self::families(&genmc);
+        weak_families(&genmc);
+    }
+    if let Some(nidhugg) = std::env::var_os("NIDHUGG") {
+        println!();
+        sequential_families(nidhugg.as_ref());
     }
 }
