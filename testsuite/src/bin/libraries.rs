@@ -9,8 +9,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: libraries [OPTIONS]
 
-Explores the tests of libraries in testsuite/crates, each under `context` and under `states`, with `--memory sc`, and
-writes docs/src/libraries.md. The events are kept in tmp/explored of the target folder.
+Explores the tests of libraries in testsuite/crates, each under `context` and under `states` with `--memory sc`, and
+under `states` with `--memory rc11`, and writes docs/src/libraries.md. The events are kept in tmp/explored of the target
+folder.
 
   --max-time SECS  ends a test after this time [default: 10]
   --page           only write the page, from the events of the last run
@@ -28,10 +29,11 @@ one is written by
 $ cargo run --release -p dpor-testsuite --bin libraries
 ```
 
-which explores each test under two [strategies](strategies.md) with `--memory sc`, for 10 s at most, and all libraries
-[as they are written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that
-were visited; `states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile:
-steps and states say more.
+which explores each test under two [strategies](strategies.md) with `--memory sc`, and under `states` with [weak
+memory](weak-memory.md) as well, which is the default: for 10 s at most, and all libraries [as they are
+written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were visited;
+`states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile: steps and
+states say more.
 ";
 
 const CAUSES: &str = "
@@ -63,8 +65,12 @@ const CAUSES: &str = "
 * atomic_refcell, event-listener, tokio and others: tests that are wrong on purpose.
 ";
 
-/// The strategies that are compared.
-const STRATEGIES: [&str; 2] = ["context", "states"];
+/// What is compared: a strategy, a memory model, and how both are named on the page.
+const EXPLORED: [(&str, &str, &str); 3] = [
+    ("context", "sc", "`context`"),
+    ("states", "sc", "`states`"),
+    ("states", "rc11", "weak memory"),
+];
 /// All libraries as they are written, without the members of the workspace whose tests are about something else.
 const FLAGS: [&str; 5] = ["--as-written", "--exclude", "kernel", "--exclude", "messages"];
 /// The target with one module for each library.
@@ -72,8 +78,8 @@ const MODULES: &str = "libraries";
 /// Files in which one module is not one library.
 const SEVERAL: [&str; 4] = ["block_on", "futex", "others", "std_beside"];
 
-/// By library and name, what the test came to under each strategy.
-type Results = BTreeMap<(String, String), BTreeMap<&'static str, Met>>;
+/// By library and name, what the test came to in each of [`EXPLORED`].
+type Results = BTreeMap<(String, String), [Option<Met>; EXPLORED.len()]>;
 
 fn main() -> ExitCode {
     explored::main(USAGE, "--page", 10, write)
@@ -82,16 +88,16 @@ fn main() -> ExitCode {
 /// Writes the page.
 fn write(asked: Asked) -> Result<(), String> {
     let mut results = Results::new();
-    for strategy in STRATEGIES {
+    for (at, (strategy, memory, _)) in EXPLORED.into_iter().enumerate() {
         let how = How {
             suite: "crates",
             strategy,
-            memory: "sc",
+            memory,
             asked,
             flags: &FLAGS,
         };
         for (test, met) in explored::results(&how)? {
-            results.entry(name(test)).or_default().insert(strategy, met);
+            results.entry(name(test)).or_default()[at] = Some(met);
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -108,32 +114,46 @@ fn name(test: Test) -> (String, String) {
     }
 }
 
+/// What tells the size of an exploration under this strategy.
+fn size_name(strategy: &str) -> &'static str {
+    match strategy {
+        "states" => "states",
+        _ => "executions",
+    }
+}
+
 fn page(results: &Results) -> String {
     let mut out = INTRODUCTION.to_string();
     let libraries: BTreeSet<_> = results.keys().map(|(library, _)| library).collect();
-    let ended = |strategy| {
-        let met = results.values().filter_map(|met| met.get(strategy));
+    let ended: [usize; EXPLORED.len()] = std::array::from_fn(|at| {
+        let met = results.values().filter_map(|met| met[at].as_ref());
         met.filter(|met| met.ended()).count()
-    };
+    });
     let _ = write!(
         out,
-        "\n{} tests over {} libraries and groups of them. {} of them come to an end under `context`, and {} under \
-         `states`.\n\n",
+        "\n{} tests over {} libraries and groups of them. {} of them come to an end under `context`, {} under `states`, \
+         and {} with weak memory.\n\n",
         results.len(),
         libraries.len(),
-        ended("context"),
-        ended("states"),
+        ended[0],
+        ended[1],
+        ended[2],
     );
-    out.push_str("| library | test | `context` | executions | steps | s | `states` | states | steps | s |\n");
-    out.push_str("|---|---|---|---:|---:|---:|---|---:|---:|---:|\n");
+    out.push_str("| library | test |");
+    for (strategy, _, name) in EXPLORED {
+        let _ = write!(out, " {name} | {} | steps | s |", size_name(strategy));
+    }
+    out.push_str("\n|---|---|");
+    out.push_str(&"---|---:|---:|---:|".repeat(EXPLORED.len()));
+    out.push('\n');
     for ((library, name), met) in results {
         let _ = write!(out, "| {library} | {} |", name.replace('_', " "));
-        for strategy in STRATEGIES {
-            let Some(Met { verdict, counts, .. }) = met.get(strategy) else {
+        for ((strategy, ..), met) in EXPLORED.into_iter().zip(met) {
+            let Some(Met { verdict, counts, .. }) = met else {
                 out.push_str(" not run | | | |");
                 continue;
             };
-            let size = match strategy {
+            let size = match size_name(strategy) {
                 "states" => counts.states,
                 _ => counts.begun(),
             };
