@@ -1,8 +1,8 @@
 //! Runs one test in its own process.
 //!
-//! The process is the test's binary, asked for this one test, with a [`Config`](dpor_protocol::Config) in a file that it
-//! inherits. What it says on the pipe is followed here; what it cannot say any more, because it has died or hangs, is
-//! made out from its exit status and from the schedule that it shares.
+//! The process is the test's binary, asked for this one test, with a [`Config`](dpor_protocol::Config) in a file that
+//! it inherits. What it says on the pipe is followed here; what it cannot say any more, because it has died or hangs,
+//! is made out from its exit status and from the schedule that it shares.
 
 mod channel;
 mod death;

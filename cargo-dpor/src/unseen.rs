@@ -58,8 +58,8 @@ pub struct Compiled {
     pub libraries: HashSet<String>,
 }
 
-/// Functions that are in each executable: rustc's own, those of the C runtime, and those of the facades that are made of
-/// assembly.
+/// Functions that are in each executable: rustc's own, those of the C runtime, and those of the facades that are made
+/// of assembly.
 const ALWAYS: &[&str] = &[
     "main",
     "_start",

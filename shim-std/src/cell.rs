@@ -1,9 +1,9 @@
 //! [`UnsafeCell`], whose accesses are looked at: for the explicit use by [`model`](crate::model), in which no compiler
 //! tells of any.
 //!
-//! `cargo dpor test` sees each access of the program to memory, also to `std::cell::UnsafeCell`. Under plain
-//! `cargo test` nobody sees them. This type has the interface of loom's, `loom::cell::UnsafeCell`: its contents are used
-//! in closures, or by way of guards, so that begin and end of each use are known. It works under `cargo dpor test` as
+//! `cargo dpor test` sees each access of the program to memory, also to `std::cell::UnsafeCell`. Under plain `cargo
+//! test` nobody sees them. This type has the interface of loom's, `loom::cell::UnsafeCell`: its contents are used in
+//! closures, or by way of guards, so that begin and end of each use are known. It works under `cargo dpor test` as
 //! well, and without a model, where it is `std::cell::UnsafeCell`.
 //!
 //! ```
@@ -39,11 +39,11 @@
 //!
 //! # What is looked at
 //!
-//! An access lasts from the beginning of its closure to the end, or as long as its guard exists. It counts as one to all
-//! bytes of the cell when it begins, and as another one when it ends, whatever is done meanwhile. If one of these is in a
-//! race with one of another thread's, and one of the two may write, the model fails. What another thread does in between
-//! is not noticed if it comes *after* the begin and *before* the end in the order of happens-before: if the closure
-//! itself asks for it, and waits. Of cells without bytes, such as `UnsafeCell<()>`, there are no accesses.
+//! An access lasts from the beginning of its closure to the end, or as long as its guard exists. It counts as one to
+//! all bytes of the cell when it begins, and as another one when it ends, whatever is done meanwhile. If one of these
+//! is in a race with one of another thread's, and one of the two may write, the model fails. What another thread does
+//! in between is not noticed if it comes *after* the begin and *before* the end in the order of happens-before: if the
+//! closure itself asks for it, and waits. Of cells without bytes, such as `UnsafeCell<()>`, there are no accesses.
 //!
 //! The first access to a cell that lies in the model's memory (on the stack or the heap of one of its threads, or in a
 //! static) makes the exploration start again, with data races looked for. A model in which there is none is explored as

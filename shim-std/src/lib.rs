@@ -17,8 +17,8 @@
 //! | [`task`], [`sync`] | under `cfg(dpor_facade)`: `Arc`, `Weak`, `Wake`, which need unstable features; else std's |
 //! | macros | [`print!`], [`println!`], [`eprint!`], [`eprintln!`], [`dbg!`], [`thread_local!`] |
 //!
-//! Accesses to plain memory are seen by `cargo dpor test`. Without it, data races are looked for in [`cell::UnsafeCell`],
-//! which a program uses by this name.
+//! Accesses to plain memory are seen by `cargo dpor test`. Without it, data races are looked for in
+//! [`cell::UnsafeCell`], which a program uses by this name.
 //!
 //! Two things that std does not have are asked of the checker: [`choose`] and [`nondet`] give values of which every one
 //! is explored, and [`reach!`] and [`must_reach!`] say which places of a test executions must come to.

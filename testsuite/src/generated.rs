@@ -5,8 +5,8 @@ use proptest::test_runner::TestRunner;
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Lets one test of an executable run at a time. Its statics are part of a model's state, proptest's among them; another
-/// test would change them between two steps.
+/// Lets one test of an executable run at a time. Its statics are part of a model's state, proptest's among them;
+/// another test would change them between two steps.
 pub fn alone() -> MutexGuard<'static, ()> {
     // Where statics stay as they are: it is waited for while a model runs.
     // SAFETY: the section holds what its statics put there, and is writable like `.data`.

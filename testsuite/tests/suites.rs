@@ -470,8 +470,8 @@ impl Project {
             .arg("--target-dir")
             .arg(&self.target)
             .current_dir(&self.folder)
-            // Two tests of conformance use locals that are dead, and what is found of that depends on where they lie: in
-            // other places if Cargo is told to build otherwise.
+            // Two tests of conformance use locals that are dead, and what is found of that depends on where they lie:
+            // in other places if Cargo is told to build otherwise.
             .env_remove("CARGO_INCREMENTAL")
             .stdin(Stdio::null())
             .stderr(file.try_clone().expect("a file can be duplicated"))

@@ -173,8 +173,8 @@ pub struct LeastOrderings {
 
 dpor_explorer::codec!(struct LeastOrderings { success, failure });
 
-/// Orderings that all operations of a kind at a place have at least, as far as the kind can have them: a load that is to
-/// have `Release` stays as it is.
+/// Orderings that all operations of a kind at a place have at least, as far as the kind can have them: a load that is
+/// to have `Release` stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrongerOrdering {
     /// The place.

@@ -52,8 +52,8 @@ impl Order {
         }
     }
 
-    /// The order to do this about the same test beside its own exploration: with `states`, and no longer than this time.
-    /// Nothing is saved, nor reported of single executions.
+    /// The order to do this about the same test beside its own exploration: with `states`, and no longer than this
+    /// time. Nothing is saved, nor reported of single executions.
     pub fn beside(&self, mode: Mode, time: Duration) -> Order {
         Order {
             mode,

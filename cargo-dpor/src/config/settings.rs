@@ -281,8 +281,8 @@ settings! {
 }
 
 impl Settings {
-    /// Adapts defaults to what else is set. The time limit is not meant to apply to a test that is run `alone` because the
-    /// user named it, nor where another budget is configured; and some strategies cannot explore weak memory.
+    /// Adapts defaults to what else is set. The time limit is not meant to apply to a test that is run `alone` because
+    /// the user named it, nor where another budget is configured; and some strategies cannot explore weak memory.
     pub fn settle(&mut self, alone: bool) {
         self.settle_time(alone);
         if self.memory.origin == Origin::Default && !self.strategy.value.can_choose_values() {

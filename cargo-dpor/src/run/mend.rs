@@ -1,9 +1,10 @@
 //! Looks for stronger orderings with which a failing test is complete.
 //!
-//! All weak orderings in the failing execution are made `SeqCst`, and the test is explored again. If it fails still, in an
-//! execution with others, these are added. Then each is put back, one after the other, and stays so if the test is complete
-//! without it; and each of those that are left gets the weakest ordering with which the test is complete. So none of
-//! the orderings that are found can be left out, or be weaker, unless time was short; there may be other ones, and fewer.
+//! All weak orderings in the failing execution are made `SeqCst`, and the test is explored again. If it fails still, in
+//! an execution with others, these are added. Then each is put back, one after the other, and stays so if the test is
+//! complete without it; and each of those that are left gets the weakest ordering with which the test is complete. So
+//! none of the orderings that are found can be left out, or be weaker, unless time was short; there may be other ones,
+//! and fewer.
 
 use crate::build::Test;
 use crate::child::{self, Order};
@@ -18,8 +19,8 @@ use std::time::{Duration, Instant};
 /// Maximum number of places to tell if there could be fewer.
 const MOST: usize = 6;
 
-/// The orderings, if they are found within this time; `None` if the failure is not about orderings. `run` is a run of the
-/// failing schedule.
+/// The orderings, if they are found within this time; `None` if the failure is not about orderings. `run` is a run of
+/// the failing schedule.
 ///
 /// # Errors
 /// If a test process cannot be started or followed.
@@ -114,8 +115,8 @@ impl Search<'_> {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// Whether the test is known to be complete with these orderings. One that is not found to fail in a part of the time
-    /// that is left is given up.
+    /// Whether the test is known to be complete with these orderings. One that is not found to fail in a part of the
+    /// time that is left is given up.
     fn is_complete(&mut self, chosen: &[Chosen]) -> Result<bool, Error> {
         let verdict = self.run(Mode::Explore, chosen, self.left() / 4)?.verdict;
         self.all_needed &= verdict != Verdict::Incomplete;

@@ -1,5 +1,5 @@
-//! Suppressions of data races that applied to nothing: mostly because the name of a function has changed, or because its
-//! race is mended.
+//! Suppressions of data races that applied to nothing: mostly because the name of a function has changed, or because
+//! its race is mended.
 
 use crate::config::{Origin, Settings};
 use crate::outcome::Outcome;

@@ -1,11 +1,11 @@
 //! Dependency by execution graphs, for weak memory.
 //!
-//! Two executions are equivalent if their execution graphs are the same: each read reads from the same store, the stores
-//! of each atomic have the same modification order, and the objects by which threads synchronise are used in the same
-//! order. The order of dependency is then smaller than the one that footprints give: of two operations on an atomic, only
-//! a read depends on an earlier one, the store from which it reads. What each operation may do is its choice, and all of
-//! its alternatives are explored, so that the order in which independent ones run adds nothing, but for two sorts of
-//! *races*, whose reversal has alternatives that the execution does not have:
+//! Two executions are equivalent if their execution graphs are the same: each read reads from the same store, the
+//! stores of each atomic have the same modification order, and the objects by which threads synchronise are used in the
+//! same order. The order of dependency is then smaller than the one that footprints give: of two operations on an
+//! atomic, only a read depends on an earlier one, the store from which it reads. What each operation may do is its
+//! choice, and all of its alternatives are explored, so that the order in which independent ones run adds nothing, but
+//! for two sorts of *races*, whose reversal has alternatives that the execution does not have:
 //!
 //! * a read, and a later store of the atomic that it could have read from;
 //! * a read-modify-write, and another one that could have read from the same store and written after it. One excludes
@@ -14,14 +14,14 @@
 //! What was explored sleeps with the stores that it could read from: when the race of a read is reversed, only the new
 //! store is left for it.
 //!
-//! Deviation: operations that are held back by conditions, those whose atomic is accessed in other ways, and all once the
-//! program has asked for the time, depend on each other as their footprints say. They may be explored more than once in
-//! the same graph. That is right as long as whatever can tell in which order two operations ran makes the later one such
-//! an operation: it conflicts with all others of its atomic.
+//! Deviation: operations that are held back by conditions, those whose atomic is accessed in other ways, and all once
+//! the program has asked for the time, depend on each other as their footprints say. They may be explored more than
+//! once in the same graph. That is right as long as whatever can tell in which order two operations ran makes the later
+//! one such an operation: it conflicts with all others of its atomic.
 //!
-//! The classes are those of Kokologiannakis, Marmanis, Gladstein and Vafeiadis, *Truly Stateless, Optimal Dynamic Partial
-//! Order Reduction* (POPL 2022), and the reversals those of Source-DPOR. That no graph is explored twice, and none is
-//! missed, is compared with an enumeration of all of them (`testsuite/tests/engine/rc11.rs`).
+//! The classes are those of Kokologiannakis, Marmanis, Gladstein and Vafeiadis, *Truly Stateless, Optimal Dynamic
+//! Partial Order Reduction* (POPL 2022), and the reversals those of Source-DPOR. That no graph is explored twice, and
+//! none is missed, is compared with an enumeration of all of them (`testsuite/tests/engine/rc11.rs`).
 
 use super::order::AccessAt;
 use super::trace::{EventIndex, Trace};

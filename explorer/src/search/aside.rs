@@ -1,7 +1,7 @@
 //! A search that takes turns with the main one, on the same system.
 //!
-//! Invariant: at the end of a turn the cursor's trace, and all counters, are those of the main search. The cursor has no
-//! checkpoints then: the main search goes back to where it was by repeating the steps.
+//! Invariant: at the end of a turn the cursor's trace, and all counters, are those of the main search. The cursor has
+//! no checkpoints then: the main search goes back to where it was by repeating the steps.
 
 use super::Search;
 use super::exploration::Exploration;

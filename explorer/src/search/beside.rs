@@ -8,9 +8,9 @@
 //! main one ends, that decides the verdict. If it leaves nothing out, the main search goes on all the same: observers
 //! see its executions only, and what they count is said of a complete test.
 //!
-//! The main search has reached a number of states before the first turn of the other, so that a small test costs no more,
-//! and half of all states afterwards ([`Turns`]), which take it most of the time: the second search compares none. Turns
-//! are told by numbers of states, and do not depend on the clock, nor on which states are saved.
+//! The main search has reached a number of states before the first turn of the other, so that a small test costs no
+//! more, and half of all states afterwards ([`Turns`]), which take it most of the time: the second search compares
+//! none. Turns are told by numbers of states, and do not depend on the clock, nor on which states are saved.
 //!
 //! It is a search [aside](super::aside).
 
@@ -32,8 +32,8 @@ const TURN: u64 = 50_000;
 pub struct Turns {
     /// Number of states of the main search before the first turn.
     pub after: u64,
-    /// Number of states that the main search reaches for each of the second's. `None` lets the second come to its end in
-    /// its first turn.
+    /// Number of states that the main search reaches for each of the second's. `None` lets the second come to its end
+    /// in its first turn.
     pub ratio: Option<NonZeroU64>,
 }
 

@@ -5,9 +5,10 @@
 //! is saved, the system goes back to that, and only the transitions after it are run again.
 //!
 //! A state is saved when the search comes back to it for the first time, because most states are left once and for all.
-//! So is, of the steps that are repeated to come back to it, the state in the middle, the one in the middle of the rest,
-//! and so on: the search is about to leave the states before it one after the other, and would repeat nearly as many
-//! steps for each. Which ones are saved changes no count but [`Statistics::skipped`]: what is explored is the same.
+//! So is, of the steps that are repeated to come back to it, the state in the middle, the one in the middle of the
+//! rest, and so on: the search is about to leave the states before it one after the other, and would repeat nearly as
+//! many steps for each. Which ones are saved changes no count but [`Statistics::skipped`]: what is explored is the
+//! same.
 //!
 //! Invariant: the checkpoints are of states on the way to the end of the trace, in ascending order, and the steps
 //! before each of them are those of the trace.

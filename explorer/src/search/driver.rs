@@ -247,8 +247,8 @@ impl<S: System> Explorer<S> {
         verdict
     }
 
-    /// Lets another search take its turn, and returns the verdict if it finds a failure. If it does not, `asked` is what
-    /// the system is asked about starting again.
+    /// Lets another search take its turn, and returns the verdict if it finds a failure. If it does not, `asked` is
+    /// what the system is asked about starting again.
     fn give_turn(
         &mut self,
         asked: Asked,

@@ -157,8 +157,8 @@ impl Node {
         transitions.find(|&transition| !self.is_asleep(transition))
     }
 
-    /// The first transition that is neither asleep nor explored of the thread that was explored last from here, if it is
-    /// one of those of which all must be explored before another thread is: what sleeps says that they were.
+    /// The first transition that is neither asleep nor explored of the thread that was explored last from here, if it
+    /// is one of those of which all must be explored before another thread is: what sleeps says that they were.
     pub fn next_choice(&self) -> Option<Transition> {
         let last = self.sleep[self.inherited..].last()?;
         last.known?;

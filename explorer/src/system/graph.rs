@@ -6,10 +6,10 @@ use super::Location;
 /// (Kokologiannakis, Marmanis, Gladstein and Vafeiadis, *Truly Stateless, Optimal Dynamic Partial Order Reduction*,
 /// POPL 2022, section 2.1).
 ///
-/// The alternatives of the operation are all that the memory model allows after the steps before: for a read, each store
-/// from which it may read; for a write, each place in modification order. So two operations on one atomic are independent
-/// unless one reads from the other: in which order they run shows only in what a read that comes before a write cannot
-/// read.
+/// The alternatives of the operation are all that the memory model allows after the steps before: for a read, each
+/// store from which it may read; for a write, each place in modification order. So two operations on one atomic are
+/// independent unless one reads from the other: in which order they run shows only in what a read that comes before a
+/// write cannot read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GraphEvent {
     /// The atomic, as in the step's footprint.
@@ -19,7 +19,8 @@ pub struct GraphEvent {
     /// The index in the execution of the step that has stored what was read; `None` if it is older than all steps, or
     /// everything that can still run comes after it, or nothing was read, or if the operation is pending.
     pub source: Option<u32>,
-    /// Whether there is a store which it could read from, and would write after, if no read-modify-write had read from it.
+    /// Whether there is a store which it could read from, and would write after, if no read-modify-write had read from
+    /// it.
     pub excluded: bool,
 }
 

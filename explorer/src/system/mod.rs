@@ -70,8 +70,8 @@ pub struct Step {
 crate::codec!(struct Step { footprint, guards, values, effects, spawned, graph, signature });
 
 impl Step {
-    /// How the step has touched the location of one of its accesses. Where steps are dependent by their execution graph,
-    /// the footprint does not say so.
+    /// How the step has touched the location of one of its accesses. Where steps are dependent by their execution
+    /// graph, the footprint does not say so.
     pub fn kind_of(&self, access: &Access) -> AccessKind {
         match self.graph.filter(|graph| graph.location == access.location) {
             Some(graph) if graph.label.writes() => AccessKind::Write,
@@ -218,8 +218,8 @@ pub trait System {
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 
-    /// The index in the execution of the step that has stored what the enabled transition would read from, if its thread
-    /// chooses what it finds in an atomic, as in [`GraphEvent::source`].
+    /// The index in the execution of the step that has stored what the enabled transition would read from, if its
+    /// thread chooses what it finds in an atomic, as in [`GraphEvent::source`].
     fn source(&self, _transition: Transition) -> Option<u32> {
         None
     }
@@ -262,9 +262,9 @@ pub trait System {
     }
 
     /// Says whether executions have shown that what was explored is void: that states were compared that may differ, or
-    /// that something was not looked at. Exploration then starts again, and the system has noted what to compare, and where
-    /// to look. It may put that off to learn more, but not beyond the end of exploration, or a failure that may not be
-    /// what it seems.
+    /// that something was not looked at. Exploration then starts again, and the system has noted what to compare, and
+    /// where to look. It may put that off to learn more, but not beyond the end of exploration, or a failure that may
+    /// not be what it seems.
     fn starts_again(&mut self, asked: Asked) -> bool {
         let _ = asked;
         false
@@ -278,8 +278,8 @@ pub trait System {
         Knowledge::default()
     }
 
-    /// Says whether each failure that can follow a state with the `present` knowledge can follow, by the same steps, one
-    /// with the `known` knowledge and otherwise the same. All other steps are the same after both.
+    /// Says whether each failure that can follow a state with the `present` knowledge can follow, by the same steps,
+    /// one with the `known` knowledge and otherwise the same. All other steps are the same after both.
     fn covers(&self, known: &[u64], present: &[u64]) -> bool {
         known == present
     }

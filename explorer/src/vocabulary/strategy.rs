@@ -172,15 +172,15 @@ impl Strategy {
     }
 
     /// Whether the strategy can explore programs with steps that come after all other steps before them, in which time
-    /// passes. The unfolding-based one would run such a step after each history that could come before it, of which there
-    /// are exponentially many.
+    /// passes. The unfolding-based one would run such a step after each history that could come before it, of which
+    /// there are exponentially many.
     pub fn can_let_time_pass(self) -> bool {
         !matches!(self, Strategy::Unfolding { .. })
     }
 
-    /// Whether the strategy can explore programs in which the value that an operation finds is one of several, and which
-    /// ones there are depends on steps that are independent of it, as with weak memory. `unfolding` and `trans` take it
-    /// that what a thread can do after the steps that it depends on is always the same.
+    /// Whether the strategy can explore programs in which the value that an operation finds is one of several, and
+    /// which ones there are depends on steps that are independent of it, as with weak memory. `unfolding` and `trans`
+    /// take it that what a thread can do after the steps that it depends on is always the same.
     pub fn can_choose_values(self) -> bool {
         !matches!(self, Strategy::Unfolding { .. } | Strategy::Trans(_))
     }

@@ -77,8 +77,8 @@ pub fn atomic_location(address: Location, size: usize) -> Location {
     }
 }
 
-/// Notes the orderings of an operation on an atomic, or of a fence, on a model thread, under weak memory. The first time
-/// that exploration meets such ones while the program has several threads, it starts again.
+/// Notes the orderings of an operation on an atomic, or of a fence, on a model thread, under weak memory. The first
+/// time that exploration meets such ones while the program has several threads, it starts again.
 // On its own, as `used`.
 #[inline(never)]
 pub(super) fn requests(success: Ordering, failure: Ordering) {
@@ -120,8 +120,8 @@ pub fn asks(address: Location, size: usize, access: AtomicAccess) {
     ask(address, size, Ask::Access(access));
 }
 
-/// Says that the thread's next operation is a `compare_exchange` on the atomic of this size, which replaces a value with
-/// these bytes; `weakly` if it may fail without a reason. Only if memory [`is_weak`].
+/// Says that the thread's next operation is a `compare_exchange` on the atomic of this size, which replaces a value
+/// with these bytes; `weakly` if it may fail without a reason. Only if memory [`is_weak`].
 #[cold]
 #[inline(never)]
 pub fn asks_to_exchange(
@@ -275,8 +275,8 @@ pub(super) fn note_orderings(machine: &mut Machine, orderings: Orderings, access
     }
 }
 
-/// Records, in a traced execution, which step has stored what an access has found, and which thread the next later value,
-/// if there is one.
+/// Records, in a traced execution, which step has stored what an access has found, and which thread the next later
+/// value, if there is one.
 fn tell(machine: &mut Machine, access: AtomicAccess, (source, later): (Option<u32>, Option<u16>)) {
     let (Some(traced), Some(by)) = (&mut machine.traced, later) else {
         return;

@@ -1,12 +1,12 @@
-//! Plain accesses that the program tells of by itself: those to the cells of the explicit use, in which no compiler tells
-//! of any.
+//! Plain accesses that the program tells of by itself: those to the cells of the explicit use, in which no compiler
+//! tells of any.
 //!
 //! An access begins and ends, as a closure or a guard does, and other threads may run in between. It is judged at both,
 //! as one to all bytes of the cell.
 //!
 //! Nobody looks for data races in the explicit use until a cell is accessed first. Exploration then starts again, with
-//! data races looked for: so a program without cells is explored as if there were none. As long as nothing else tells of
-//! accesses, what the real std orders is not known, such as the drops of its `Arc`. So the end of a cell's life, and
+//! data races looked for: so a program without cells is explored as if there were none. As long as nothing else tells
+//! of accesses, what the real std orders is not known, such as the drops of its `Arc`. So the end of a cell's life, and
 //! that of a block, is no access: both are forgotten.
 
 use super::{of_model, on_model, on_model_thread, plain, stop, unsupported};

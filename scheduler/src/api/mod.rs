@@ -60,8 +60,9 @@ fn on_model_in_place_if<R: Plain>(ready: impl FnOnce(&Machine) -> bool, f: impl 
     witness().with_in_place(ready, f)
 }
 
-/// Reads something from the machine, on a model thread, whose stack may keep whatever `f` finds. So this must not depend
-/// on what was explored before: `f` reads flags and numbers, and follows no pointer into the machine's collections.
+/// Reads something from the machine, on a model thread, whose stack may keep whatever `f` finds. So this must not
+/// depend on what was explored before: `f` reads flags and numbers, and follows no pointer into the machine's
+/// collections.
 #[inline]
 pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Machine) -> R) -> R {
     witness().look(f)

@@ -81,9 +81,9 @@ pub fn fence(order: Ordering) {
 /// The current thread makes a fence for its compiler. Under weak memory, right after a read-modify-write, it is one for
 /// all threads.
 ///
-/// On x86-64 the instruction is a full barrier (Intel, *Software Developer's Manual*, volume 3A, "Loads and Stores Are Not
-/// Reordered with Locked Instructions"), and the compiler moves nothing across. Libraries such as crossbeam-epoch make
-/// their sequentially consistent fences so where that is what they are compiled for.
+/// On x86-64 the instruction is a full barrier (Intel, *Software Developer's Manual*, volume 3A, "Loads and Stores Are
+/// Not Reordered with Locked Instructions"), and the compiler moves nothing across. Libraries such as crossbeam-epoch
+/// make their sequentially consistent fences so where that is what they are compiled for.
 #[inline]
 #[track_caller]
 pub fn compiler_fence(order: Ordering) {

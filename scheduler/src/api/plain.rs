@@ -1,7 +1,7 @@
 //! Plain accesses to memory, as instrumented code reports them.
 //!
-//! While nobody looks for data races, or while an operation of the facades takes effect, which is the checker's work and
-//! not the program's, an access costs one look at a byte. Otherwise it is judged on the checker's stack
+//! While nobody looks for data races, or while an operation of the facades takes effect, which is the checker's work
+//! and not the program's, an access costs one look at a byte. Otherwise it is judged on the checker's stack
 //! (`image::switch`): nothing of that is left on the thread's own stack, nor in registers, that would make equal states
 //! look different.
 
@@ -99,10 +99,10 @@ fn access(address: usize, size: usize, kind: usize) {
     }
 }
 
-/// Calls [`judge`] on the checker's stack, if the caller is on a model thread's; then [`fail_by_access`] on the caller's
-/// own, if it returns true. Does neither for a thread's plain access to its own stack, unless that is exposed
-/// ([`exposure`]). Leaves nothing in the registers. `caller` is a return address into the code that makes the
-/// access, or [`UNKNOWN`].
+/// Calls [`judge`] on the checker's stack, if the caller is on a model thread's; then [`fail_by_access`] on the
+/// caller's own, if it returns true. Does neither for a thread's plain access to its own stack, unless that is exposed
+/// ([`exposure`]). Leaves nothing in the registers. `caller` is a return address into the code that makes the access,
+/// or [`UNKNOWN`].
 ///
 /// # Safety
 ///

@@ -36,8 +36,8 @@ pub fn in_words(duration: Duration) -> String {
     }
 }
 
-/// Whether no run of a program is long enough for the duration. Programs that mean never ask for `Duration::MAX`, or for
-/// decades: to let that time pass in a model would be wrong, and a thread that only this could wake is stuck.
+/// Whether no run of a program is long enough for the duration. Programs that mean never ask for `Duration::MAX`, or
+/// for decades: to let that time pass in a model would be wrong, and a thread that only this could wake is stuck.
 pub fn is_longer_than_any_run(duration: Duration) -> bool {
     duration > LONGEST
 }

@@ -129,8 +129,8 @@ impl Touch<'_> {
             return;
         }
         let watched = of_model(|machine| machine.execution.races.follows_order());
-        // A modification that leaves the value as it was orders what follows it elsewhere all the same, and is a value of
-        // its own where there are several to choose from.
+        // A modification that leaves the value as it was orders what follows it elsewhere all the same, and is a value
+        // of its own where there are several to choose from.
         let publishes = watched
             && kind == AccessKind::Read
             && matches!(access, AtomicAccess::Modify(_))

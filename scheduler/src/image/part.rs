@@ -4,8 +4,8 @@
 //! because each walks over the same list of parts (`machine::execution`), and each part says in one place how it goes
 //! back to its initial contents, what of it decides how the program goes on, and how it is saved.
 //!
-//! Invariant: an execution that goes on from a loaded state is, byte for byte, the one that goes on after the steps that
-//! led to the saved one.
+//! Invariant: an execution that goes on from a loaded state is, byte for byte, the one that goes on after the steps
+//! that led to the saved one.
 
 use dpor_explorer::ThreadId;
 use std::ops::Range;

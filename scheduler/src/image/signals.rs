@@ -13,8 +13,8 @@ const SIGNALS: usize = 64;
 #[unsafe(link_section = ".dpor.data")]
 static SET: AtomicU64 = AtomicU64::new(0);
 
-/// What is done on a signal, as the kernel has it (`struct kernel_sigaction`). The C library's functions would change it:
-/// one that they set differs from one that nobody has set.
+/// What is done on a signal, as the kernel has it (`struct kernel_sigaction`). The C library's functions would change
+/// it: one that they set differs from one that nobody has set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct Action {

@@ -240,8 +240,8 @@ pub(crate) unsafe fn resume(coroutine: *mut Option<ModelCoroutine>, clean: bool)
         resumption.result.write(coroutine.resume(()));
     }
     let shared = RESUMED.0.get();
-    // SAFETY: the caller's promise, by which nobody else uses the static, nor the coroutine in its own place while it is
-    // moved to the static and back; `run` writes the result.
+    // SAFETY: the caller's promise, by which nobody else uses the static, nor the coroutine in its own place while it
+    // is moved to the static and back; `run` writes the result.
     unsafe {
         ptr::copy_nonoverlapping(coroutine, (*shared).coroutine.as_mut_ptr(), 1);
         if clean {

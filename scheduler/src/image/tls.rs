@@ -4,10 +4,10 @@
 //! (variant II of "ELF Handling For Thread-Local Storage", Drepper 2013). The checker keeps no thread-locals. Those of
 //! shared libraries, `errno` among them, are not swapped.
 //!
-//! std also counts the panics of all threads of the process together, and `panicking` looks at that number first: what it
-//! has read stays in a register, and may get onto the program's stack. So the number must be neither what other threads
-//! are at, which no operation tells, nor what an execution has left that ended in the middle of a panic. It follows the
-//! swaps: of the model's threads it counts the panics of that whose block is in place.
+//! std also counts the panics of all threads of the process together, and `panicking` looks at that number first: what
+//! it has read stays in a register, and may get onto the program's stack. So the number must be neither what other
+//! threads are at, which no operation tells, nor what an execution has left that ended in the middle of a panic. It
+//! follows the swaps: of the model's threads it counts the panics of that whose block is in place.
 
 use super::executable::Executable;
 use super::statics::PanicCounts;
@@ -121,7 +121,8 @@ impl TlsBlock {
         unsafe { ptr::copy_nonoverlapping(image.0.as_ptr(), self.start, self.size) };
         let change = self.panics().wrapping_sub(before);
         if let Some(counts) = self.panic_counts.filter(|_| change != 0) {
-            // SAFETY: std's counter, which lives as long as the process, and which other threads change atomically, too.
+            // SAFETY: std's counter, which lives as long as the process, and which other threads change atomically,
+            // too.
             unsafe { AtomicUsize::from_ptr(counts.global as *mut usize) }.fetch_add(change, Relaxed);
         }
     }

@@ -91,8 +91,9 @@ impl OnModel {
         }
     }
 
-    /// Lends the machine for reading, on the thread's own stack, which may keep whatever `f` finds. So this must not depend
-    /// on what was explored before: `f` reads flags and numbers, and follows no pointer into the machine's collections.
+    /// Lends the machine for reading, on the thread's own stack, which may keep whatever `f` finds. So this must not
+    /// depend on what was explored before: `f` reads flags and numbers, and follows no pointer into the machine's
+    /// collections.
     #[inline]
     pub fn look<R: Copy>(&self, f: impl FnOnce(&Machine) -> R) -> R {
         // SAFETY: the witness says that we are on a model thread.
@@ -128,8 +129,8 @@ impl OnModel {
 fn lend<R>(f: impl FnOnce(&mut Machine) -> R) -> R {
     #[cfg(debug_assertions)]
     let _lent = lent::Lent::begin();
-    // SAFETY: on a model thread the scheduler is suspended in `resume` and holds no borrow; `f` does not suspend, as that
-    // takes a witness that it has not.
+    // SAFETY: on a model thread the scheduler is suspended in `resume` and holds no borrow; `f` does not suspend, as
+    // that takes a witness that it has not.
     f(unsafe { &mut *machine() })
 }
 

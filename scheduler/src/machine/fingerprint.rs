@@ -44,8 +44,8 @@ impl Machine {
             knowledge,
             stacks,
         };
-        // Of the session only what decides how the program goes on; how states are compared is no part of them. What was
-        // learnt decides where scheduling points are. It only grows.
+        // Of the session only what decides how the program goes on; how states are compared is no part of them. What
+        // was learnt decides where scheduling points are. It only grows.
         let learnt = [
             ("observed releases", session.refinements.observed_in_order.len() as u64),
             ("noticed loops", session.refinements.loops.len() as u64),

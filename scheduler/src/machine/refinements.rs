@@ -15,7 +15,8 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
     pub observed: KeySet<Location>,
-    /// The same locations, and those that stand for what was learnt of orderings, in the order in which they were learnt.
+    /// The same locations, and those that stand for what was learnt of orderings, in the order in which they were
+    /// learnt.
     pub observed_in_order: Vec<Location>,
     /// The kinds of locations all of which count as observed: objects, and parts of objects by number.
     observed_kinds: KeySet<u64>,

@@ -48,8 +48,8 @@ pub(crate) struct Session {
     pub hashed: u64,
     /// Hashes states, and what detectors compare of them.
     pub hasher: Cell<StateHasher>,
-    /// What threads know of each other's accesses in the state that was hashed last, and the part of its fingerprint that
-    /// comes from that.
+    /// What threads know of each other's accesses in the state that was hashed last, and the part of its fingerprint
+    /// that comes from that.
     pub knowledge: (Vec<u64>, u128),
     /// The executable's symbols, after the first lookup.
     symbols: OnceCell<Symbols>,

@@ -1,9 +1,9 @@
 //! Timeouts that fire last: when time passes for all threads.
 //!
-//! With `--timeouts last`, a wait with a timeout times out only when nothing else can go on. What that depends on is the
-//! state of all threads, so it is a step of its own, in which *time passes*: it is possible where no thread is enabled,
-//! it goes on to the earliest deadline, and makes all waits late whose deadlines come then. The alternative of a wait
-//! that is its timeout is enabled when the wait is late, and stays so until the thread has gone on.
+//! With `--timeouts last`, a wait with a timeout times out only when nothing else can go on. What that depends on is
+//! the state of all threads, so it is a step of its own, in which *time passes*: it is possible where no thread is
+//! enabled, it goes on to the earliest deadline, and makes all waits late whose deadlines come then. The alternative of
+//! a wait that is its timeout is enabled when the wait is late, and stays so until the thread has gone on.
 //!
 //! The step is made by the first of the threads that become late, under a number that is none of its operation's
 //! alternatives ([`Operation::time_passes`](crate::operation::Operation)); the thread itself does not move. There is
@@ -18,8 +18,8 @@
 //!   execution ended here, and besides a guard that never holds: time does not pass earlier.
 //!
 //! Which deadlines come next is decided by the threads' virtual clocks, which are the same in equivalent executions.
-//! Steps take time that the virtual clock does not count, and to ask for the time takes microseconds of it. So deadlines
-//! that are less than [`SLACK`] apart are in no order: they pass at once, and the threads go on in any order.
+//! Steps take time that the virtual clock does not count, and to ask for the time takes microseconds of it. So
+//! deadlines that are less than [`SLACK`] apart are in no order: they pass at once, and the threads go on in any order.
 
 use super::Machine;
 use super::threads::{Record, Threads};

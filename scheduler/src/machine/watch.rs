@@ -1,5 +1,5 @@
-//! Shows threads to the spin detector: what their steps change, and the states in which they arrive at places where they
-//! are watched.
+//! Shows threads to the spin detector: what their steps change, and the states in which they arrive at places where
+//! they are watched.
 
 use super::Machine;
 use super::session::Session;

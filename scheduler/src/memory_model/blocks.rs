@@ -1,5 +1,5 @@
-//! The blocks of the heap, by address: who uses memory that nobody has used before is in a block that is live, and comes
-//! after its allocation.
+//! The blocks of the heap, by address: who uses memory that nobody has used before is in a block that is live, and
+//! comes after its allocation.
 //!
 //! A heap gives out no address twice in an execution, and those of each thread in ascending order, so that a block is
 //! found by a binary search. Size and state of a block are in its header (`image::arena`).

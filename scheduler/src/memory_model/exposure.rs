@@ -1,12 +1,12 @@
 //! Which stacks are used by other threads than their own.
 //!
-//! Most plain accesses are those of threads to their own stacks, and most stacks are used by nobody else. Where no other
-//! thread has used one in any execution, nothing can be in a race there, and what its thread does is not recorded. When
-//! another thread uses a stack for the first time, exploration starts again with the stack *exposed*: what its own thread
-//! does there is recorded, too.
+//! Most plain accesses are those of threads to their own stacks, and most stacks are used by nobody else. Where no
+//! other thread has used one in any execution, nothing can be in a race there, and what its thread does is not
+//! recorded. When another thread uses a stack for the first time, exploration starts again with the stack *exposed*:
+//! what its own thread does there is recorded, too.
 //!
-//! This is of explorations only. Whoever runs one schedule records all. So a failure that is found when something is to be
-//! exposed is not told, but found again.
+//! This is of explorations only. Whoever runs one schedule records all. So a failure that is found when something is to
+//! be exposed is not told, but found again.
 
 use crate::image::region::MAX_THREADS;
 use dpor_explorer::BitSet;

@@ -5,8 +5,9 @@
 //! atomics.order, atomics.fences) over sequentially consistent executions: a load reads the latest store; a release
 //! sequence goes on through read-modify-writes only.
 //!
-//! An access belongs to an *epoch*: its thread, and a number that grows whenever the thread has published what it knows.
-//! So an epoch is known to another thread as a whole or not at all (Flanagan and Freund, *FastTrack*, PLDI 2009).
+//! An access belongs to an *epoch*: its thread, and a number that grows whenever the thread has published what it
+//! knows. So an epoch is known to another thread as a whole or not at all (Flanagan and Freund, *FastTrack*, PLDI
+//! 2009).
 //!
 //! Invariant: a thread's own entry is at least 1 and greater than what anybody else knows of the thread.
 
@@ -276,9 +277,9 @@ impl HappensBefore {
         }
     }
 
-    /// What was published at the location happens before what the thread does until it [gives it back](Self::give_back),
-    /// and before what it publishes by [`release`](Self::release) meanwhile: the drops of other shares, which whichever
-    /// thread runs the destructor makes. The thread begins a new epoch.
+    /// What was published at the location happens before what the thread does until it [gives it
+    /// back](Self::give_back), and before what it publishes by [`release`](Self::release) meanwhile: the drops of other
+    /// shares, which whichever thread runs the destructor makes. The thread begins a new epoch.
     pub fn lend(&mut self, thread: usize, location: Location) {
         let mut lent = self.view(thread).lent.last().cloned().unwrap_or_default();
         if let Some(known) = self.published.get(location) {

@@ -2,9 +2,9 @@
 //! happens before the other. A program with one has undefined behaviour, so the execution ends there.
 //!
 //! Each plain access is looked at when it is made ([`shadow`](super::shadow)), and none is a scheduling point: whether
-//! two accesses are in a race depends on what happens before what, which all executions with the same order of dependent
-//! steps have in common. So each of these needs to be run once only, and the first race that any of them comes to is
-//! noticed there. Up to that, a plain read has one write that it can read, which is what memory holds.
+//! two accesses are in a race depends on what happens before what, which all executions with the same order of
+//! dependent steps have in common. So each of these needs to be run once only, and the first race that any of them
+//! comes to is noticed there. Up to that, a plain read has one write that it can read, which is what memory holds.
 //!
 //! Freed memory is not given out again within an execution, and each byte is looked at when it is accessed first. So an
 //! access to freed memory, or beyond the end of a block, is noticed as well.
@@ -161,8 +161,8 @@ impl DataRaces {
         self.of_cells
     }
 
-    /// Leaves out, from the next execution on, accesses of threads to their own stacks unless these are exposed, or records
-    /// all of them.
+    /// Leaves out, from the next execution on, accesses of threads to their own stacks unless these are exposed, or
+    /// records all of them.
     pub fn leave_out_private(&mut self, leaves_out: bool) {
         self.leaves_out_private = leaves_out;
         exposure::forget();
@@ -192,8 +192,8 @@ impl DataRaces {
         }
     }
 
-    /// Notes that a stack is to be exposed, if the address is on that of another thread. Until exploration starts again,
-    /// nothing changes: the same steps do the same.
+    /// Notes that a stack is to be exposed, if the address is on that of another thread. Until exploration starts
+    /// again, nothing changes: the same steps do the same.
     #[inline]
     fn expose(&mut self, thread: ThreadId, address: usize) {
         #[cfg(feature = "faults")]
@@ -353,9 +353,9 @@ impl DataRaces {
             .is_some_and(|(block, holds, live)| !live || address + size > block.start + holds)
     }
 
-    /// Says whether exploration starts again: because something is to be exposed, or because of the granules that several
-    /// threads use, if states are `comparing`. Of these it does not do so at the first one that is found, as there are
-    /// more to find: it goes on for as long as it took so far.
+    /// Says whether exploration starts again: because something is to be exposed, or because of the granules that
+    /// several threads use, if states are `comparing`. Of these it does not do so at the first one that is found, as
+    /// there are more to find: it goes on for as long as it took so far.
     pub fn starts_again(&mut self, asked: Asked, comparing: bool) -> bool {
         let exposes = !self.to_expose.is_empty();
         let news = comparing && !self.news.is_empty();
@@ -477,7 +477,8 @@ impl DataRaces {
         self.rc11.is_excluded(&self.order, thread.index(), request)
     }
 
-    /// The step that has stored what the pending operation would take by this choice, if that is not known to all threads.
+    /// The step that has stored what the pending operation would take by this choice, if that is not known to all
+    /// threads.
     pub fn store_taken(&self, request: &Request, chosen: u32) -> Option<u32> {
         self.rc11.store_taken(request, chosen)
     }

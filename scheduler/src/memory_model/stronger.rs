@@ -16,7 +16,8 @@ use std::sync::atomic::Ordering;
 #[derive(Default)]
 pub(crate) struct Stronger {
     rules: Vec<StrongerOrdering>,
-    /// Which of them is about operations of a kind at a place, for those that were met. A place can have several addresses.
+    /// Which of them is about operations of a kind at a place, for those that were met. A place can have several
+    /// addresses.
     known: KeyMap<(usize, AtomicOperation), Option<LeastOrderings>>,
 }
 

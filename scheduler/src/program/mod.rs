@@ -355,8 +355,8 @@ impl Program {
         Self::machine().session.suppressed.all()
     }
 
-    /// Whether a transition that was possible in this state is so now. Whether threads are held back is not judged again:
-    /// when it ran first, this one was not, and those were that had to be for time to pass.
+    /// Whether a transition that was possible in this state is so now. Whether threads are held back is not judged
+    /// again: when it ran first, this one was not, and those were that had to be for time to pass.
     pub fn can_repeat(&self, Transition { thread, alternative }: Transition) -> bool {
         let Execution { threads, races, .. } = &Self::machine().execution;
         threads.alive(thread).is_some_and(|record| {

@@ -78,8 +78,8 @@ impl Program {
         let place = match block {
             Some(block) => MemoryPlace::Block {
                 offset: bad.address.checked_sub(block)?,
-                // SAFETY: the access was found to have to do with this block of the running execution, and the memory of
-                // freed blocks is kept.
+                // SAFETY: the access was found to have to do with this block of the running execution, and the memory
+                // of freed blocks is kept.
                 size: unsafe { arena::block(block) }.0,
                 allocated_in: traced
                     .allocations

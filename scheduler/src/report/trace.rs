@@ -35,8 +35,8 @@ pub(crate) struct StepTrace {
     freed: Vec<usize>,
     /// The last known value of each object.
     known: KeyMap<Location, String>,
-    /// The step whose message the current step has taken, if that is not the last one: `None` within if it is older than
-    /// the record.
+    /// The step whose message the current step has taken, if that is not the last one: `None` within if it is older
+    /// than the record.
     message: Option<Option<u32>>,
     /// The last step that changed a location, and its kind.
     writers: KeyMap<Location, (u32, OperationKind)>,

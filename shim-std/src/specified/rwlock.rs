@@ -7,9 +7,10 @@
 //!
 //! The lock is one location: readers that come and go are its `Update`s, and all else writes it.
 //!
-//! Releases are left movers (see [`dpor_scheduler::release`]): a claim that finds readers and waits until they have gone
-//! and one that comes after they have gone lead to the same state, and nothing but a claim lies between for others. A
-//! recursive read is possible *because* there is a reader. So it observes releases, like attempts and timeouts.
+//! Releases are left movers (see [`dpor_scheduler::release`]): a claim that finds readers and waits until they have
+//! gone and one that comes after they have gone lead to the same state, and nothing but a claim lies between for
+//! others. A recursive read is possible *because* there is a reader. So it observes releases, like attempts and
+//! timeouts.
 
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Library, Location, Operation, OperationKind, Touch, Word, access_of, gives_back,
@@ -242,8 +243,8 @@ impl RwLock {
         note(|| "would block".to_string());
     }
 
-    /// Waits until it can take the lock, but not longer than for `timeout`. Returns the number of readers beside; `None`
-    /// if it has timed out.
+    /// Waits until it can take the lock, but not longer than for `timeout`. Returns the number of readers beside;
+    /// `None` if it has timed out.
     #[track_caller]
     fn enter(&self, entry: Entry, timeout: Option<Duration>) -> Option<i64> {
         specified(Library::ParkingLot);

@@ -5,8 +5,8 @@
 //! Actors post sends and receives to mailboxes, where the n-th send meets the n-th receive, and test or wait for the
 //! communications that they are part of; they request mutexes, and test or wait for owning one. Each action is a step.
 //!
-//! The independence theorems of §3.3 follow from the footprints (`tests/engine/message_passing.rs` holds them against the
-//! definition). Locations are finer than objects:
+//! The independence theorems of §3.3 follow from the footprints (`tests/engine/message_passing.rs` holds them against
+//! the definition). Locations are finer than objects:
 //!
 //! | location | touched by |
 //! |---|---|

@@ -192,8 +192,8 @@ impl<'e> Frame<'e> {
 
     /// Whether a location satisfies coherence and atomicity if its writes are in this order, the initial one first.
     ///
-    /// If something is between a modification and what it reads from, it is related to the modification by `mo`, and the
-    /// modification to it by `rb`: atomicity is part of `irreflexive(eco)`.
+    /// If something is between a modification and what it reads from, it is related to the modification by `mo`, and
+    /// the modification to it by `rb`: atomicity is part of `irreflexive(eco)`.
     ///
     /// `eco` relates accesses of one location, so that locations can be judged one by one.
     pub(super) fn coherent(&self, order: &[usize]) -> bool {

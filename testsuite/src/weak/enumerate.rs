@@ -3,8 +3,8 @@
 //! First, every way in which reads can read from writes, with the values and the control flow that follow: events are
 //! added in any order in which each comes after those before it in its thread and after what it reads from, which all
 //! graphs without a cycle of `sb ∪ rf` have. Then every modification order of each location, and all their
-//! combinations. Axioms are checked on complete graphs, but for two things: two modifications do not read from one write,
-//! and modification orders follow happens-before.
+//! combinations. Axioms are checked on complete graphs, but for two things: two modifications do not read from one
+//! write, and modification orders follow happens-before.
 
 use super::axioms::{Axioms, Event, Frame, Kind};
 use super::graph::{self, Graph, Name, Outcome, Reads};

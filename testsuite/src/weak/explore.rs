@@ -275,8 +275,8 @@ pub fn explore_waiting(program: &Program, wait: Wait, strategy: Strategy) -> Exp
     explore_system(program, how, Erased::new)
 }
 
-/// Explores the parts of the program for this number of shards, one after the other, under this memory model. Returns the
-/// outcomes of all of them, and the number of parts.
+/// Explores the parts of the program for this number of shards, one after the other, under this memory model. Returns
+/// the outcomes of all of them, and the number of parts.
 ///
 /// # Panics
 /// If this process cannot hold a model, or a part is not complete.

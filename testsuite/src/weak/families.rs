@@ -86,8 +86,8 @@ mod tests {
     fn small_ones_have_as_many_graphs_as_they_should() {
         let numbers = ALL.map(|family| graphs(&family.program(3)));
         // Each load finds one of two values; three factorial twice; each of two loads one of three values. Of the
-        // exchanges, the first one succeeds; if the second one does not, the third one finds one of two values, and else
-        // of three.
+        // exchanges, the first one succeeds; if the second one does not, the third one finds one of two values, and
+        // else of three.
         assert_eq!(numbers, [8, 6, 6, 9, 5]);
     }
 }

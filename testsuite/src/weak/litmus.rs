@@ -19,8 +19,8 @@ pub struct Litmus {
     pub graphs: usize,
     /// Number of those that are sequentially consistent.
     pub sequential: usize,
-    /// What sequential consistency forbids: assignments that an outcome may show, as outcomes are printed. Empty if there
-    /// is nothing, or nothing is said.
+    /// What sequential consistency forbids: assignments that an outcome may show, as outcomes are printed. Empty if
+    /// there is nothing, or nothing is said.
     pub weak: &'static str,
     /// Whether RC11 allows it.
     pub allowed: bool,

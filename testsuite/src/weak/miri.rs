@@ -1,7 +1,7 @@
-//! The small programs with which Miri is tested, as of its commit 990706977: those of `tests/genmc/pass/litmus`, which are
-//! GenMC's, with the number of executions that GenMC has for each there, and those of `tests/pass/0weak_memory`. Left out
-//! are those that [`litmus`](super::litmus) has. A loop that waits is a load here, and what follows is in an `If` or not:
-//! the graphs in which the load finds something else are more, and the outcome in question is the same.
+//! The small programs with which Miri is tested, as of its commit 990706977: those of `tests/genmc/pass/litmus`, which
+//! are GenMC's, with the number of executions that GenMC has for each there, and those of `tests/pass/0weak_memory`.
+//! Left out are those that [`litmus`](super::litmus) has. A loop that waits is a load here, and what follows is in an
+//! `If` or not: the graphs in which the load finds something else are more, and the outcome in question is the same.
 
 use super::litmus::{List, Litmus, W, X, Y, Z, add, exchange, fence, if_equal, independent, load, store, swap};
 use super::program::Instruction;
@@ -320,9 +320,9 @@ pub fn genmc() -> Vec<Litmus> {
     all.0
 }
 
-/// `tests/pass/0weak_memory`: what must not come out of `consistency.rs` and `consistency_sc.rs`, and what `weak.rs` wants
-/// to be seen, or not. Of `test_iriw_sc_rlx`, Miri says that the weak outcome must not come out, as C++20 does. RC11
-/// allows it: two sequentially consistent loads are in no order because of a relaxed store between them.
+/// `tests/pass/0weak_memory`: what must not come out of `consistency.rs` and `consistency_sc.rs`, and what `weak.rs`
+/// wants to be seen, or not. Of `test_iriw_sc_rlx`, Miri says that the weak outcome must not come out, as C++20 does.
+/// RC11 allows it: two sequentially consistent loads are in no order because of a relaxed store between them.
 pub fn weak_memory() -> Vec<Litmus> {
     let mut all = List::default();
     all.add(

@@ -26,7 +26,8 @@ struct Results {
 struct Library {
     before: Results,
     after: Option<Results>,
-    /// By test, the orderings with which it is complete: the operation, what it requests, what it would have to, and where.
+    /// By test, the orderings with which it is complete: the operation, what it requests, what it would have to, and
+    /// where.
     #[serde(default)]
     mends: BTreeMap<String, Vec<String>>,
 }

@@ -1,6 +1,6 @@
 //! A fast part of the test suites of loom and shuttle, on the checker: what is not as the plans say is shown. All of
-//! them: `cargo run --release -p dpor-testsuite --bin peer-suites -- loom`, and `shuttle`. And loom's tests of causality as
-//! ordinary tests of std, in which the tool looks for data races.
+//! them: `cargo run --release -p dpor-testsuite --bin peer-suites -- loom`, and `shuttle`. And loom's tests of
+//! causality as ordinary tests of std, in which the tool looks for data races.
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 

@@ -85,8 +85,8 @@ pub enum Message {
         /// Equal for all shards of the test, if they were made of the same code with the same settings.
         fingerprint: u64,
     },
-    /// All sequentially consistent executions were explored before those of weak memory, and none has failed. `Finished`
-    /// follows.
+    /// All sequentially consistent executions were explored before those of weak memory, and none has failed.
+    /// `Finished` follows.
     SequentiallyComplete {},
     /// The functions of the program at the requested addresses. `Finished` follows.
     Callers {

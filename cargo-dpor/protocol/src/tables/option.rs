@@ -249,8 +249,8 @@ impl Memory {
         }
     }
 
-    /// The condition on which a verdict rests that was reached with this value. `None` for [`Memory::Sc`], whose verdicts
-    /// tell by themselves where orderings are weaker.
+    /// The condition on which a verdict rests that was reached with this value. `None` for [`Memory::Sc`], whose
+    /// verdicts tell by themselves where orderings are weaker.
     pub const fn condition(self) -> Option<&'static str> {
         match self {
             Memory::Sc => None,
@@ -323,8 +323,8 @@ impl Options {
         }
     }
 
-    /// The options that a schedule needs with these [refinements](crate::Seed::refinements): without weak orderings among
-    /// them, atomics have promised sequential consistency.
+    /// The options that a schedule needs with these [refinements](crate::Seed::refinements): without weak orderings
+    /// among them, atomics have promised sequential consistency.
     #[must_use]
     pub fn with_refinements(self, refinements: &[u64]) -> Options {
         match refinements.contains(&WEAK_ORDERINGS) {

@@ -71,7 +71,8 @@ struct Past {
 
 /// Maximum number of pasts. Where there are more, some stay smaller than they could be.
 const MOST_PASTS: usize = 1 << 20;
-/// Maximum number of accesses in all futures together, of 8 bytes each. Where there are more, new futures have no pasts.
+/// Maximum number of accesses in all futures together, of 8 bytes each. Where there are more, new futures have no
+/// pasts.
 const MOST_ENTRIES: usize = 1 << 27;
 
 /// A step, in terms of numbers of accesses.
@@ -354,8 +355,8 @@ impl Futures {
         possible.map(|&(number, _)| self.accesses[number as usize].thread)
     }
 
-    /// Says whether the location can be changed by what follows the step, is independent of it and needs no step of some
-    /// threads.
+    /// Says whether the location can be changed by what follows the step, is independent of it and needs no step of
+    /// some threads.
     pub fn can_change(&self, future: &Future, location: Location, step: &Moved, without: &BitSet) -> bool {
         let numbers = self.by_location.get(&location).into_iter().flatten();
         numbers

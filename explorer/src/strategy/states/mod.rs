@@ -17,37 +17,38 @@
 //! # Why that is enough
 //!
 //! The claim for a state `s` that is left, in a graph of states without cycles: each execution from `s` to an end has
-//! an equivalent one whose steps were all explored; and each access that can be made after `s`, or is pending at an end,
-//! is in the future of `s`, with a past that holds only what comes before it in each execution from `s` that makes it.
-//! By induction from the ends on:
+//! an equivalent one whose steps were all explored; and each access that can be made after `s`, or is pending at an
+//! end, is in the future of `s`, with a past that holds only what comes before it in each execution from `s` that makes
+//! it. By induction from the ends on:
 //!
-//! * Let `w` be an execution from `s`, and `T` the explored threads. If `w` has a step of `T`, take the first, `t`. Were
-//!   a step before it dependent on the next step of some thread of `T`, take the first such step `b`, of thread `q`, and
-//!   a `t'` of `T` that it depends on. All before `b` is independent of `t'`, so after `s.t'` the same steps are
-//!   possible, and `b` is pending after them. So `b` is in the future of `s.t'`. Its past has no step of `T` and nothing
-//!   that depends on `t'`, because nothing before `b` in this execution is or does, and a past has no more than any
-//!   execution shows. So it is a race, and `q` was added, or what `q` waits for; against the choice of `T`. So `t` can
-//!   come first, and the claim holds for the rest, from `s.t`. If `w` has no step of `T`, all of it is independent of
-//!   each step of `T`, by the same argument, and can follow one.
-//! * What `q` waits for: if `q` is enabled at `s`, `q` itself is added. If it does not exist yet, its creator must move;
-//!   if it is blocked, a step must come that touches what its operation touches and is independent of `t'`. These are
-//!   in the future of `s.t'` as well (`States::want`).
+//! * Let `w` be an execution from `s`, and `T` the explored threads. If `w` has a step of `T`, take the first, `t`.
+//!   Were a step before it dependent on the next step of some thread of `T`, take the first such step `b`, of thread
+//!   `q`, and a `t'` of `T` that it depends on. All before `b` is independent of `t'`, so after `s.t'` the same steps
+//!   are possible, and `b` is pending after them. So `b` is in the future of `s.t'`. Its past has no step of `T` and
+//!   nothing that depends on `t'`, because nothing before `b` in this execution is or does, and a past has no more than
+//!   any execution shows. So it is a race, and `q` was added, or what `q` waits for; against the choice of `T`. So `t`
+//!   can come first, and the claim holds for the rest, from `s.t`. If `w` has no step of `T`, all of it is independent
+//!   of each step of `T`, by the same argument, and can follow one.
+//! * What `q` waits for: if `q` is enabled at `s`, `q` itself is added. If it does not exist yet, its creator must
+//!   move; if it is blocked, a step must come that touches what its operation touches and is independent of `t'`. These
+//!   are in the future of `s.t'` as well (`States::want`).
 //! * An access of an operation that waits for what only `t'` can bring about, comes after `t'` in any case
 //!   (`States::waits`).
 //! * The future of `s` is all that follows its explored steps, and these steps. The past of an access before a step is
-//!   longer by the step if the step is before it in the order of dependency: if it is of the same thread, creates it, or
-//!   conflicts with something in the past. Where two futures meet, a past is what they have in common.
+//!   longer by the step if the step is before it in the order of dependency: if it is of the same thread, creates it,
+//!   or conflicts with something in the past. Where two futures meet, a past is what they have in common.
 //!
 //! That an access is the same in equal states, and that a step's footprint does not hide a conflict, is the contract of
 //! [`System`](crate::system::System).
 //!
 //! # States that cover others
 //!
-//! What threads know of each other's accesses is a part of the state that decides which access is in a race, and nothing
-//! else ([`System::knowledge`](crate::system::System::knowledge)). An explored state *covers* another one that is equal but
-//! for that, if each failure that can follow the other one can follow it by the same steps. The steps after both are the
-//! same, so the futures are, too, and nothing has to be explored from the other one: the argument above is about steps, and
-//! a failure that ends one of them is found after the covering state. A state that has not been left covers none.
+//! What threads know of each other's accesses is a part of the state that decides which access is in a race, and
+//! nothing else ([`System::knowledge`](crate::system::System::knowledge)). An explored state *covers* another one that
+//! is equal but for that, if each failure that can follow the other one can follow it by the same steps. The steps
+//! after both are the same, so the futures are, too, and nothing has to be explored from the other one: the argument
+//! above is about steps, and a failure that ends one of them is found after the covering state. A state that has not
+//! been left covers none.
 //!
 //! # Cycles
 //!

@@ -1,9 +1,10 @@
 //! The states that were reached, and what is known of each.
 //!
 //! A state is looked up by its fingerprint. If it was not met, an explored one may *cover* it: one that differs only in
-//! what threads know of each other's accesses ([`System::knowledge`](crate::system::System::knowledge)), after which all
-//! can go wrong that can go wrong after this one. Its future is that of the other one, as the steps are the same. Which
-//! states cover others is not saved: after a resumption, states that were explored before cover only those that are equal.
+//! what threads know of each other's accesses ([`System::knowledge`](crate::system::System::knowledge)), after which
+//! all can go wrong that can go wrong after this one. Its future is that of the other one, as the steps are the same.
+//! Which states cover others is not saved: after a resumption, states that were explored before cover only those that
+//! are equal.
 
 use super::futures::FutureId;
 use crate::keys::KeyMap;
@@ -22,15 +23,15 @@ const MOST_LIKE: usize = 32;
 pub(super) enum Known {
     /// It is the state of this node on the present way.
     OnTheWay(u32),
-    /// It has been left, but a node on the present way can be reached from it, so that what follows it is not all known.
-    /// This is its place among those of which that is so.
+    /// It has been left, but a node on the present way can be reached from it, so that what follows it is not all
+    /// known. This is its place among those of which that is so.
     InCycle(u32),
     /// All that follows it has been explored.
     Explored(FutureId),
 }
 
-/// What a state has in common with others that are equal but for what is known in them: their key, and the number of what
-/// is known in it.
+/// What a state has in common with others that are equal but for what is known in them: their key, and the number of
+/// what is known in it.
 pub(super) type Likeness = (u128, u32);
 
 /// The states that were reached.
@@ -130,7 +131,8 @@ impl StateTable {
         Some((rest, number))
     }
 
-    /// The future of an explored state that covers one with this key but for what is known, and these words of knowledge.
+    /// The future of an explored state that covers one with this key but for what is known, and these words of
+    /// knowledge.
     pub fn covering(&self, rest: u128, words: &[u64], covers: impl Fn(&[u64], &[u64]) -> bool) -> Option<FutureId> {
         let mut like = self.like.get(&rest)?.iter();
         let covering = like.find(|&&(number, _)| covers(&self.knowledge[number as usize], words));

@@ -27,8 +27,8 @@ use std::rc::Rc;
 pub(crate) struct Threads {
     records: Vec<Record>,
     statuses: Vec<Status>,
-    /// What each status depends on while the thread does not move. Apart from the records, so that those of threads that
-    /// are not concerned need not be looked at.
+    /// What each status depends on while the thread does not move. Apart from the records, so that those of threads
+    /// that are not concerned need not be looked at.
     dependencies: Vec<Variables>,
     /// Whether threads of this execution began on stacks without leftovers of earlier executions.
     pub clean: bool,
@@ -88,15 +88,17 @@ impl Threads {
         self.get(thread).filter(|record| record.alive)
     }
 
-    /// Whether the address, which is not on the stack of the running thread, is on that of one which is suspended or has
-    /// ended, below what is in use there. Of a thread that is in the middle of creating the running one nothing is known.
+    /// Whether the address, which is not on the stack of the running thread, is on that of one which is suspended or
+    /// has ended, below what is in use there. Of a thread that is in the middle of creating the running one nothing is
+    /// known.
     pub fn has_returned(&self, running: ThreadId, address: usize) -> bool {
         if !region::in_stacks(address) || region::stack_thread(address) == running.index() {
             return false;
         }
         let owner = self.records.get(region::stack_thread(address));
         owner.filter(|owner| owner.created).is_some_and(|owner| {
-            // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; they are null while it runs.
+            // SAFETY: the thread is suspended in `arrive`, whose caller holds the registers; they are null while it
+            // runs.
             let registers = unsafe { owner.registers.as_ref() };
             // Which is elsewhere if the program has switched to a stack of its own.
             let pointer = registers.map(|registers| registers.stack().start);

@@ -1,15 +1,15 @@
 //! What threads know of each other's accesses, as a part of the state.
 //!
 //! What was accessed before a state, and by whom it is known, decides which later access is in a race. So a state has
-//! *facts*: the accesses, to granules that several threads use, that some live thread does not know of. Whoever can pass
-//! something on is a *holder*: of each live thread what it knows, what an acquire fence would add, what a relaxed store
-//! publishes, and what it is lent, and each location at which something is published.
+//! *facts*: the accesses, to granules that several threads use, that some live thread does not know of. Whoever can
+//! pass something on is a *holder*: of each live thread what it knows, what an acquire fence would add, what a relaxed
+//! store publishes, and what it is lent, and each location at which something is published.
 //!
-//! Equal memory goes on in the same way, whoever knows what: only weak memory has operations that find something else. A
-//! holder learns what another one knows, and nothing is forgotten. So of two states with equal memory, the one in which
-//! every holder knows as much of each fact, or less, *covers* the other one: each access that is in a race after that one
-//! is in a race after this one, with the same earlier access. What can differ is whether an access is on record at all:
-//! one that all live threads know of is in no race with what they, and those that they create, do later.
+//! Equal memory goes on in the same way, whoever knows what: only weak memory has operations that find something else.
+//! A holder learns what another one knows, and nothing is forgotten. So of two states with equal memory, the one in
+//! which every holder knows as much of each fact, or less, *covers* the other one: each access that is in a race after
+//! that one is in a race after this one, with the same earlier access. What can differ is whether an access is on
+//! record at all: one that all live threads know of is in no race with what they, and those that they create, do later.
 //!
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
@@ -365,8 +365,8 @@ impl DataRaces {
         (0..self.order.views.len()).map(of_all).collect()
     }
 
-    /// Shows who knows of the epochs of facts and of what atomics hold under weak memory, without their numbers: an epoch
-    /// is its position among those of its thread that occur.
+    /// Shows who knows of the epochs of facts and of what atomics hold under weak memory, without their numbers: an
+    /// epoch is its position among those of its thread that occur.
     pub(super) fn visit_order(&self, mut add: impl FnMut(u64)) {
         let facts = self.facts();
         add(facts.len() as u64);

@@ -397,11 +397,11 @@ impl Rc11 {
         }
     }
 
-    /// The thread's operation, which `writes` or not, is in no race with accesses to atomics that overlap its own one, of
-    /// another size or shifted against it. Says whether that is so: the thread knows of the last value of each.
+    /// The thread's operation, which `writes` or not, is in no race with accesses to atomics that overlap its own one,
+    /// of another size or shifted against it. Says whether that is so: the thread knows of the last value of each.
     ///
-    /// What it writes ends their histories. Who uses one of them later knows of that, and can find no older value, or is in
-    /// a race.
+    /// What it writes ends their histories. Who uses one of them later knows of that, and can find no older value, or
+    /// is in a race.
     pub fn passes_overlapping(
         &mut self,
         order: &HappensBefore,

@@ -140,8 +140,8 @@ impl Log {
     /// again, as a thread does that waits, must not make new states.
     ///
     /// While the thread knows nothing new, and nobody knows of its epoch, what comes before one of the three by another
-    /// thread's doing comes before the first, and what comes after one comes after the last. A fence by which `psc` goes
-    /// from one operation of the thread to another is none of these: it is sequentially consistent.
+    /// thread's doing comes before the first, and what comes after one comes after the last. A fence by which `psc`
+    /// goes from one operation of the thread to another is none of these: it is sequentially consistent.
     pub fn needless(&self, event: &Event) -> Option<u32> {
         let is_fence = event.kind == EventKind::Fence && !event.is_sequential;
         if event.kind != EventKind::Load && !is_fence {
@@ -156,15 +156,16 @@ impl Log {
         same.next().map(|_| last as u32)
     }
 
-    /// The events, last ones first, of a round of a loop that waits, if the thread that has made the last event has ended
-    /// the fourth round that is the same. They are in no cycle which is not one without them.
+    /// The events, last ones first, of a round of a loop that waits, if the thread that has made the last event has
+    /// ended the fourth round that is the same. They are in no cycle which is not one without them.
     ///
-    /// A round has loads and fences only, and gives the thread nothing new to know. So nobody knows of any of these events
-    /// yet, and what stores publish later because of a fence of one round they publish because of that of a later one. What
-    /// another thread has done comes before an event of one round as before that of another round, and so does what comes
-    /// after it by what was read; and all of them come before what the thread does later. A way through `psc` that comes to
-    /// an event of the thread and leaves from a later one asks at most for a fence between them. If it comes in the first
-    /// of three rounds, passes the fence in the second, and leaves in the third, it has all that it could have in more.
+    /// A round has loads and fences only, and gives the thread nothing new to know. So nobody knows of any of these
+    /// events yet, and what stores publish later because of a fence of one round they publish because of that of a
+    /// later one. What another thread has done comes before an event of one round as before that of another round, and
+    /// so does what comes after it by what was read; and all of them come before what the thread does later. A way
+    /// through `psc` that comes to an event of the thread and leaves from a later one asks at most for a fence between
+    /// them. If it comes in the first of three rounds, passes the fence in the second, and leaves in the third, it has
+    /// all that it could have in more.
     pub fn needless_round(&self) -> SmallVec<[u32; 8]> {
         /// Maximum number of events of a round.
         const MOST: usize = 32;
@@ -180,7 +181,8 @@ impl Log {
         rounds.map(|round| run[2 * round..3 * round].into()).unwrap_or_default()
     }
 
-    /// Removes a load, or a fence. The numbers of events after it are less by one from then on, these `elsewhere` as well.
+    /// Removes a load, or a fence. The numbers of events after it are less by one from then on, these `elsewhere` as
+    /// well.
     pub fn remove<'a>(&mut self, number: u32, elsewhere: impl Iterator<Item = &'a mut u32>) {
         self.events.remove(number as usize);
         let sources = self.events.iter_mut().filter_map(|event| event.source.as_mut());
@@ -190,15 +192,15 @@ impl Log {
         elsewhere.for_each(lower);
     }
 
-    /// Forgets all events but the `entries`, and those that come after one of them. Returns the numbers that events have
-    /// from then on, if that makes a difference.
+    /// Forgets all events but the `entries`, and those that come after one of them. Returns the numbers that events
+    /// have from then on, if that makes a difference.
     ///
-    /// The entries are the stores before which a new event can come. A new event comes before nothing else, so that a cycle
-    /// through it goes on with an entry. Each event of the cycle comes after that one, and so does each event between, by
-    /// which two of them are related: all parts of `psc` lead from an event to one that comes after it by happens-before,
-    /// by reads-from, in modification order, or because it overwrites what the first has read. What is forgotten of the
-    /// stores to an atomic are the first in modification order. So who has taken one of these, or comes right after it, is
-    /// in front of all stores that are left, as with what was there before.
+    /// The entries are the stores before which a new event can come. A new event comes before nothing else, so that a
+    /// cycle through it goes on with an entry. Each event of the cycle comes after that one, and so does each event
+    /// between, by which two of them are related: all parts of `psc` lead from an event to one that comes after it by
+    /// happens-before, by reads-from, in modification order, or because it overwrites what the first has read. What is
+    /// forgotten of the stores to an atomic are the first in modification order. So who has taken one of these, or
+    /// comes right after it, is in front of all stores that are left, as with what was there before.
     pub fn keep_after(&mut self, entries: &BitSet) -> Option<Vec<Option<u32>>> {
         let kept = self.after(entries);
         let mut count = 0..;
@@ -223,7 +225,8 @@ impl Log {
     fn after(&self, entries: &BitSet) -> BitSet {
         let position = self.positions();
         let mut after = BitSet::new();
-        // By thread, the first event that comes after: all that comes after another one of that thread comes after this one.
+        // By thread, the first event that comes after: all that comes after another one of that thread comes after this
+        // one.
         let mut firsts: SmallVec<[Option<usize>; 8]> = SmallVec::new();
         // By atomic, the least position of such an event, and of such a store.
         let mut least: KeyMap<Location, [usize; 2]> = KeyMap::default();
@@ -297,11 +300,12 @@ impl Log {
 
     /// Whether `psc` has no cycle with this event as well. It has none without.
     ///
-    /// A new cycle leads through the event. Nothing comes after it by happens-before, so that the cycle goes on with a store
-    /// that is later in modification order, or, between two fences, with whatever comes after it by `eco`. It begins with
-    /// the event, if that is sequentially consistent, or with a sequentially consistent fence that happens before it. So it
-    /// is enough to look whether one of these comes after such a store by the `psc` of the events before. If a cycle leads
-    /// through the event twice, there is also one that begins with a fence and leads through it once.
+    /// A new cycle leads through the event. Nothing comes after it by happens-before, so that the cycle goes on with a
+    /// store that is later in modification order, or, between two fences, with whatever comes after it by `eco`. It
+    /// begins with the event, if that is sequentially consistent, or with a sequentially consistent fence that happens
+    /// before it. So it is enough to look whether one of these comes after such a store by the `psc` of the events
+    /// before. If a cycle leads through the event twice, there is also one that begins with a fence and leads through
+    /// it once.
     pub fn allows(&self, event: &Event) -> bool {
         let is_before = |fence: &Event| fence.is_sequential_fence() && event.comes_after(fence);
         let fences = self.events.iter().any(is_before);
@@ -337,8 +341,8 @@ impl Log {
     }
 }
 
-/// Whether the first event comes before the second by what they have read or written of one atomic, by RC11's `eco`, with
-/// the position of each.
+/// Whether the first event comes before the second by what they have read or written of one atomic, by RC11's `eco`,
+/// with the position of each.
 fn precedes((one, first): (&Event, usize), (other, second): (&Event, usize)) -> bool {
     let same = one.at.is_some() && one.at == other.at;
     let reads = one.kind.writes() && !other.kind.writes();
@@ -500,8 +504,8 @@ mod tests {
             first < second && self.events[second].comes_after(&self.events[first])
         }
 
-        /// Whether the first comes before the second by what they have read or written of one atomic, by RC11's `eco`. The
-        /// position of each event is given.
+        /// Whether the first comes before the second by what they have read or written of one atomic, by RC11's `eco`.
+        /// The position of each event is given.
         fn precedes(&self, position: &[usize], first: usize, second: usize) -> bool {
             let of = |event: usize| (&self.events[event], position[event]);
             precedes(of(first), of(second))
@@ -660,7 +664,8 @@ mod tests {
             }
         }
 
-        /// The position of what a store has written, or of what was there before, in the modification order of an atomic.
+        /// The position of what a store has written, or of what was there before, in the modification order of an
+        /// atomic.
         fn position(&self, at: u64, store: Option<usize>) -> usize {
             let order = self.whole.orders.get(&Location(at));
             let number = store.and_then(|store| self.stores[store].1[0]);

@@ -70,8 +70,8 @@ impl Cell {
         bytes_of(self.written) | bytes_of(self.read)
     }
 
-    /// Whether a plain access of the thread in its present epoch needs no note: it has done the same last, or reads what
-    /// it has written.
+    /// Whether a plain access of the thread in its present epoch needs no note: it has done the same last, or reads
+    /// what it has written.
     #[inline]
     pub fn has_noted(&self, mask: u8, kind: Kind, own: Epoch) -> bool {
         let own = pack(own, 0);
@@ -114,8 +114,8 @@ impl Cell {
         }
     }
 
-    /// The two words after a plain access, or `None` for no change; `None` instead of that if it may be in a race, or shows
-    /// something of the granule: a new use, or bytes that were not accessed before, unless these are expected.
+    /// The two words after a plain access, or `None` for no change; `None` instead of that if it may be in a race, or
+    /// shows something of the granule: a new use, or bytes that were not accessed before, unless these are expected.
     #[inline]
     pub fn plainly_after(
         &self,

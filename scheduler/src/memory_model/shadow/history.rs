@@ -120,8 +120,8 @@ pub(crate) struct Conflict {
 }
 
 impl History {
-    /// An earlier access with which one of this kind is in a race. Atomic accesses to the same memory are in none, unless
-    /// they are of different sizes.
+    /// An earlier access with which one of this kind is in a race. Atomic accesses to the same memory are in none,
+    /// unless they are of different sizes.
     pub fn conflict(&self, kind: Kind, accessor: &Accessor<'_>) -> Option<(Epoch, Kind)> {
         let (order, thread) = (accessor.order, accessor.epoch.thread);
         let unknown = |epochs: &[Epoch]| epochs.iter().copied().find(|epoch| !epoch.is_known(order, thread));

@@ -1,7 +1,7 @@
 //! The lists of histories of granules for which two words do not suffice.
 //!
-//! All of them are in one vector of words, so that they take no allocation each, and that going back to an earlier point
-//! drops those that were made since at once. A list is never changed, but replaced by a new one at the end.
+//! All of them are in one vector of words, so that they take no allocation each, and that going back to an earlier
+//! point drops those that were made since at once. A list is never changed, but replaced by a new one at the end.
 //!
 //! A history is two words: its bytes and flags, and its numbers of reads, stores and loads. The epoch of its write
 //! follows if there is one, then an epoch for each read, and an epoch and an extent for each store and each load.
@@ -137,8 +137,8 @@ impl Lists {
         self.entries(place).map(history).collect()
     }
 
-    /// Shows the accesses of a list: some bytes, the kind of an access to them, what else it was about if it was atomic,
-    /// and its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
+    /// Shows the accesses of a list: some bytes, the kind of an access to them, what else it was about if it was
+    /// atomic, and its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
     pub fn each_access(&self, place: Place, mut add: impl FnMut(u8, Kind, Extent, Epoch)) -> u8 {
         let mut accessed = 0;
         for entry in self.entries(place) {
@@ -213,8 +213,8 @@ impl Lists {
         self.entries(place).last().map_or(place, |entry| entry.loads.end)
     }
 
-    /// Adds accesses of an earlier list, each of `width` words, to the one that is being made, without the known ones if
-    /// `drops_known`; then one more. Returns how many these are.
+    /// Adds accesses of an earlier list, each of `width` words, to the one that is being made, without the known ones
+    /// if `drops_known`; then one more. Returns how many these are.
     fn carry(
         &mut self,
         from: Range<usize>,

@@ -1,10 +1,10 @@
 //! Shadow memory: what is known of the accesses to each eight bytes of the program's memory, a *granule*.
 //!
-//! A granule has a cell, at a place that its address tells: a table with an entry for each MiB of the address space leads
-//! to the cells of that MiB, which are made when the first of them is used. Most cells say it in two words, an epoch of
-//! the last write and one of the last read, each with the bytes of the granule that it is about. What does not fit
-//! there (bytes with different histories, reads by several threads, atomics) is a list of histories, whose place the cell
-//! has instead.
+//! A granule has a cell, at a place that its address tells: a table with an entry for each MiB of the address space
+//! leads to the cells of that MiB, which are made when the first of them is used. Most cells say it in two words, an
+//! epoch of the last write and one of the last read, each with the bytes of the granule that it is about. What does not
+//! fit there (bytes with different histories, reads by several threads, atomics) is a list of histories, whose place
+//! the cell has instead.
 //!
 //! A search goes back to earlier states, so each change is on record, and can be undone. Lists of histories are not
 //! changed but replaced; going back drops those that were made since.
@@ -75,8 +75,8 @@ pub(crate) struct Accesses<'a> {
 }
 
 impl Accesses<'_> {
-    /// Shows them: some bytes of the granule, the kind of an access to them, what else it was about if it was atomic, and
-    /// its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
+    /// Shows them: some bytes of the granule, the kind of an access to them, what else it was about if it was atomic,
+    /// and its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
     #[inline]
     pub fn each(&self, mut add: impl FnMut(u8, Kind, Extent, Epoch)) -> u8 {
         let Accesses { shadow, cell } = self;
@@ -303,8 +303,8 @@ impl Shadow {
         })
     }
 
-    /// Notes an access to bytes of which a list tells, if the list can tell it without being taken apart. Says whether it
-    /// does.
+    /// Notes an access to bytes of which a list tells, if the list can tell it without being taken apart. Says whether
+    /// it does.
     fn note_in_list(
         &mut self,
         (place, cell): (*mut Cell, Cell),

@@ -180,8 +180,8 @@ fn note(function: &'static str) -> Option<c_long> {
     None
 }
 
-/// How far the program has read a folder is known to the kernel only: the steps that lead to a state are run again instead
-/// of copying it back. Passes the call on.
+/// How far the program has read a folder is known to the kernel only: the steps that lead to a state are run again
+/// instead of copying it back. Passes the call on.
 fn reads_folder() -> Option<c_long> {
     if in_program() {
         api::on_model(|machine| machine.session.replays = true);

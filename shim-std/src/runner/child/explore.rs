@@ -205,8 +205,8 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
 const SCOUTS_AFTER: u64 = 500;
 
 /// Whether other executions are run beside or before: random ones, those with few preemptions, and, under weak memory,
-/// those that are sequentially consistent. Who chooses a strategy for its counts, or limits them, gets its executions and
-/// no others.
+/// those that are sequentially consistent. Who chooses a strategy for its counts, or limits them, gets its executions
+/// and no others.
 fn looks_beside(strategy: Strategy, config: &Config) -> bool {
     let counts = config.limits.executions.is_some() || config.limits.steps.is_some();
     strategy == Strategy::States && config.shard.is_none() && !counts
@@ -305,8 +305,8 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
     LastWord { note, counts, ..word }.into()
 }
 
-/// The note on what is known of the sequentially consistent executions, and of the others, of an exploration that did not
-/// come to its end.
+/// The note on what is known of the sequentially consistent executions, and of the others, of an exploration that did
+/// not come to its end.
 fn beyond_sequential(program: &Program, verdict: &Verdict) -> Option<String> {
     let note = match (program.puts_weak_memory_off(), program.is_sequentially_complete()) {
         (true, _) => "weak memory has not been explored",

@@ -332,8 +332,8 @@ impl<T> Channel<T> {
             .wait_until(&waiter, &wait, ready, is_ready, looks_at);
     }
 
-    /// Waits before a receive that may block, if the thread's park token is part of the model ([`Waiters`]). Returns the
-    /// timeout for what is left of the wait.
+    /// Waits before a receive that may block, if the thread's park token is part of the model ([`Waiters`]). Returns
+    /// the timeout for what is left of the wait.
     #[track_caller]
     fn wait_for_message(&self, timeout: Option<Duration>) -> Option<Duration> {
         // Without time there is no wait.

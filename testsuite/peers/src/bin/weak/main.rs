@@ -2,8 +2,8 @@
 //! Markdown. With a number, loom gets so many seconds for each instead of 60.
 //!
 //! If the environment variable `GENMC` names GenMC's executable, there are its numbers of executions as well, and a
-//! second table of larger programs on GenMC and on cargo-dpor. If `NIDHUGG` names `nidhuggc`, a third table has the same
-//! programs under sequential consistency on Nidhugg and on cargo-dpor.
+//! second table of larger programs on GenMC and on cargo-dpor. If `NIDHUGG` names `nidhuggc`, a third table has the
+//! same programs under sequential consistency on Nidhugg and on cargo-dpor.
 
 mod checkers_of_c;
 
