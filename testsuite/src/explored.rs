@@ -194,7 +194,11 @@ pub fn results(how: &How<'_>) -> Result<Vec<(Test, Met)>, String> {
         };
         let verdict = match (event.failure, event.reason) {
             (Some(failure), _) => format!("{}: {}", event.verdict, failure.kind),
-            (None, Some(reason)) if !reason.starts_with("the time limit") => format!("{}: {reason}", event.verdict),
+            (None, Some(reason)) if !reason.starts_with("the time limit") => {
+                // Which thread was where comes after it, with the files of this machine.
+                let what = reason.split(" (thread ").next().unwrap_or(&reason);
+                format!("{}: {what}", event.verdict)
+            }
             (None, _) => event.verdict,
         };
         let weak_orderings = event.weak_orderings.and_then(|list| Some(!list.as_array()?.is_empty()));
