@@ -13,7 +13,7 @@ pub struct Found {
     pub complete: u64,
     /// Number of executions that were given up.
     pub blocked: u64,
-    /// As it is printed.
+    /// As it is printed, without spaces.
     pub seconds: String,
 }
 
@@ -36,41 +36,39 @@ fn after<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     Some(line.trim_start_matches(':').trim())
 }
 
-/// The number at the beginning of these words.
-fn number(words: &str) -> Option<u64> {
-    words.split_whitespace().next()?.parse().ok()
+/// What this text says, in which lines that begin like these have the numbers of executions.
+fn found(text: &str, complete: &str, blocked: &str) -> Found {
+    let number = |words| after(text, words)?.split_whitespace().next()?.parse().ok();
+    let Some(complete) = number(complete) else {
+        panic!("there is no line `{complete}` in\n{text}");
+    };
+    Found {
+        complete,
+        // Of none, Nidhugg says nothing.
+        blocked: number(blocked).unwrap_or(0),
+        seconds: after(text, "Total wall-clock time")
+            .unwrap_or_default()
+            .replace(' ', ""),
+    }
+}
+
+fn of_genmc(text: &str) -> Found {
+    let complete = "Number of complete executions explored";
+    found(text, complete, "Number of blocked executions seen")
+}
+
+fn of_nidhugg(text: &str) -> Found {
+    found(text, "Trace count", "Sleepset-blocked trace count")
 }
 
 /// Explores the program by this executable of GenMC, under RC11.
 pub fn by_genmc(genmc: &Path, program: &Program) -> Found {
-    let text = printed(genmc, &["--rc11", "--disable-estimation"], program);
-    let Some(complete) = after(&text, "Number of complete executions explored").and_then(number) else {
-        panic!("GenMC does not tell a number of executions:\n{text}");
-    };
-    Found {
-        complete,
-        blocked: after(&text, "Number of blocked executions seen")
-            .and_then(number)
-            .unwrap_or(0),
-        seconds: after(&text, "Total wall-clock time").unwrap_or_default().to_owned(),
-    }
+    of_genmc(&printed(genmc, &["--rc11", "--disable-estimation"], program))
 }
 
 /// Explores the program by this `nidhuggc`, under sequential consistency, with an option that chooses the algorithm.
 fn by_nidhugg(nidhugg: &Path, algorithm: &str, program: &Program) -> Found {
-    let text = printed(nidhugg, &["--", "--sc", algorithm], program);
-    let Some(complete) = after(&text, "Trace count").and_then(number) else {
-        panic!("Nidhugg does not tell a number of traces:\n{text}");
-    };
-    Found {
-        complete,
-        blocked: after(&text, "Sleepset-blocked trace count")
-            .and_then(number)
-            .unwrap_or(0),
-        seconds: after(&text, "Total wall-clock time")
-            .unwrap_or_default()
-            .replace(' ', ""),
-    }
+    of_nidhugg(&printed(nidhugg, &["--", "--sc", algorithm], program))
 }
 
 /// What cargo-dpor does in a program: its counters, and seconds.
@@ -117,4 +115,20 @@ pub fn sequential_families(nidhugg: &Path) {
             .map(|algorithm| by_nidhugg(nidhugg, algorithm, program))
             .into()
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_checkers_print_is_read() {
+        let genmc = "*** Verification complete.\nNo errors were detected.\n\
+            Number of complete executions explored: 43\nNumber of blocked executions seen: 2\n\
+            Total wall-clock time: 0.05s\n";
+        let read = |found: Found| (found.complete, found.blocked, found.seconds);
+        assert_eq!(read(of_genmc(genmc)), (43, 2, "0.05s".to_owned()));
+        let nidhugg = "Trace count: 3\nNo errors were detected.\nTotal wall-clock time: 0.46 s\n";
+        assert_eq!(read(of_nidhugg(nidhugg)), (3, 0, "0.46s".to_owned()));
+    }
 }
