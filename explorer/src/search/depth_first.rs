@@ -236,7 +236,7 @@ fn is_independent(entry: &Sleeping, event: &Event) -> bool {
 fn inherit_choices<S: System>(parent: &Node, node: &mut Node, event: &Event, system: &S, faults: &Faults) {
     let mut asleep: SmallVec<[Sleeping; 8]> = SmallVec::new();
     for (thread, alternatives) in &node.enabled {
-        let of_thread = parent.sleep().iter().filter(|entry| entry.transition.thread == *thread);
+        let of_thread = parent.sleep_of(*thread);
         // If some were explored from the parent, all that were awake there were.
         let latest = of_thread.clone().max_by_key(|entry| entry.known);
         let Some(latest) = latest.filter(|latest| latest.known.is_some()) else {

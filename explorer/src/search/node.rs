@@ -86,6 +86,11 @@ impl Node {
         &self.sleep
     }
 
+    /// What sleeps here of the thread.
+    pub fn sleep_of(&self, thread: ThreadId) -> impl Iterator<Item = &Sleeping> + Clone {
+        self.sleep.iter().filter(move |entry| entry.transition.thread == thread)
+    }
+
     /// Puts a transition to sleep.
     pub fn put_to_sleep(&mut self, entry: Sleeping) {
         self.sleepers.insert(entry.transition.thread.0);
@@ -114,8 +119,7 @@ impl Node {
     /// the rest.
     pub fn first_partly_awake_reader(&self) -> Option<ThreadId> {
         let is_reader = |thread: ThreadId| {
-            let mut of_thread = self.sleep.iter().filter(|entry| entry.transition.thread == thread);
-            of_thread.all(|entry| entry.known.is_some()) && self.first_awake_of(thread).is_some()
+            self.sleep_of(thread).all(|entry| entry.known.is_some()) && self.first_awake_of(thread).is_some()
         };
         let mut threads = self.enabled.iter().map(|&(thread, _)| thread);
         threads.find(|&thread| is_reader(thread))
@@ -131,8 +135,7 @@ impl Node {
         let Some(graph) = event.step().graph else {
             return self.is_asleep(event.transition());
         };
-        let mut of_thread = self.sleep.iter().filter(|entry| entry.transition.thread == thread);
-        of_thread.any(|entry| entry.knows(graph.source))
+        self.sleep_of(thread).any(|entry| entry.knows(graph.source))
     }
 
     /// The enabled transitions of the thread that are not asleep.

@@ -345,12 +345,13 @@ impl Rc11 {
     /// Whether there is a message which the thread could take by this operation, and after which it would write, if no
     /// read-modify-write had taken it.
     pub fn is_excluded(&self, order: &HappensBefore, thread: usize, request: &Request) -> bool {
-        let Some(history) = self.histories.get(&request.location()) else {
-            return false;
-        };
         if !request.ask.may_modify() {
             return false;
         }
+        // Memory may hold the message that the running operation has taken, and not the last one.
+        let Some(history) = self.histories.get(&request.location()) else {
+            return false;
+        };
         let floor = history.floor(|of, epoch| order.knows(thread, of, epoch));
         let pairs = history.messages[floor..].windows(2);
         let mut taken = pairs.filter(|pair| pair[1].modifies).map(|pair| pair[0].value);
