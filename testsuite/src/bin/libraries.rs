@@ -32,8 +32,9 @@ $ cargo run --release -p dpor-testsuite --bin libraries
 which explores each test under two [strategies](strategies.md) with `--memory sc`, and under `states` with [weak
 memory](weak-memory.md) as well, which is the default: for 10 s at most, and all libraries [as they are
 written](commands.md#libraries-as-specified). **Executions** are all that were begun, **states** those that were visited;
-`states` visits each once, if it can. Times are of a machine with 2 cores that did other things meanwhile: steps and
-states say more.
+`states` visits each once, if it can. With weak memory, the states are those of the last exploration, and the steps are
+[those of both](weak-memory.md#what-comes-first). Times are of a machine with 2 cores that did other things meanwhile:
+steps and states say more.
 ";
 
 const CAUSES: &str = "

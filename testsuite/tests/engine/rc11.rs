@@ -4,8 +4,9 @@
 //! thousand: `DPOR_RC11_PROGRAMS=100000 cargo test --release -p dpor-testsuite --test engine rc11::`.
 //!
 //! `DPOR_RC11_GRAPHS` sets for how many of them the execution graphs that `source` explores are counted (20,000 by
-//! default). A million: `DPOR_RC11_GRAPHS=1000000 cargo test --release -p dpor-testsuite --test engine
-//! each_graph_once`. `DPOR_RC11_LOOPS` sets how many of them wait in a loop (200 by default).
+//! default). A million:
+//! `DPOR_RC11_GRAPHS=1000000 cargo test --release -p dpor-testsuite --test engine each_graph_once`.
+//! `DPOR_RC11_LOOPS` sets how many of them wait in a loop (200 by default).
 
 use dpor_explorer::{Fault, Statistics, Strategy, Verdict};
 use dpor_scheduler::{Memory, RaceFault};
