@@ -378,18 +378,17 @@ impl DataRaces {
             .add_epochs(|thread, number| epochs.push(Epoch { thread, number }));
         epochs.sort_unstable();
         epochs.dedup();
-        // The positions in a clock, and whether it knows of any.
+        let of_threads: SmallVec<[&[Epoch]; 8]> = epochs.chunk_by(|one, other| one.thread == other.thread).collect();
         let positions = |clock: &[u32]| {
-            let of_threads = epochs.chunk_by(|one, other| one.thread == other.thread);
-            let position = |of: &[Epoch]| {
+            let position = |of: &&[Epoch]| {
                 let known = entry(clock, of[0].thread.into());
                 of.partition_point(|epoch| epoch.number <= known) as u64
             };
-            of_threads.map(position).collect::<SmallVec<[u64; 16]>>()
+            of_threads.iter().map(position).collect::<SmallVec<[u64; 16]>>()
         };
         let position = |epoch: Epoch| {
-            let of_thread = epochs.partition_point(|other| other.thread < epoch.thread);
-            epochs[of_thread..].partition_point(|other| *other < epoch) as u64
+            let of_thread = of_threads.iter().find(|of| of[0].thread == epoch.thread);
+            of_thread.map_or(0, |of| of.partition_point(|other| *other < epoch) as u64)
         };
         for fact in &facts {
             add(fact.granule as u64);

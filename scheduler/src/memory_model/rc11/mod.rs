@@ -41,8 +41,9 @@ use dpor_explorer::{BitSet, Location};
 use dpor_protocol::WEAK_ORDERINGS;
 use history::{History, Message};
 pub(crate) use request::{Ask, Request};
-use sequential::{Event, EventKind, Log};
+use sequential::{Event, EventKind, Log, Psc};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -163,13 +164,14 @@ impl Rc11 {
         #[cfg(feature = "faults")]
         let knows = faults::knowing(order, thread, knows);
         let floor = history.floor(knows);
+        let psc = OnceCell::new();
         for older in 1..history.len() - floor {
             let at = history.len() - 1 - older;
             for kind in 0..kinds {
                 let allowed = history.allows(at, request.ask, kind == 1);
                 #[cfg(feature = "faults")]
                 let allowed = faults::allows(order.fault, request.ask, history.messages[at].value, allowed);
-                if allowed && self.is_consistent(order, thread, request, history, (at, kind == 1)) {
+                if allowed && self.is_consistent(order, thread, request, &history.messages[at], kind == 1, &psc) {
                     choices.insert(older as u32 * kinds + kind);
                 }
             }
@@ -177,14 +179,16 @@ impl Rc11 {
         choices
     }
 
-    /// Whether the graph with this operation of the thread is consistent, which does not take the last message.
-    fn is_consistent(
-        &self,
+    /// Whether the graph with this operation of the thread is consistent, which takes this message, and not the last
+    /// one. `psc` is that of the record, if it was needed so far.
+    fn is_consistent<'a>(
+        &'a self,
         order: &HappensBefore,
         thread: usize,
         request: &Request,
-        history: &History,
-        (at, spuriously): (usize, bool),
+        message: &Message,
+        spuriously: bool,
+        psc: &OnceCell<Psc<'a>>,
     ) -> bool {
         if self.log.is_empty() {
             return true;
@@ -196,14 +200,13 @@ impl Rc11 {
         let Some(view) = order.views.get(thread) else {
             return true;
         };
-        let message = &history.messages[at];
         let access = request.ask.on(message.value, spuriously);
         let mut clock = view.current.clone();
         if access.acquires() {
             join(&mut clock, &message.released);
         }
         let who = (thread, entry(&view.current, thread).max(1), clock);
-        self.log
+        psc.get_or_init(|| Psc::new(&self.log))
             .allows(&Event::of(who, request.location(), access, message.event))
     }
 
