@@ -166,7 +166,7 @@ impl BitSet {
     }
 
     /// Says whether all elements are in the other set.
-    pub(crate) fn is_subset(&self, other: &BitSet) -> bool {
+    pub fn is_subset(&self, other: &BitSet) -> bool {
         let theirs = other.words().chain(std::iter::repeat(0));
         self.words().zip(theirs).all(|(mine, theirs)| mine & !theirs == 0)
     }

@@ -23,6 +23,7 @@ use crate::memory_model::happens_before::View;
 use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE};
 use dpor_explorer::keys::KeyMap;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// An access that some live thread does not know of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -304,9 +305,20 @@ impl DataRaces {
     fn facts(&self) -> Facts {
         let known = self.known_to_all();
         let mut facts = Facts::new();
+        // Granules often come after others to which the same was done, as in memory that was initialised at once. The
+        // last one about which there was nothing to tell, and the memory in which there is nothing about others like it.
+        let mut silent: Option<(Accesses<'_>, Range<usize>)> = None;
         if let Some(shadow) = &self.shadow {
             for (granule, accesses) in shadow.each_followed() {
-                self.add_facts(granule, accesses, &known, &mut facts);
+                let is_silent = |(like, memory): &(Accesses<'_>, Range<usize>)| {
+                    accesses.are_like(like) && memory.start <= granule && granule + GRANULE <= memory.end
+                };
+                if silent.as_ref().is_some_and(is_silent) {
+                    continue;
+                }
+                let before = facts.len();
+                let memory = self.add_facts(granule, &accesses, &known, &mut facts);
+                silent = (facts.len() == before).then_some((accesses, memory));
             }
         }
         // Which bytes one access has used beside others, and which alone, is no part of the state.
@@ -321,7 +333,14 @@ impl DataRaces {
     }
 
     /// Adds the accesses to a granule that some live thread does not know of. `known` is [`DataRaces::known_to_all`].
-    fn add_facts(&self, granule: usize, accesses: Accesses<'_>, known: &[u32], facts: &mut Facts) {
+    /// Returns the memory in which others like it have like facts.
+    fn add_facts(
+        &self,
+        granule: usize,
+        accesses: &Accesses<'_>,
+        known: &[u32],
+        facts: &mut Facts,
+    ) -> Range<usize> {
         let from = facts.len();
         let mut add = |mask: u8, kind: u8, extent: Extent, epoch: Epoch| {
             let known = known.get(usize::from(epoch.thread));
@@ -337,16 +356,23 @@ impl DataRaces {
         };
         // That bytes are freed is seen in the heap, and who uses them fails.
         let accessed = accesses.each(|mask, kind, extent, epoch| add(mask, kind as u8 + 1, extent, epoch));
+        let mut memory = 0..usize::MAX;
         // Who uses the other bytes has to know of the allocation.
-        if accessed != u8::MAX
-            && region::in_arena(granule)
-            && let Some((block, size, true)) = self.blocks.before(granule + GRANULE - 1)
-            && block.start + size > granule
-        {
-            add(!accessed, 0, Extent::NONE, block.allocated);
+        if accessed != u8::MAX {
+            memory = granule..granule + GRANULE;
+            if region::in_arena(granule)
+                && let Some((block, size, live)) = self.blocks.before(granule + GRANULE - 1)
+                && block.start + size > granule
+            {
+                memory = block.start..block.start + size;
+                if live {
+                    add(!accessed, 0, Extent::NONE, block.allocated);
+                }
+            }
         }
         // The order in which independent accesses were made is no part of the state.
         facts[from..].sort_unstable();
+        memory
     }
 
     /// By thread, the last epoch that all live threads know.
@@ -384,7 +410,9 @@ impl DataRaces {
                 let known = entry(clock, of[0].thread.into());
                 of.partition_point(|epoch| epoch.number <= known) as u64
             };
-            of_threads.iter().map(position).collect::<SmallVec<[u64; 16]>>()
+            let mut positions: SmallVec<[u64; 16]> = of_threads.iter().map(position).collect();
+            self.rc11.add_known(clock, &mut positions);
+            positions
         };
         let position = |epoch: Epoch| {
             let of_thread = of_threads.iter().find(|of| of[0].thread == epoch.thread);

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `request` | what a pending operation asks of its atomic |
 //! | `history` | the messages of an atomic, and which of them a thread may take |
-//! | `sequential` | the order of sequentially consistent operations |
+//! | `sequential` | the record of operations that may matter for the order of sequentially consistent ones |
+//! | `psc` | whether a new one fits into that order |
 //!
 //! There are no views beside happens-before. A thread may not take a message if it knows of an operation that has read,
 //! or written, a later one (coherence): each message has with it who has taken it, and in which epoch.
@@ -28,6 +29,7 @@
 #[cfg(feature = "faults")]
 mod faults;
 mod history;
+mod psc;
 mod request;
 mod sequential;
 
@@ -40,8 +42,9 @@ use crate::operation::address_of;
 use dpor_explorer::{BitSet, Location};
 use dpor_protocol::WEAK_ORDERINGS;
 use history::{History, Message};
+use psc::Psc;
 pub(crate) use request::{Ask, Request};
-use sequential::{Event, EventKind, Log, Psc};
+use sequential::{Event, EventKind, Log};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -456,11 +459,12 @@ impl Rc11 {
         }
         let later = self.histories.values().flat_map(|history| &history.messages[1..]);
         let entries: BitSet = later.filter_map(|message| message.event).collect();
-        if let Some(numbers) = self.log.keep_after(&entries) {
+        if let Some(numbers) = self.log.keep_after(entries) {
             for message in self.histories.values_mut().flat_map(|history| &mut history.messages) {
                 message.event = message.event.and_then(|event| numbers[event as usize]);
             }
         }
+        self.log.bring_up_to_date();
     }
 
     /// Adds the epochs that decide what can be chosen.
@@ -468,7 +472,11 @@ impl Rc11 {
         for history in self.histories.values() {
             history.epochs().for_each(|(thread, epoch)| add(thread, epoch));
         }
-        self.log.events.iter().for_each(|event| add(event.thread, event.epoch));
+    }
+
+    /// Adds to the positions of a clock how much it knows of the operations on record.
+    pub fn add_known(&self, clock: &[u32], positions: &mut SmallVec<[u64; 16]>) {
+        positions.extend(self.log.known(clock));
     }
 
     /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`.
@@ -478,8 +486,7 @@ impl Rc11 {
         position: impl Fn(u16, u32) -> u64,
         mut add: impl FnMut(u64),
     ) {
-        let names = self.log.names();
-        let name = |event: Option<u32>| event.map_or(u64::MAX, |event| names[event as usize]);
+        let name = |event: Option<u32>| event.map_or(u64::MAX, |event| self.log.name(event));
         for (location, history) in &self.histories {
             let of_first = positions(&history.messages[0].released);
             if history.len() == 1 && of_first.iter().all(|&position| position == 0) {
@@ -503,22 +510,15 @@ impl Rc11 {
             }
         }
         add(u64::MAX);
-        // By thread, so that the order of independent steps does not show.
-        let mut order: Vec<usize> = (0..self.log.events.len()).collect();
-        order.sort_by_key(|&event| names[event]);
-        for event in order {
-            let event = &self.log.events[event];
-            add(u64::from(event.thread) << 32 | position(event.thread, event.epoch));
-            positions(&event.clock).into_iter().for_each(&mut add);
-            add(event.at.map_or(0, |at| at.0));
-            add(event.kind as u64 | u64::from(event.is_sequential) << 8 | u64::from(event.publishes) << 9);
-            add(name(event.source));
+        for digest in self.log.digests() {
+            add(digest as u64);
+            add((digest >> 64) as u64);
         }
         add(u64::MAX);
         for (location, events) in &self.log.orders {
             add(location.0);
             add(events.len() as u64);
-            events.iter().for_each(|&event| add(names[event as usize]));
+            events.iter().for_each(|&event| add(self.log.name(event)));
         }
     }
 }

@@ -75,6 +75,12 @@ pub(crate) struct Accesses<'a> {
 }
 
 impl Accesses<'_> {
+    /// Whether they are the same as those to another granule.
+    #[inline]
+    pub fn are_like(&self, other: &Accesses<'_>) -> bool {
+        (self.cell.written, self.cell.read) == (other.cell.written, other.cell.read)
+    }
+
     /// Shows them: some bytes of the granule, the kind of an access to them, what else it was about if it was atomic,
     /// and its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
     #[inline]
