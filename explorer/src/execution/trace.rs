@@ -24,6 +24,8 @@ pub struct Event {
     transition: Option<Transition>,
     pub(super) index: u32,
     pub(super) step: Step,
+    /// [`System::lessons`](crate::system::System::lessons) when it ran.
+    lessons: u32,
     pub(super) clock: VectorClock,
     /// The numbers of the locations of the footprint's accesses.
     pub(super) touched: Touched,
@@ -48,6 +50,11 @@ impl Event {
     /// What the step did.
     pub fn step(&self) -> &Step {
         &self.step
+    }
+
+    /// [`System::lessons`](crate::system::System::lessons) when it ran.
+    pub(crate) fn lessons(&self) -> u32 {
+        self.lessons
     }
 
     /// The events at or before this one in the order of dependency.
@@ -164,14 +171,17 @@ impl Trace {
         &mut event.step
     }
 
-    /// The step in [`Trace::scratch`] has run: makes its footprint what dependency goes by, and looks up its locations.
-    pub(crate) fn ran(&mut self) {
+    /// The step in [`Trace::scratch`] has run, with so many [lessons](crate::system::System::lessons): makes its
+    /// footprint what dependency goes by, and looks up its locations.
+    pub(crate) fn ran(&mut self, lessons: u32) {
+        let event = &mut self.events[self.len];
+        event.lessons = lessons;
         let Step {
             footprint,
             guards,
             graph,
             ..
-        } = &mut self.events[self.len].step;
+        } = &mut event.step;
         self.follows.shape(footprint, guards, graph);
         self.look_up_locations();
     }

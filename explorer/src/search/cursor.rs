@@ -112,6 +112,12 @@ impl<S: System> Cursor<S> {
     /// Goes to the state after the first `target` steps of the execution: from the last saved state before it, if there
     /// is one, and otherwise from the start. Counts the steps.
     pub fn go_to(&mut self, target: usize, statistics: &mut Statistics) -> Result<(), Halt> {
+        let arrived = self.repeat_up_to(target, statistics);
+        self.system.recollect(u32::MAX);
+        arrived
+    }
+
+    fn repeat_up_to(&mut self, target: usize, statistics: &mut Statistics) -> Result<(), Halt> {
         let from = match self.rewind_within(target, statistics) {
             Some(steps) => {
                 self.verify(steps)?;
@@ -128,6 +134,7 @@ impl<S: System> Cursor<S> {
             let event = &self.trace.events()[i];
             let (transition, expected) = (event.transition(), event.step().signature);
             statistics.steps += 1;
+            self.system.recollect(event.lessons());
             self.repeat(i, transition, expected, &mut scratch)?;
             self.verify(i + 1)?;
             if i + 1 == next_saved && i + 1 < target {

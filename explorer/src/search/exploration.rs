@@ -91,8 +91,9 @@ impl<S: System> Exploration<S> {
     pub fn run_next(&mut self, transition: Transition) -> Result<Ran, Halt> {
         self.statistics.steps += 1;
         let Cursor { system, trace, .. } = &mut self.cursor;
+        let lessons = system.lessons();
         let result = system.step(transition, trace.scratch());
-        trace.ran();
+        trace.ran(lessons);
         judged(result)
     }
 

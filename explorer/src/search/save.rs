@@ -52,9 +52,10 @@ struct Repeated {
     transition: Transition,
     signature: u64,
     footprint: Footprint,
+    lessons: u32,
 }
 
-crate::codec!(struct Repeated { transition, signature, footprint });
+crate::codec!(struct Repeated { transition, signature, footprint, lessons });
 
 /// Everything but the keys of states.
 pub(super) struct Saved {
@@ -77,6 +78,7 @@ impl Saved {
             transition: event.transition(),
             signature: event.step().signature,
             footprint: event.step().footprint.clone(),
+            lessons: event.lessons(),
         };
         Saved {
             statistics: Statistics {
@@ -99,10 +101,11 @@ impl Saved {
         cursor.restore_fingerprints(self.fingerprints);
         cursor.system.restart();
         for (at, step) in self.trace.iter().enumerate() {
+            cursor.system.recollect(step.lessons);
             let enabled = step.transition.is_enabled(cursor.system.threads());
             let ran = enabled && cursor.system.step(step.transition, cursor.trace.scratch()).is_ok();
             let same = ran && {
-                cursor.trace.ran();
+                cursor.trace.ran(step.lessons);
                 let now = cursor.trace.uncommitted();
                 now.signature == step.signature && now.footprint == step.footprint
             };
@@ -115,6 +118,7 @@ impl Saved {
                 return Err(CannotResume::Diverged(at + 1));
             }
         }
+        cursor.system.recollect(u32::MAX);
         Ok(())
     }
 }

@@ -51,6 +51,18 @@ pub trait Layer {
         self.inner().threads()
     }
 
+    /// [`System::lessons`].
+    #[inline]
+    fn lessons(&self) -> u32 {
+        self.inner().lessons()
+    }
+
+    /// [`System::recollect`].
+    #[inline]
+    fn recollect(&mut self, lessons: u32) {
+        self.inner_mut().recollect(lessons);
+    }
+
     /// [`System::pending`].
     #[inline]
     fn pending(&self, thread: ThreadId) -> Pending {
@@ -147,6 +159,16 @@ impl<L: Layer> System for L {
     #[inline]
     fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
         Layer::repeat(self, transition, scratch)
+    }
+
+    #[inline]
+    fn lessons(&self) -> u32 {
+        Layer::lessons(self)
+    }
+
+    #[inline]
+    fn recollect(&mut self, lessons: u32) {
+        Layer::recollect(self, lessons);
     }
 
     #[inline]

@@ -215,6 +215,17 @@ pub trait System {
         Ok(Some(scratch.signature))
     }
 
+    /// Number of things that the system has learnt and that make nothing void. What it has learnt can change which
+    /// threads are enabled after a step, so a step that is run again has to go by what was known when it ran first.
+    fn lessons(&self) -> u32 {
+        0
+    }
+
+    /// Lets only so many of the first lessons count in the steps that follow; all, if there are no more.
+    fn recollect(&mut self, lessons: u32) {
+        let _ = lessons;
+    }
+
     /// The pending operation of a thread that has not finished.
     fn pending(&self, thread: ThreadId) -> Pending;
 

@@ -45,10 +45,15 @@ impl Machine {
             stacks,
         };
         // Of the session only what decides how the program goes on; how states are compared is no part of them. What
-        // was learnt decides where scheduling points are. It only grows.
+        // was learnt decides where scheduling points are. It only grows. Who is watched makes no difference where loops
+        // are learnt in place.
+        let loops = match session.learn_loops_in_place {
+            true => 0,
+            false => session.refinements.loops.len(),
+        };
         let learnt = [
             ("observed releases", session.refinements.observed_in_order.len() as u64),
-            ("noticed loops", session.refinements.loops.len() as u64),
+            ("noticed loops", loops as u64),
             ("learning in place", u64::from(session.learn_in_place)),
             ("held back when spinning", u64::from(session.spin_blocks)),
         ];

@@ -20,8 +20,7 @@ pub(crate) struct Refinements {
     pub observed_in_order: Vec<Location>,
     /// The kinds of locations all of which count as observed: objects, and parts of objects by number.
     observed_kinds: KeySet<u64>,
-    /// Places of the program to which a thread came back without having changed anything.
-    pub loops: KeySet<u64>,
+    pub loops: Loops,
     /// Whether states of threads are compared.
     pub hashing: bool,
     /// Whether atomics overlap in some words; these count as observed.
@@ -45,6 +44,53 @@ dpor_explorer::codec!(struct Refinements {
     orderings,
     put_off
 });
+
+/// The places of the program to which a thread came back without having changed anything, in the order in which they
+/// were noticed.
+///
+/// Where loops are watched in place ([`Session::learn_loops_in_place`](super::session::Session)), a step that is run
+/// again goes by what was known when it ran first: whether a thread is held back after it depends on that.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Loops {
+    places: Vec<u64>,
+    /// Number of the first ones that count in steps, if not all do.
+    limit: Option<u32>,
+    /// Number of those that count in the present step.
+    counting: usize,
+}
+
+dpor_explorer::codec!(struct Loops { places } skip { limit, counting });
+
+impl Loops {
+    /// Number of places.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Lets only so many of the first places count in the next steps; all, if there are no more.
+    pub fn recollect(&mut self, count: u32) {
+        self.limit = ((count as usize) < self.places.len()).then_some(count);
+    }
+
+    /// A step begins. What is noticed in it does not count in it.
+    #[inline]
+    pub fn begin_step(&mut self) {
+        self.counting = self.limit.map_or(self.places.len(), |limit| limit as usize);
+    }
+
+    /// Whether the place counts in the present step.
+    #[inline]
+    pub fn contains(&self, place: u64) -> bool {
+        self.places[..self.counting].contains(&place)
+    }
+
+    /// Notes a place.
+    pub fn notice(&mut self, place: u64) {
+        if !self.places.contains(&place) {
+            self.places.push(place);
+        }
+    }
+}
 
 /// Weak memory, if exploration turns to it only after the sequentially consistent executions.
 #[derive(Clone, Copy, Default, Debug)]

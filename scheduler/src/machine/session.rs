@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub find_leaks: bool,
     /// Whether a loop is watched from where it is noticed, instead of starting again.
     pub learn_in_place: bool,
+    /// The same for an exploration that does not depend on who is watched: what was explored before stays valid.
+    pub learn_loops_in_place: bool,
     /// Whether threads that only repeat themselves are held back.
     pub spin_blocks: bool,
     /// Whether states will be compared.
@@ -76,6 +78,7 @@ impl Session {
             libraries: Libraries::default(),
             find_leaks: false,
             learn_in_place: false,
+            learn_loops_in_place: false,
             spin_blocks: true,
             comparing: false,
             replays: false,

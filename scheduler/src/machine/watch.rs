@@ -141,12 +141,12 @@ pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
             .timeout
             .is_some_and(|(alternative, _)| alternative != NEVER)
     };
-    if !record.spin.is_watched_at(site) && !has_timeout() && !session.refinements.loops.contains(&site) {
+    if !record.spin.is_watched_at(site) && !has_timeout() && !session.refinements.loops.contains(site) {
         if !record.passage.comes_back(site) {
             return false;
         }
-        session.refinements.loops.insert(site);
-        if !session.learn_in_place {
+        session.refinements.loops.notice(site);
+        if !session.learn_in_place && !session.learn_loops_in_place {
             return true;
         }
     }

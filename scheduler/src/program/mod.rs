@@ -135,6 +135,13 @@ impl Program {
         Self::machine().execution.races.leave_out_private(true);
     }
 
+    /// Sets whether loops are watched from where they are noticed, instead of starting again: for an exploration to which
+    /// it makes no difference how often a thread goes round before it is held back, and that tells what was known when a
+    /// step ran ([`System::recollect`]). To be set before the first execution.
+    pub fn learn_loops_in_place(&mut self, in_place: bool) {
+        Self::machine().session.learn_loops_in_place = in_place;
+    }
+
     /// Sets whether states are comparable: threads then start on clean stacks, so that leftovers of earlier executions
     /// do not count. Takes effect at the next restart; a strategy that asks for fingerprints needs it before the first.
     pub fn compare_states(&mut self, comparing: bool) {
@@ -440,6 +447,21 @@ impl System for Program {
         let signature = step.signature;
         step.clear();
         result.map(|()| Some(signature))
+    }
+
+    fn lessons(&self) -> u32 {
+        let session = &Self::machine().session;
+        match session.learn_loops_in_place {
+            true => session.refinements.loops.len() as u32,
+            false => 0,
+        }
+    }
+
+    fn recollect(&mut self, lessons: u32) {
+        let session = &mut Self::machine().session;
+        if session.learn_loops_in_place {
+            session.refinements.loops.recollect(lessons);
+        }
     }
 
     fn pending(&self, thread: ThreadId) -> Pending {

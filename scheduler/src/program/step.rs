@@ -25,7 +25,13 @@ impl Program {
             return Ok(());
         }
         let source = machine.traced.is_some().then(|| self.source_of(thread)).flatten();
-        let Machine { execution, step, .. } = machine;
+        let Machine {
+            session,
+            execution,
+            step,
+            ..
+        } = machine;
+        session.refinements.loops.begin_step();
         step.repeating = repeating;
         step.chosen = transition.alternative;
         execution.length.0 += 1;

@@ -198,3 +198,25 @@ fn a_test_is_dropped_though_executions_were_given_up() {
     );
     assert_eq!(Arc::strong_count(&captured), 1);
 }
+
+#[test]
+fn states_learns_of_loops_without_starting_again() {
+    let refinements = |strategy: &str| {
+        let outcome = Model::new().strategy(strategy.parse().unwrap()).explore(|| {
+            let flags: Arc<[AtomicBool; 3]> = Arc::default();
+            let setter = Arc::clone(&flags);
+            let child = thread::spawn(move || setter.iter().for_each(|flag| flag.store(true, SeqCst)));
+            for flag in flags.iter() {
+                while !flag.load(SeqCst) {
+                    thread::yield_now();
+                }
+            }
+            child.join().unwrap();
+        });
+        assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+        outcome.report.statistics.refinements
+    };
+    assert_eq!(refinements("states"), 0);
+    // Each loop is another place, as it waits for another flag.
+    assert!(refinements("source") >= 3);
+}

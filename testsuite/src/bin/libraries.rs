@@ -53,8 +53,8 @@ const CAUSES: &str = "
   once](commands.md#when-timeouts-fire), for ever; with `--timeouts last` its test does not end in 10 s either.
 * **Three threads.** Two producers, or two readers, beside a third thread multiply what one of them has: the channels of
   async-channel, crossbeam-channel and futures, and arc-swap.
-* **Long executions.** The first use of a cache of moka makes some 2800 steps, and the exploration starts again some
-  twenty times, each time with more scheduling points.
+* **Long executions.** The first use of a cache of moka makes some 2800 steps, and exploration starts again whenever it
+  finds more memory that several threads use.
 
 ## What fails
 

@@ -126,6 +126,7 @@ fn model(program: &Program, fault: Option<Seeded>) -> Model {
 pub fn explore(program: &Program, how: How) -> Found {
     let mut model = model(program, how.fault);
     model.compare_states(how.strategy.compares_states());
+    model.learn_loops_in_place(how.strategy.learns_in_place());
     model.exact_states(how.thorough);
     let limits = Limits {
         executions: Some(how.executions),

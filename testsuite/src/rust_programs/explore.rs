@@ -209,6 +209,7 @@ fn explore_once(
     let (recorder, threads) = (recorder(), program.threads.len());
     let mut model = model(program);
     model.compare_states(strategy.compares_states());
+    model.learn_loops_in_place(strategy.learns_in_place());
     model.exact_states(replay);
     let limits = Limits {
         executions: Some(executions),
@@ -240,7 +241,8 @@ fn explore_once(
     let over = matches!(&report.verdict, Verdict::Incomplete { .. });
     if replay && error.is_none() && !over {
         error = outcomes.iter().find_map(|(outcome, schedule)| {
-            let repeated = repeat(explorer.system(), schedule).map(|stuck| last_outcome(recorder, threads, stuck));
+            let repeated = repeat(explorer.system(), schedule, strategy.learns_in_place());
+            let repeated = repeated.map(|stuck| last_outcome(recorder, threads, stuck));
             match repeated {
                 Ok(repeated) if repeated == *outcome => None,
                 Ok(repeated) => Some(format!("the schedule of {outcome}\nrun again gives {repeated}")),
@@ -257,14 +259,21 @@ fn explore_once(
     })
 }
 
+/// Number of steps that may run after the end of a schedule.
+const MORE_ROUNDS: usize = 100;
+
 fn last_outcome(recorder: &Cell<Option<&'static Recorder>>, threads: usize, stuck: bool) -> Outcome {
     let recorder = recorder.get().expect("an execution begins with making its recorder");
     recorder.outcome(threads, stuck)
 }
 
 /// Runs a schedule again; says whether threads are left over in the end.
-fn repeat(model: &mut impl System, schedule: &[Transition]) -> Result<bool, String> {
+///
+/// If loops are learnt `in_place`, it does not know any from the start, so that threads are held back where they were
+/// when the schedule ran first, or later.
+fn repeat(model: &mut impl System, schedule: &[Transition], in_place: bool) -> Result<bool, String> {
     model.restart();
+    model.recollect(0);
     let mut step = Step::default();
     for (number, &transition) in schedule.iter().enumerate() {
         if !transition.is_enabled(model.threads()) {
@@ -273,6 +282,16 @@ fn repeat(model: &mut impl System, schedule: &[Transition]) -> Result<bool, Stri
         step.clear();
         if let Err(stop) = model.step(transition, &mut step) {
             return Err(format!("step {number}, {transition}: {stop:?}"));
+        }
+    }
+    let more = if in_place { MORE_ROUNDS } else { 0 };
+    for _ in 0..more {
+        let Some(transition) = Transition::enabled(model.threads()).next() else {
+            break;
+        };
+        step.clear();
+        if let Err(stop) = model.step(transition, &mut step) {
+            return Err(format!("{transition}, after the end: {stop:?}"));
         }
     }
     if model.threads().iter().any(|status| status.alternatives().is_some()) {

@@ -340,6 +340,7 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
         Err(error) => panic!("{error}"),
     };
     model.compare_states(strategy.compares_states());
+    model.learn_loops_in_place(strategy.learns_in_place());
     if strategy == Strategy::States {
         // As `cargo dpor` does with it.
         model.put_weak_memory_off();

@@ -62,6 +62,12 @@
 //! and the system finds who only repeats itself, so that there is a failure with a schedule. If it does not, the
 //! verdict is incomplete. A component that can be left is no failure.
 //!
+//! # Threads that are held back
+//!
+//! A system may hold a thread back that only repeats itself. From which round on is no part of a state, and can be
+//! another one each time ([`System::lessons`](crate::System::lessons)): a round leads from a state to itself, as far as
+//! states are compared, so that whoever was not held back has explored more, and nothing else.
+//!
 //! # Deviations
 //!
 //! Sleep sets are not used: a step to a known state costs one step. So a state is never stored with less than all its

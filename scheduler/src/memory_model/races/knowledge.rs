@@ -334,13 +334,7 @@ impl DataRaces {
 
     /// Adds the accesses to a granule that some live thread does not know of. `known` is [`DataRaces::known_to_all`].
     /// Returns the memory in which others like it have like facts.
-    fn add_facts(
-        &self,
-        granule: usize,
-        accesses: &Accesses<'_>,
-        known: &[u32],
-        facts: &mut Facts,
-    ) -> Range<usize> {
+    fn add_facts(&self, granule: usize, accesses: &Accesses<'_>, known: &[u32], facts: &mut Facts) -> Range<usize> {
         let from = facts.len();
         let mut add = |mask: u8, kind: u8, extent: Extent, epoch: Epoch| {
             let known = known.get(usize::from(epoch.thread));

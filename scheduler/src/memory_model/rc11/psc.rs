@@ -97,7 +97,9 @@ impl<'a> Psc<'a> {
         let key_of = |&event: &u32| key(positions[event as usize], events[event as usize].kind.writes());
         for order in &mut psc.orders {
             order.sort_by_key(key_of);
-            (0..).zip(&*order).for_each(|(place, &event)| psc.nodes[event as usize].place = place);
+            (0..)
+                .zip(&*order)
+                .for_each(|(place, &event)| psc.nodes[event as usize].place = place);
             psc.keys.push(order.iter().map(key_of).collect());
         }
         for thread in &psc.threads {
@@ -147,7 +149,9 @@ impl<'a> Psc<'a> {
     /// it once.
     pub fn allows(&self, event: &Event) -> bool {
         let first_fences = self.fences.iter().filter_map(|fences| fences.first());
-        let fences = first_fences.into_iter().any(|&fence| event.comes_after(&self.log.events[fence as usize]));
+        let fences = first_fences
+            .into_iter()
+            .any(|&fence| event.comes_after(&self.log.events[fence as usize]));
         if !event.is_sequential && !fences {
             return true;
         }
@@ -368,10 +372,16 @@ impl<'a> Search<'a> {
             if matches!(place, Place::End | Place::AfterEco) {
                 continue;
             }
-            if counts && self.leads_to_new(one) || self.come_far(one) && counts {
+            let is_far = self.come_far(one);
+            if counts && (is_far || self.leads_to_new(one)) {
                 return true;
             }
-            let Node { rank, atomic, place: at, .. } = self.psc.nodes[one as usize];
+            let Node {
+                rank,
+                atomic,
+                place: at,
+                ..
+            } = self.psc.nodes[one as usize];
             self.come_to_end(event.thread.into(), rank + 1);
             if event.at.is_some() {
                 let keys = &self.psc.keys[atomic as usize];

@@ -382,7 +382,11 @@ impl Log {
             // What comes before it, of each other thread.
             let known = seen.threads.iter().enumerate().filter(|&(of, _)| of != thread);
             let known = known.map(|(of, own)| (of, known_of(own, events, entry(&event.clock, of)) as u64));
-            words.extend(known.filter(|&(_, known)| known > 0).map(|(of, known)| (of as u64) << 32 | known));
+            words.extend(
+                known
+                    .filter(|&(_, known)| known > 0)
+                    .map(|(of, known)| (of as u64) << 32 | known),
+            );
             seen.names.push(name);
             seen.digests.push(hash_of(&words));
             seen.threads[thread].push(number as u32);

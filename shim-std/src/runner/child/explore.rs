@@ -172,7 +172,9 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     let exact = config.options.has(ModelOption::ExactStates);
     let mut program = Program::new(config.options, move || body.run()).map_err(|error| error.to_string())?;
     program.leave_out_private_stacks();
-    program.compare_states(strategy.compares_states() && config.limits.preemptions.is_none());
+    let unbounded = config.limits.preemptions.is_none();
+    program.compare_states(strategy.compares_states() && unbounded);
+    program.learn_loops_in_place(strategy.learns_in_place() && unbounded);
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
     program.suppress_races(&config.suppressions);
