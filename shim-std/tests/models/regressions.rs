@@ -220,3 +220,24 @@ fn states_learns_of_loops_without_starting_again() {
     // Each loop is another place, as it waits for another flag.
     assert!(refinements("source") >= 3);
 }
+
+#[test]
+fn a_livelock_is_found_where_its_loop_is_learnt() {
+    let outcome = Model::new().strategy("states".parse().unwrap()).explore(|| {
+        let (flag, number) = (AtomicBool::new(false), Arc::new(AtomicU32::new(0)));
+        let children = [1, 2].map(|value| {
+            let number = Arc::clone(&number);
+            thread::spawn(move || (0..3).for_each(|_| number.store(value, SeqCst)))
+        });
+        children.into_iter().for_each(|child| child.join().unwrap());
+        while !flag.load(SeqCst) {
+            thread::yield_now();
+        }
+    });
+    let Verdict::Failed { failure, .. } = &outcome.report.verdict else {
+        panic!("{outcome}")
+    };
+    assert_eq!(failure.kind, "livelock", "{outcome}");
+    let statistics = outcome.report.statistics;
+    assert_eq!((statistics.executions(), statistics.refinements), (1, 0), "{outcome}");
+}

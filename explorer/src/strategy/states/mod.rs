@@ -66,7 +66,9 @@
 //!
 //! A system may hold a thread back that only repeats itself. From which round on is no part of a state, and can be
 //! another one each time ([`System::lessons`](crate::System::lessons)): a round leads from a state to itself, as far as
-//! states are compared, so that whoever was not held back has explored more, and nothing else.
+//! states are compared, so that whoever was not held back has explored more, and nothing else. Where a round shows the
+//! system that its thread repeats itself, the search goes on for another one, after which the thread is held back: then
+//! it is found at once if nobody else can go on.
 //!
 //! # Deviations
 //!

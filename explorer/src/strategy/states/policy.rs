@@ -128,11 +128,16 @@ impl States {
         let (key, rest) = (key_of(fingerprint.0), key_of(fingerprint.0 ^ knowledge.digest.0));
         statistics.compared += 1;
         let on_the_way = |node: u32| (node as usize) < at && self.visits[node as usize].key == Some(key);
+        // A thread that goes round is held back after one more round, if that is what the system has learnt.
+        let lessons = cursor.system.lessons();
+        let has_learnt_since = |node: u32| cursor.trace.events()[node as usize].lessons() < lessons;
         match self.table.get(key) {
             Some(Known::Explored(future)) if let Some(future) = self.futures.get(future) => {
                 self.visits[at].future.clone_from(&future);
             }
-            Some(Known::OnTheWay(node)) if on_the_way(node) => self.close_cycle(stack, at, node),
+            Some(Known::OnTheWay(node)) if on_the_way(node) && !has_learnt_since(node) => {
+                self.close_cycle(stack, at, node);
+            }
             Some(Known::InCycle(open)) => {
                 // It was left below the last node that was there before it. That one is in its cycle, as both lead to
                 // the first one of the cycle, which is still on the way.
