@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The first is brute force. The last one is refused where timeouts fire last.
-const STRATEGIES: [&str; 10] = [
+const STRATEGIES: [&str; 11] = [
     "exhaustive",
+    "states",
     "source",
     "dpor",
     "dpor:nosleep",
@@ -575,4 +576,19 @@ fn beside_a_reader<const WRITES: bool>() -> usize {
 fn time_goes_from_readers_to_writers_and_not_from_readers_to_readers() {
     finds(Timeouts::Fire, beside_a_reader::<false>, [0]);
     finds(Timeouts::Fire, beside_a_reader::<true>, [0, 1]);
+}
+
+#[test]
+fn time_passes_for_who_sleeps_beside_a_loop_that_waits() {
+    let test = || {
+        let flag = Arc::new(AtomicUsize::new(0));
+        let waiting = Arc::clone(&flag);
+        let child = thread::spawn(move || while waiting.load(SeqCst) == 0 {});
+        thread::sleep(SECOND);
+        flag.store(1, SeqCst);
+        child.join().unwrap();
+        0
+    };
+    finds(Timeouts::Last, test, [0]);
+    finds(Timeouts::Fire, test, [0]);
 }

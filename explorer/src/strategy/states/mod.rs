@@ -66,9 +66,9 @@
 //!
 //! A system may hold a thread back that only repeats itself. From which round on is no part of a state, and can be
 //! another one each time ([`System::lessons`](crate::System::lessons)): a round leads from a state to itself, as far as
-//! states are compared, so that whoever was not held back has explored more, and nothing else. Where a round shows the
-//! system that its thread repeats itself, the search goes on for another one, after which the thread is held back: then
-//! it is found at once if nobody else can go on.
+//! states are compared. But what can happen only while all threads wait, such as that time passes, comes after a state
+//! in which it is held back. So where a thread goes round that has come to where it is when the system knew less than
+//! now, the search goes on, instead of closing the cycle: after one more round, all that the system knows counts.
 //!
 //! # Deviations
 //!

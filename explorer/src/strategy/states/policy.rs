@@ -128,14 +128,18 @@ impl States {
         let (key, rest) = (key_of(fingerprint.0), key_of(fingerprint.0 ^ knowledge.digest.0));
         statistics.compared += 1;
         let on_the_way = |node: u32| (node as usize) < at && self.visits[node as usize].key == Some(key);
-        // A thread that goes round is held back after one more round, if that is what the system has learnt.
-        let lessons = cursor.system.lessons();
-        let has_learnt_since = |node: u32| cursor.trace.events()[node as usize].lessons() < lessons;
+        // A thread that goes round may be held back after one more round, if it has come to where it is, before, when
+        // the system knew less than now.
+        let may_be_held = |node: u32| {
+            let lessons = cursor.system.lessons();
+            let mut round = node as usize..at;
+            round.any(|event| cursor.trace.lessons_before(event, node as usize) < lessons)
+        };
         match self.table.get(key) {
             Some(Known::Explored(future)) if let Some(future) = self.futures.get(future) => {
                 self.visits[at].future.clone_from(&future);
             }
-            Some(Known::OnTheWay(node)) if on_the_way(node) && !has_learnt_since(node) => {
+            Some(Known::OnTheWay(node)) if on_the_way(node) && !may_be_held(node) => {
                 self.close_cycle(stack, at, node);
             }
             Some(Known::InCycle(open)) => {

@@ -474,9 +474,13 @@ impl Rc11 {
         }
     }
 
-    /// Adds to the positions of a clock how much it knows of the operations on record.
+    /// Adds to the positions of a clock how much it knows of the operations on record: nothing but zeros if that is
+    /// nothing.
     pub fn add_known(&self, clock: &[u32], positions: &mut SmallVec<[u64; 16]>) {
+        let length = positions.len();
+        positions.push(0);
         positions.extend(self.log.known(clock));
+        positions[length] = (positions.len() - length - 1) as u64;
     }
 
     /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`.

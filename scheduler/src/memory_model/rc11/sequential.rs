@@ -405,10 +405,13 @@ impl Log {
         events.map(|&event| self.seen.digests[event as usize])
     }
 
-    /// Number of events of each thread of which a clock knows.
+    /// Of which events a clock knows: each thread that has made some of these, with their number.
     pub fn known<'a>(&'a self, clock: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
         let threads = self.seen.threads.iter().enumerate();
-        threads.map(|(thread, own)| known_of(own, &self.events, entry(clock, thread)) as u64)
+        let known = threads.map(|(thread, own)| (thread, known_of(own, &self.events, entry(clock, thread))));
+        known
+            .filter(|&(_, known)| known > 0)
+            .map(|(thread, known)| (thread as u64) << 32 | known as u64)
     }
 
     /// The position of each event in the modification order of its atomic: that of the message that it has read or
@@ -793,6 +796,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_was_on_record_before_does_not_show() {
+        let event = |thread: u16| Event {
+            thread,
+            epoch: 1,
+            clock: Clock::from_elem(1, 3),
+            at: Some(Location(8)),
+            kind: EventKind::Store,
+            is_sequential: true,
+            publishes: false,
+            source: None,
+        };
+        let seen = |log: &Log| {
+            (
+                log.digests().collect::<Vec<_>>(),
+                log.known(&[1, 1, 1]).collect::<Vec<_>>(),
+            )
+        };
+        let mut log = Log::default();
+        log.add(event(2));
+        log.bring_up_to_date();
+        assert_eq!(seen(&log).1, [2 << 32 | 1]);
+        log.clear();
+        let mut fresh = Log::default();
+        for log in [&mut log, &mut fresh] {
+            log.add(event(0));
+            log.bring_up_to_date();
+        }
+        assert_eq!(seen(&log), seen(&fresh));
     }
 
     #[test]
