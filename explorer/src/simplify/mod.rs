@@ -366,7 +366,14 @@ impl<'a, T: Trials> Simplification<'a, T> {
         );
         // Scheduling points that have come to be on the way are of no concern: nothing else is known yet.
         trials.refined();
-        (best.ending == Ending::Same).then(|| Simplification {
+        if best.ending != Ending::Same {
+            return None;
+        }
+        // Of steps that ran before a loop was known to go round, some cannot run any more.
+        if best.schedule() != schedule {
+            trials.found(&best);
+        }
+        Some(Simplification {
             trials,
             deadline,
             longest,

@@ -239,5 +239,18 @@ fn when_time_is_up_the_best_so_far_stands() {
     let simplest = super::simplest(&mut trials, &found, Instant::now()).expect("it fails");
     assert!(!simplest.proven);
     assert_eq!(simplest.run.schedule(), found);
+    assert_eq!(trials.judge.1, Cost::MAX, "the given schedule is no finding");
     assert_eq!(parting(&mut trials, &simplest.run, Instant::now()), Parting::Unknown);
+}
+
+#[test]
+fn a_schedule_without_the_steps_that_cannot_run_is_told() {
+    let code: [&[Op]; 2] = [
+        &[Lock(0), Lock(1), Unlock(1), Unlock(0)],
+        &[Lock(1), Lock(0), Unlock(0), Unlock(1)],
+    ];
+    let mut trials = InPlace::new(Toy::new(&code), Kind("deadlock", Cost::MAX));
+    let simplest = super::simplest(&mut trials, &schedule("010011"), later()).expect("it fails");
+    assert_eq!(text(&simplest.run), "01");
+    assert_eq!((simplest.proven, trials.judge.1), (true, simplest.run.cost));
 }
