@@ -464,7 +464,6 @@ impl Rc11 {
                 message.event = message.event.and_then(|event| numbers[event as usize]);
             }
         }
-        self.log.bring_up_to_date();
     }
 
     /// Adds the epochs that decide what can be chosen.

@@ -30,7 +30,7 @@ struct Node {
     rank: u32,
     /// The rank of the first later event of its thread that is not of the same atomic, or the number of all of them.
     elsewhere: u32,
-    /// The number of its atomic, and its place in the order of `Psc::key` there; of no meaning for others.
+    /// The number of its atomic, and its place in the order of [`key`] there; of no meaning for others.
     atomic: u32,
     place: u32,
 }
@@ -49,7 +49,7 @@ pub(super) struct Psc<'a> {
     fences: SmallVec<[Vec<u32>; 8]>,
     /// The atomics' numbers.
     atomics: KeyMap<Location, u32>,
-    /// The events of each atomic by `key`.
+    /// The events of each atomic by [`key`].
     orders: Vec<Vec<u32>>,
     /// The keys in these orders.
     keys: Vec<Vec<u32>>,
@@ -148,10 +148,8 @@ impl<'a> Psc<'a> {
     /// before. If a cycle leads through the event twice, there is also one that begins with a fence and leads through
     /// it once.
     pub fn allows(&self, event: &Event) -> bool {
-        let first_fences = self.fences.iter().filter_map(|fences| fences.first());
-        let fences = first_fences
-            .into_iter()
-            .any(|&fence| event.comes_after(&self.log.events[fence as usize]));
+        let mut first_fences = self.fences.iter().filter_map(|fences| fences.first());
+        let fences = first_fences.any(|&fence| event.comes_after(self.event(fence)));
         if !event.is_sequential && !fences {
             return true;
         }
@@ -185,7 +183,7 @@ struct Search<'a> {
     new: &'a Event,
     /// The number of the new event's atomic, if there are others of it.
     atomic: Option<u32>,
-    /// The new event's `key`: between those of the events between which it would be.
+    /// The new event's [`key`]: between those of the events between which it would be.
     key: u32,
     /// By event, the bits of the places in which a way has come there.
     seen: Vec<u8>,

@@ -117,33 +117,15 @@ pub(super) struct Log {
     pub events: Vec<Event>,
     /// The stores to each atomic, in modification order. Whatever was stored before comes before them.
     pub orders: BTreeMap<Location, Vec<u32>>,
-    kept: Kept,
-    seen: Seen,
-}
-
-/// The events that [`Log::keep_after`] has judged.
-#[derive(Clone, Default, Debug)]
-struct Kept {
-    /// The number of events that have been judged: the first ones, and each of them is kept.
-    count: usize,
-    /// The entries.
+    /// The events after which [`Log::keep_after`] kept the others, of those that are seen.
     entries: BitSet,
-    /// The first event of each thread.
-    firsts: SmallVec<[Option<u32>; 8]>,
-}
-
-impl Kept {
-    fn note_first(&mut self, number: u32, thread: u16) {
-        let thread = usize::from(thread);
-        self.firsts.resize(self.firsts.len().max(thread + 1), None);
-        self.firsts[thread].get_or_insert(number);
-    }
+    seen: Seen,
 }
 
 /// How events look in a state, where the order in which threads have moved does not show. What is added changes
 /// nothing about the events before.
 ///
-/// Invariant: it tells of the first events, as they are.
+/// Invariant: it tells of the first events, as they are. [`Log::keep_after`] has kept each of them.
 #[derive(Clone, Default, Debug)]
 struct Seen {
     /// By event, its thread, and how many of that thread's events come before it.
@@ -155,6 +137,18 @@ struct Seen {
 }
 
 impl Seen {
+    /// Of which events a clock knows: each thread that has made some of these, and their number.
+    fn known<'a>(&'a self, events: &'a [Event], clock: &'a [u32]) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let known = self.threads.iter().enumerate().map(move |(thread, own)| {
+            let epoch = entry(clock, thread);
+            (
+                thread,
+                own.partition_point(|&event| events[event as usize].epoch <= epoch),
+            )
+        });
+        known.filter(|&(_, known)| known > 0)
+    }
+
     fn clear(&mut self) {
         self.names.clear();
         self.digests.clear();
@@ -169,7 +163,11 @@ impl Log {
     pub fn clear(&mut self) {
         self.events.clear();
         self.orders.clear();
-        self.kept = Kept::default();
+        self.forget_seen();
+    }
+
+    fn forget_seen(&mut self) {
+        self.entries.clear();
         self.seen.clear();
     }
 
@@ -236,8 +234,7 @@ impl Log {
         let lower = |of: &mut u32| *of -= u32::from(*of > number);
         sources.chain(stores).for_each(lower);
         elsewhere.for_each(lower);
-        self.seen.clear();
-        self.kept = Kept::default();
+        self.forget_seen();
     }
 
     /// Forgets all events but the `entries`, and those that come after one of them. Returns the numbers that events
@@ -250,55 +247,45 @@ impl Log {
     /// forgotten of the stores to an atomic are the first in modification order. So who has taken one of these, or
     /// comes right after it, is in front of all stores that are left, as with what was there before.
     pub fn keep_after(&mut self, entries: BitSet) -> Option<Vec<Option<u32>>> {
-        if self.keeps_all(&entries) {
-            self.kept.entries = entries;
+        if self.entries.is_subset(&entries) && self.sees_all_kept(&entries) {
+            self.entries = entries;
             return None;
         }
         let kept = self.after(&entries);
         let mut count = 0..;
         let number = |event| kept.contains(event).then(|| count.next()).flatten();
         let numbers: Vec<Option<u32>> = (0..self.events.len() as u32).map(number).collect();
-        self.kept = Kept {
-            count: numbers.iter().flatten().count(),
-            entries: entries.iter().filter_map(|entry| numbers[entry as usize]).collect(),
-            firsts: SmallVec::new(),
-        };
-        for (event, number) in self.events.iter().zip(&numbers) {
-            if let &Some(number) = number {
-                self.kept.note_first(number, event.thread);
+        self.entries = entries.iter().filter_map(|entry| numbers[entry as usize]).collect();
+        let forgets = kept.len() < self.events.len();
+        if forgets {
+            self.seen.clear();
+            let mut keeps = numbers.iter().map(Option::is_some);
+            self.events.retain(|_| keeps.next().unwrap_or_default());
+            for event in &mut self.events {
+                event.source = event.source.and_then(|source| numbers[source as usize]);
             }
+            self.orders.retain(|_, order| {
+                *order = order.iter().filter_map(|&store| numbers[store as usize]).collect();
+                !order.is_empty()
+            });
         }
-        if self.kept.count == numbers.len() {
-            return None;
+        for number in self.seen.names.len()..self.events.len() {
+            self.see(number);
         }
-        self.seen.clear();
-        let mut keeps = numbers.iter().map(Option::is_some);
-        self.events.retain(|_| keeps.next().unwrap_or_default());
-        for event in &mut self.events {
-            event.source = event.source.and_then(|source| numbers[source as usize]);
-        }
-        self.orders.retain(|_, order| {
-            *order = order.iter().filter_map(|&store| numbers[store as usize]).collect();
-            !order.is_empty()
-        });
-        Some(numbers)
+        forgets.then_some(numbers)
     }
 
-    /// Says whether all events are known to be kept: those before were, there are all their entries, and each new event
-    /// is one or comes after one that is kept by happens-before.
-    fn keeps_all(&mut self, entries: &BitSet) -> bool {
-        if !self.kept.entries.is_subset(entries) {
-            return false;
-        }
-        for number in self.kept.count..self.events.len() {
+    /// Sees new events as long as they are known to be kept: each that is an entry, or comes by happens-before after
+    /// one that is kept. Says whether all are. Those that are seen are kept if there are all their entries.
+    fn sees_all_kept(&mut self, entries: &BitSet) -> bool {
+        for number in self.seen.names.len()..self.events.len() {
             let event = &self.events[number];
-            let mut firsts = self.kept.firsts.iter().flatten();
+            let mut firsts = self.seen.threads.iter().filter_map(|own| own.first());
             let comes_after = |&first: &u32| event.comes_after(&self.events[first as usize]);
             if !entries.contains(number as u32) && !firsts.any(comes_after) {
                 return false;
             }
-            self.kept.note_first(number as u32, event.thread);
-            self.kept.count = number + 1;
+            self.see(number);
         }
         true
     }
@@ -364,33 +351,27 @@ impl Log {
         self.orders.get(&at)?.last().copied()
     }
 
-    /// Notes how events look that were added.
-    pub fn bring_up_to_date(&mut self) {
+    /// Notes how the first event looks that was not seen.
+    fn see(&mut self, number: usize) {
         let Log { events, seen, .. } = self;
-        for (number, event) in events.iter().enumerate().skip(seen.names.len()) {
-            let thread = usize::from(event.thread);
-            if seen.threads.len() <= thread {
-                seen.threads.resize_with(thread + 1, Vec::new);
-            }
-            let name = u64::from(event.thread) << 32 | seen.threads[thread].len() as u64;
-            let mut words: SmallVec<[u64; 16]> = SmallVec::from_slice(&[
-                name,
-                event.at.map_or(0, |at| at.0),
-                event.kind as u64 | u64::from(event.is_sequential) << 8 | u64::from(event.publishes) << 9,
-                event.source.map_or(u64::MAX, |source| seen.names[source as usize]),
-            ]);
-            // What comes before it, of each other thread.
-            let known = seen.threads.iter().enumerate().filter(|&(of, _)| of != thread);
-            let known = known.map(|(of, own)| (of, known_of(own, events, entry(&event.clock, of)) as u64));
-            words.extend(
-                known
-                    .filter(|&(_, known)| known > 0)
-                    .map(|(of, known)| (of as u64) << 32 | known),
-            );
-            seen.names.push(name);
-            seen.digests.push(hash_of(&words));
-            seen.threads[thread].push(number as u32);
+        let event = &events[number];
+        let thread = usize::from(event.thread);
+        if seen.threads.len() <= thread {
+            seen.threads.resize_with(thread + 1, Vec::new);
         }
+        let name = u64::from(event.thread) << 32 | seen.threads[thread].len() as u64;
+        let mut words: SmallVec<[u64; 16]> = SmallVec::from_slice(&[
+            name,
+            event.at.map_or(0, |at| at.0),
+            event.kind as u64 | u64::from(event.is_sequential) << 8 | u64::from(event.publishes) << 9,
+            event.source.map_or(u64::MAX, |source| seen.names[source as usize]),
+        ]);
+        // What comes before it, of other threads: those of its own are told by the name.
+        let others = seen.known(events, &event.clock);
+        words.extend(others.filter(|&(of, _)| of != thread).map(told));
+        seen.names.push(name);
+        seen.digests.push(hash_of(&words));
+        seen.threads[thread].push(number as u32);
     }
 
     /// The name of an event, which does not depend on the order in which threads have moved: its thread, and how many
@@ -407,11 +388,7 @@ impl Log {
 
     /// Of which events a clock knows: each thread that has made some of these, with their number.
     pub fn known<'a>(&'a self, clock: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
-        let threads = self.seen.threads.iter().enumerate();
-        let known = threads.map(|(thread, own)| (thread, known_of(own, &self.events, entry(clock, thread))));
-        known
-            .filter(|&(_, known)| known > 0)
-            .map(|(thread, known)| (thread as u64) << 32 | known as u64)
+        self.seen.known(&self.events, clock).map(told)
     }
 
     /// The position of each event in the modification order of its atomic: that of the message that it has read or
@@ -430,516 +407,10 @@ impl Log {
     }
 }
 
-/// Number of a thread's events, by their numbers, of which one knows that knows this epoch of the thread.
-fn known_of(own: &[u32], events: &[Event], epoch: u32) -> usize {
-    own.partition_point(|&event| events[event as usize].epoch <= epoch)
+/// A thread, and the number of its events of which somebody knows, in a word.
+fn told((thread, known): (usize, usize)) -> u64 {
+    (thread as u64) << 32 | known as u64
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::psc::Psc;
-    use super::*;
-    use crate::memory_model::clocks::join;
-    use dpor_explorer::SplitMix64;
-
-    /// For each event, those that come after it in some relation.
-    type Relation = Vec<BitSet>;
-
-    impl Log {
-        /// Whether the first happens before the second.
-        fn happens_before(&self, first: usize, second: usize) -> bool {
-            first < second && self.events[second].comes_after(&self.events[first])
-        }
-
-        /// Whether the first comes before the second by what they have read or written of one atomic, by RC11's `eco`.
-        /// The position of each event is given.
-        fn precedes(&self, position: &[usize], first: usize, second: usize) -> bool {
-            let [one, other] = [first, second].map(|event| &self.events[event]);
-            let same = one.at.is_some() && one.at == other.at;
-            let reads = one.kind.writes() && !other.kind.writes();
-            same && (position[first] < position[second] || reads && position[first] == position[second])
-        }
-
-        /// Whether `psc` has no cycle with this event as well.
-        fn allows(&self, event: &Event) -> bool {
-            Psc::new(self).allows(event)
-        }
-
-        fn relation(&self, holds: impl Fn(usize, usize) -> bool) -> Relation {
-            let count = self.events.len();
-            let after = |first: usize| {
-                let others = (0..count).filter(|&second| second != first && holds(first, second));
-                others.map(|second| second as u32).collect()
-            };
-            (0..count).map(after).collect()
-        }
-
-        /// Whether RC11's `psc`, by its definition, has a cycle:
-        ///
-        /// ```text
-        /// scb = sb ∪ sb≠loc;hb;sb≠loc ∪ hb=loc ∪ mo ∪ rb
-        /// psc = ([Esc] ∪ [Fsc];hb?) ; scb ; ([Esc] ∪ hb?;[Fsc])  ∪  [Fsc] ; (hb ∪ hb;eco;hb) ; [Fsc]
-        /// ```
-        fn has_cycle(&self) -> bool {
-            let events = &self.events;
-            let hb = self.relation(|one, other| self.happens_before(one, other));
-            let sb = |one: usize, other: usize| one < other && events[one].thread == events[other].thread;
-            let same = |one: usize, other: usize| events[one].at.is_some() && events[one].at == events[other].at;
-            let elsewhere = self.relation(|one, other| sb(one, other) && !same(one, other));
-            let position = self.positions();
-            // `mo` and `rb`.
-            let overwritten = |one: usize, other: usize| {
-                same(one, other) && events[other].kind.writes() && position[one] < position[other]
-            };
-            let eco = self.relation(|one, other| self.precedes(&position, one, other));
-            let mut scb = self.relation(|one, other| {
-                sb(one, other) || same(one, other) && hb[one].contains(other as u32) || overwritten(one, other)
-            });
-            for (one, after) in scb.iter_mut().enumerate() {
-                let far = follow(&follow(&elsewhere[one], &hb), &elsewhere);
-                after.extend_from(&far);
-            }
-            let is_fence = |event: usize| events[event].kind == EventKind::Fence;
-            let sequential: Vec<usize> = (0..events.len()).filter(|&event| events[event].is_sequential).collect();
-            let psc: Vec<Vec<usize>> = sequential
-                .iter()
-                .map(|&one| {
-                    let mut ends = scb[one].clone();
-                    let mut between = BitSet::new();
-                    if is_fence(one) {
-                        ends.extend_from(&follow(&hb[one], &scb));
-                        between.extend_from(&hb[one]);
-                        between.extend_from(&follow(&follow(&hb[one], &eco), &hb));
-                    }
-                    let reaches = |other: usize| {
-                        let (fence, other) = (is_fence(other), other as u32);
-                        let comes_after_an_end = || ends.iter().any(|end| hb[end as usize].contains(other));
-                        ends.contains(other) || fence && (between.contains(other) || comes_after_an_end())
-                    };
-                    let reached = sequential.iter().enumerate().filter(|&(_, &other)| reaches(other));
-                    reached.map(|(index, _)| index).collect()
-                })
-                .collect();
-            is_cyclic(&psc)
-        }
-    }
-
-    /// What comes after some event of the set.
-    fn follow(set: &BitSet, relation: &Relation) -> BitSet {
-        let mut after = BitSet::new();
-        set.iter()
-            .for_each(|event| after.extend_from(&relation[event as usize]));
-        after
-    }
-
-    /// Whether the graph has a cycle, by removing what nothing leads to.
-    fn is_cyclic(graph: &[Vec<usize>]) -> bool {
-        let mut incoming = vec![0; graph.len()];
-        graph.iter().flatten().for_each(|&to| incoming[to] += 1);
-        let mut free: Vec<usize> = (0..graph.len()).filter(|&node| incoming[node] == 0).collect();
-        let mut removed = 0;
-        while let Some(node) = free.pop() {
-            removed += 1;
-            for &to in &graph[node] {
-                incoming[to] -= 1;
-                if incoming[to] == 0 {
-                    free.push(to);
-                }
-            }
-        }
-        removed < graph.len()
-    }
-
-    /// Whether `psc` has no cycle with this event as well, by the definition.
-    fn allows_by_definition(log: &Log, event: &Event) -> bool {
-        let mut with = log.clone();
-        with.add(event.clone());
-        !with.has_cycle()
-    }
-
-    /// The entries and all that comes after them, by the definition.
-    fn after_by_definition(log: &Log, entries: &BitSet) -> BitSet {
-        let position = log.positions();
-        let mut kept = entries.clone();
-        let mut next: Vec<u32> = kept.iter().collect();
-        while let Some(one) = next.pop() {
-            for other in (0..log.events.len() as u32).filter(|&other| other != one) {
-                let (first, second) = (one as usize, other as usize);
-                let comes_after = log.happens_before(first, second) || log.precedes(&position, first, second);
-                if comes_after && !kept.contains(other) {
-                    kept.insert(other);
-                    next.push(other);
-                }
-            }
-        }
-        kept
-    }
-
-    /// The same events in a log that keeps all of them, and in one without those that are needless.
-    struct Both {
-        random: SplitMix64,
-        whole: Log,
-        short: Log,
-        clocks: Vec<Clock>,
-        /// By thread, what its relaxed stores publish, because of a fence.
-        published: Vec<Clock>,
-        /// And what it learns by the next fence that acquires.
-        found: Vec<Clock>,
-        /// The stores: atomic, numbers in the two logs, and what is learnt by acquiring them.
-        stores: Vec<(u64, [Option<u32>; 2], Clock)>,
-        /// Of each atomic, how many of the first messages cannot be taken any more.
-        floors: [usize; 2],
-        /// What each thread loads again and again: atomic, index of the store, and whether sequentially consistent.
-        loaded: Vec<[(u64, Option<usize>, bool); 3]>,
-        removed: usize,
-        /// Those of rounds of loops.
-        rounds: usize,
-        forgotten: usize,
-        refused: usize,
-    }
-
-    impl Both {
-        fn new(seed: u64) -> Both {
-            let clock = |thread: usize| (0..3).map(|of| u32::from(of == thread)).collect();
-            Both {
-                random: SplitMix64::new(seed),
-                whole: Log::default(),
-                short: Log::default(),
-                clocks: (0..3).map(clock).collect(),
-                published: vec![Clock::new(); 3],
-                found: vec![Clock::new(); 3],
-                stores: Vec::new(),
-                floors: [0; 2],
-                loaded: vec![[(0, None, true); 3]; 3],
-                removed: 0,
-                rounds: 0,
-                forgotten: 0,
-                refused: 0,
-            }
-        }
-
-        /// The position of what a store has written, or of what was there before, in the modification order of an
-        /// atomic.
-        fn position(&self, at: u64, store: Option<usize>) -> usize {
-            let order = self.whole.orders.get(&Location(at));
-            let number = store.and_then(|store| self.stores[store].1[0]);
-            number.map_or(0, |number| {
-                let place = order.and_then(|order| order.iter().position(|&other| other == number));
-                place.expect("nothing is forgotten of the whole log") + 1
-            })
-        }
-
-        /// Forgets what comes after no store before which a new event can come.
-        fn forget(&mut self) {
-            let at = self.below(2);
-            let most = self.whole.orders.get(&Location(at)).map_or(0, Vec::len);
-            let floor = &mut self.floors[at as usize];
-            *floor = (*floor + usize::from(self.random.below(4) == 0)).min(most);
-            let later = (0..self.stores.len()).filter(|&store| {
-                let at = self.stores[store].0;
-                self.position(at, Some(store)) > self.floors[at as usize]
-            });
-            let entries = later.filter_map(|store| self.stores[store].1[1]).collect();
-            assert_eq!(self.short.after(&entries), after_by_definition(&self.short, &entries));
-            let before = self.short.events.len();
-            let numbers = self.short.keep_after(entries.clone());
-            let number = |entry: u32| numbers.as_ref().map_or(Some(entry), |numbers| numbers[entry as usize]);
-            let entries = entries.iter().filter_map(number).collect();
-            assert_eq!(self.short.after(&entries).len(), self.short.events.len());
-            if let Some(numbers) = numbers {
-                let own = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
-                own.for_each(|own| *own = own.and_then(|own| numbers[own as usize]));
-            }
-            self.forgotten += before - self.short.events.len();
-        }
-
-        fn below(&mut self, bound: u64) -> u64 {
-            self.random.below(bound as usize) as u64
-        }
-
-        fn event(&self, thread: usize, at: Option<u64>, kind: EventKind, is_sequential: bool) -> Event {
-            Event {
-                thread: thread as u16,
-                epoch: self.clocks[thread][thread],
-                clock: self.clocks[thread].clone(),
-                at: at.map(Location),
-                kind,
-                is_sequential,
-                publishes: false,
-                source: None,
-            }
-        }
-
-        /// Adds an event that takes a store's message to both, if there is no cycle by it.
-        fn add(&mut self, event: &Event, source: Option<usize>) -> Option<[Option<u32>; 2]> {
-            let numbers = source.map(|source| self.stores[source].1);
-            let of = |log: usize| Event {
-                source: numbers.and_then(|numbers| numbers[log]),
-                ..event.clone()
-            };
-            let mut event = of(1);
-            let allows = allows_by_definition(&self.whole, &of(0));
-            assert_eq!(self.whole.allows(&of(0)), allows, "{event:?} {:?}", self.whole.events);
-            assert_eq!(self.short.allows(&event), allows, "{event:?} {:?}", self.whole.events);
-            if !allows {
-                self.refused += 1;
-                return None;
-            }
-            let whole = self.whole.add(of(0));
-            if let Some(needless) = self.short.needless(&event) {
-                self.removed += 1;
-                let stores = self.stores.iter_mut().filter_map(|(_, numbers, _)| numbers[1].as_mut());
-                self.short.remove(needless, stores.chain(&mut event.source));
-            }
-            let mut short = self.short.add(event);
-            for needless in self.short.needless_round() {
-                self.rounds += 1;
-                let stores = self.stores.iter_mut().filter_map(|(_, numbers, _)| numbers[1].as_mut());
-                self.short.remove(needless, stores.chain([&mut short]));
-            }
-            Some([Some(whole), Some(short)])
-        }
-
-        fn fence(&mut self, thread: usize, order: Ordering) {
-            if !matches!(order, Ordering::Release) {
-                join(&mut self.clocks[thread], &self.found[thread]);
-            }
-            let fence = Event {
-                publishes: order != Ordering::Acquire,
-                ..self.event(thread, None, EventKind::Fence, order == Ordering::SeqCst)
-            };
-            self.add(&fence, None);
-            if fence.publishes {
-                self.published[thread] = self.clocks[thread].clone();
-                self.clocks[thread][thread] += 1;
-            }
-        }
-
-        fn load(&mut self, thread: usize, which: usize) {
-            let (at, source, is_sequential) = self.loaded[thread][which];
-            if self.position(at, source) < self.floors[at as usize] {
-                return;
-            }
-            let mut event = self.event(thread, Some(at), EventKind::Load, is_sequential);
-            if let Some(source) = source.filter(|_| is_sequential) {
-                join(&mut event.clock, &self.stores[source].2);
-            }
-            if self.add(&event, source).is_some() {
-                self.clocks[thread] = event.clock;
-                if let Some(source) = source {
-                    join(&mut self.found[thread], &self.stores[source].2);
-                }
-            }
-        }
-
-        /// A loop of some rounds, with fences in most of them, one of which differs now and then.
-        fn wait(&mut self, thread: usize) {
-            const FENCES: [Ordering; 5] = [
-                Ordering::SeqCst,
-                Ordering::SeqCst,
-                Ordering::AcqRel,
-                Ordering::Release,
-                Ordering::Acquire,
-            ];
-            let round: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(8) as usize).collect();
-            for _ in 0..2 + self.below(6) {
-                for &what in &round {
-                    match what.checked_sub(3) {
-                        None => self.load(thread, what),
-                        Some(_) if self.below(16) == 0 => self.fence(thread, Ordering::Release),
-                        Some(fence) => self.fence(thread, FENCES[fence]),
-                    }
-                }
-            }
-        }
-
-        fn step(&mut self) {
-            let thread = self.below(3) as usize;
-            let is_sequential = self.below(4) > 0;
-            match self.below(10) {
-                0 => match self.below(2) {
-                    0 => self.fence(thread, Ordering::SeqCst),
-                    _ => self.wait(thread),
-                },
-                1 | 2 => {
-                    let at = self.below(2);
-                    let known = (0..self.stores.len()).filter(|&of| self.stores[of].0 == at);
-                    let floor = self.floors[at as usize];
-                    let can_be_taken = |&source: &_| self.position(at, source) >= floor;
-                    let sources: Vec<_> = known.map(Some).chain([None]).filter(can_be_taken).collect();
-                    let source = sources[self.below(sources.len() as u64) as usize];
-                    let event = self.event(thread, Some(at), EventKind::Store, is_sequential);
-                    let Some(numbers) = self.add(&event, source) else {
-                        return;
-                    };
-                    let releases = is_sequential || self.below(2) == 0;
-                    let released = match releases {
-                        true => self.clocks[thread].clone(),
-                        false => self.published[thread].clone(),
-                    };
-                    self.stores.push((at, numbers, released));
-                    self.clocks[thread][thread] += u32::from(releases);
-                }
-                // Mostly the same again.
-                kind => {
-                    if kind < 5 {
-                        let store = self.below(1 + self.stores.len() as u64) as usize;
-                        let (at, source) = match self.stores.get(store) {
-                            Some((at, ..)) => (*at, Some(store)),
-                            None => (self.below(2), None),
-                        };
-                        let which = self.below(3) as usize;
-                        self.loaded[thread][which] = (at, source, is_sequential);
-                    }
-                    let which = self.below(3) as usize;
-                    self.load(thread, which);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_was_on_record_before_does_not_show() {
-        let event = |thread: u16| Event {
-            thread,
-            epoch: 1,
-            clock: Clock::from_elem(1, 3),
-            at: Some(Location(8)),
-            kind: EventKind::Store,
-            is_sequential: true,
-            publishes: false,
-            source: None,
-        };
-        let seen = |log: &Log| {
-            (
-                log.digests().collect::<Vec<_>>(),
-                log.known(&[1, 1, 1]).collect::<Vec<_>>(),
-            )
-        };
-        let mut log = Log::default();
-        log.add(event(2));
-        log.bring_up_to_date();
-        assert_eq!(seen(&log).1, [2 << 32 | 1]);
-        log.clear();
-        let mut fresh = Log::default();
-        for log in [&mut log, &mut fresh] {
-            log.add(event(0));
-            log.bring_up_to_date();
-        }
-        assert_eq!(seen(&log), seen(&fresh));
-    }
-
-    #[test]
-    fn only_a_load_between_two_of_the_same_is_needless() {
-        let load = Event {
-            thread: 1,
-            epoch: 2,
-            clock: Clock::from_slice(&[0, 2]),
-            at: Some(Location(8)),
-            kind: EventKind::Load,
-            is_sequential: true,
-            publishes: false,
-            source: None,
-        };
-        let needless = |before: &[Event]| {
-            let mut log = Log::default();
-            before.iter().for_each(|event| _ = log.add(event.clone()));
-            log.needless(&load)
-        };
-        let other = |change: fn(&mut Event)| {
-            let mut event = load.clone();
-            change(&mut event);
-            event
-        };
-        assert_eq!(needless(std::slice::from_ref(&load)), None);
-        assert_eq!(needless(&[load.clone(), load.clone()]), Some(1));
-        let of_others = other(|event| event.thread = 0);
-        assert_eq!(needless(&[load.clone(), load.clone(), of_others]), Some(1));
-        for change in [
-            |event: &mut Event| event.epoch = 1,
-            |event: &mut Event| event.clock[0] = 1,
-            |event: &mut Event| event.at = Some(Location(16)),
-            |event: &mut Event| event.is_sequential = false,
-            |event: &mut Event| event.source = Some(0),
-            |event: &mut Event| event.kind = EventKind::Store,
-        ] {
-            let changed = other(change);
-            assert_eq!(needless(&[changed.clone(), load.clone()]), None, "{changed:?}");
-            assert_eq!(needless(&[load.clone(), changed.clone()]), None, "{changed:?}");
-        }
-        // What comes before the epoch, and before the thread has learnt something, is not looked at.
-        for change in [
-            |event: &mut Event| event.epoch = 1,
-            |event: &mut Event| event.clock[0] = 1,
-        ] {
-            assert_eq!(needless(&[load.clone(), other(change), load.clone()]), None);
-        }
-    }
-
-    #[test]
-    fn of_four_rounds_that_are_the_same_one_is_needless() {
-        let fence = |epoch: u32, publishes: bool| Event {
-            thread: 1,
-            epoch,
-            clock: Clock::from_slice(&[3, epoch]),
-            at: None,
-            kind: EventKind::Fence,
-            is_sequential: false,
-            publishes,
-            source: None,
-        };
-        let load = |epoch: u32| Event {
-            at: Some(Location(8)),
-            kind: EventKind::Load,
-            ..fence(epoch, false)
-        };
-        let needless = |events: &[Event]| {
-            let mut log = Log::default();
-            events.iter().for_each(|event| _ = log.add(event.clone()));
-            log.needless_round().to_vec()
-        };
-        let rounds = |count: u32| (0..count).flat_map(|epoch| [fence(epoch, true), load(epoch + 1)]);
-        assert_eq!(needless(&rounds(3).collect::<Vec<_>>()), [0; 0]);
-        assert_eq!(needless(&rounds(4).collect::<Vec<_>>()), [3, 2]);
-        let changed = |at: usize, change: fn(&mut Event)| {
-            let mut events: Vec<_> = rounds(4).collect();
-            change(&mut events[at]);
-            needless(&events)
-        };
-        // What one fence publishes, others would not; what somebody has learnt, they would not have known.
-        for change in [
-            |event: &mut Event| event.publishes = !event.publishes,
-            |event: &mut Event| event.clock[0] += 1,
-            |event: &mut Event| event.source = Some(0),
-            |event: &mut Event| event.is_sequential = true,
-            |event: &mut Event| event.kind = EventKind::Store,
-        ] {
-            (0..8).for_each(|at| assert_eq!(changed(at, change), [0; 0], "{at}"));
-        }
-        // A clock that has an entry more knows no more.
-        assert_eq!(changed(2, |event| event.clock.push(0)), [3, 2]);
-    }
-
-    #[test]
-    fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
-        let (mut removed, mut rounds, mut forgotten, mut refused) = (0, 0, 0, 0);
-        for seed in 0..20_000 {
-            let mut both = Both::new(seed);
-            for _ in 0..30 {
-                both.step();
-                // Little is left to be needless then.
-                if seed % 2 == 0 {
-                    both.forget();
-                }
-            }
-            removed += both.removed;
-            rounds += both.rounds;
-            forgotten += both.forgotten;
-            refused += both.refused;
-        }
-        assert!(
-            removed > 10_000 && rounds > 10_000 && forgotten > 20_000 && refused > 20_000,
-            "{removed} {rounds} {forgotten} {refused}"
-        );
-    }
-}
+mod tests;
