@@ -152,13 +152,9 @@ impl Trace {
     /// [`System::lessons`](crate::system::System::lessons) at the last event before the `node`-th of this event's
     /// thread; 0 if there is none.
     pub(crate) fn lessons_before(&self, event: EventIndex, node: EventIndex) -> u32 {
-        let Some(history) = self.threads.get(self.events()[event].thread().index()) else {
-            return 0;
-        };
-        let before = history.events.partition_point(|&own| own < node);
-        history.events[..before]
-            .last()
-            .map_or(0, |&last| self.events[last].lessons)
+        let thread = self.events()[event].thread();
+        let before = &self.events_of(thread)[..self.steps_before(thread, node) as usize];
+        before.last().map_or(0, |&last| self.events[last].lessons)
     }
 
     /// The events before this one that touched a location so that they conflict with an access of this kind, backwards.

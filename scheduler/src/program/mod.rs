@@ -33,8 +33,8 @@ use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
 use crate::report::{self, Source};
 use dpor_explorer::{
-    Asked, BitSet, Checkpoint, Failure, Fingerprint, Knowledge, Location, Outlook, Pending, Rewindable, Status, Step,
-    Stop, System, ThreadId, Transition,
+    Asked, BitSet, Checkpoint, Failure, Fingerprint, Knowledge, Limits, Location, Outlook, Pending, Rewindable, Status,
+    Step, Stop, Strategy, System, ThreadId, Transition,
 };
 use dpor_protocol::{
     FailureKind, Memory, ModelOption, Options, RaceSuppression, StrongerOrdering, Timeouts, WeakPlace,
@@ -135,11 +135,13 @@ impl Program {
         Self::machine().execution.races.leave_out_private(true);
     }
 
-    /// Sets whether loops are watched from where they are noticed, instead of starting again: for an exploration to which
-    /// it makes no difference how often a thread goes round before it is held back, and that tells what was known when a
-    /// step ran ([`System::recollect`]). To be set before the first execution.
-    pub fn learn_loops_in_place(&mut self, in_place: bool) {
-        Self::machine().session.learn_loops_in_place = in_place;
+    /// Makes the program ready to be explored, before the first execution: [has states
+    /// compared](Program::compare_states), and loops watched from where they are noticed instead of starting again, if
+    /// the strategy is such. Where preemptions are bounded, it does neither.
+    pub fn prepare_for(&mut self, strategy: Strategy, limits: &Limits) {
+        let unbounded = limits.preemptions.is_none();
+        self.compare_states(strategy.compares_states() && unbounded);
+        Self::machine().session.learn_loops_in_place = strategy.learns_in_place() && unbounded;
     }
 
     /// Sets whether states are comparable: threads then start on clean stacks, so that leftovers of earlier executions

@@ -256,9 +256,7 @@ impl Model {
             program.expect_cells_only();
         }
         program.leave_out_private_stacks();
-        let unbounded = self.limits.preemptions.is_none();
-        program.compare_states(self.strategy.compares_states() && unbounded);
-        program.learn_loops_in_place(self.strategy.learns_in_place() && unbounded);
+        program.prepare_for(self.strategy, &self.limits);
         program.exact_states(self.options.has(ModelOption::ExactStates));
         program.find_leaks(self.options.has(ModelOption::Leaks));
         let whole = Sharded::whole(Journaled::new(program, unshared()));

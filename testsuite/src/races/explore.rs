@@ -125,15 +125,14 @@ fn model(program: &Program, fault: Option<Seeded>) -> Model {
 /// If this process cannot hold a model.
 pub fn explore(program: &Program, how: How) -> Found {
     let mut model = model(program, how.fault);
-    model.compare_states(how.strategy.compares_states());
-    model.learn_loops_in_place(how.strategy.learns_in_place());
-    model.exact_states(how.thorough);
     let limits = Limits {
         executions: Some(how.executions),
         preemptions: how.preemptions,
         depth: 1000,
         ..Limits::default()
     };
+    model.prepare_for(how.strategy, &limits);
+    model.exact_states(how.thorough);
     let mut explorer = Explorer::new(Erased::new(model), how.strategy, limits)
         .keep_going(true)
         .verify_states(how.thorough);

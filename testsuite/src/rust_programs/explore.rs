@@ -208,14 +208,13 @@ fn explore_once(
 ) -> Option<Found> {
     let (recorder, threads) = (recorder(), program.threads.len());
     let mut model = model(program);
-    model.compare_states(strategy.compares_states());
-    model.learn_loops_in_place(strategy.learns_in_place());
-    model.exact_states(replay);
     let limits = Limits {
         executions: Some(executions),
         depth: 1000,
         ..Limits::default()
     };
+    model.prepare_for(strategy, &limits);
+    model.exact_states(replay);
     let model = Erased::new(model);
     let (model, part) = match shard {
         Some(shard) => Sharded::whole(model).narrow(shard, 0, None),

@@ -339,8 +339,11 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
         Ok(model) => model,
         Err(error) => panic!("{error}"),
     };
-    model.compare_states(strategy.compares_states());
-    model.learn_loops_in_place(strategy.learns_in_place());
+    let limits = Limits {
+        depth: 1000,
+        ..Limits::default()
+    };
+    model.prepare_for(strategy, &limits);
     if strategy == Strategy::States {
         // As `cargo dpor` does with it.
         model.put_weak_memory_off();
@@ -348,10 +351,6 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
     if let Some(Seeded::Races(fault)) = fault {
         model.race_fault(fault);
     }
-    let limits = Limits {
-        depth: 1000,
-        ..Limits::default()
-    };
     let mut explorer = Explorer::new(system(model), strategy, limits);
     if let Some(Seeded::Search(fault)) = fault {
         explorer = explorer.fault(fault);

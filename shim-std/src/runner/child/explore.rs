@@ -172,9 +172,8 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     let exact = config.options.has(ModelOption::ExactStates);
     let mut program = Program::new(config.options, move || body.run()).map_err(|error| error.to_string())?;
     program.leave_out_private_stacks();
-    let unbounded = config.limits.preemptions.is_none();
-    program.compare_states(strategy.compares_states() && unbounded);
-    program.learn_loops_in_place(strategy.learns_in_place() && unbounded);
+    let limits = limits(config);
+    program.prepare_for(strategy, &limits);
     program.exact_states(exact);
     program.find_leaks(config.options.has(ModelOption::Leaks));
     program.suppress_races(&config.suppressions);
@@ -185,7 +184,7 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     program.strengthen(&config.stronger);
     program.save_states(program.hidden_import().is_none());
     let whole = Sharded::whole(Journaled::new(program, map));
-    let (limits, started) = (limits(config), Instant::now());
+    let started = Instant::now();
     let (system, part) = match shard {
         Some(shard) => whole.narrow(shard, test_hash(&config.test).into(), limits.time),
         None => (whole, Part::One { pairs: 0 }),

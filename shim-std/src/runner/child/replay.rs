@@ -208,7 +208,7 @@ impl<'a> Follower<'a> {
     fn go_on(mut self) -> Result<FailureReport, Box<Astray>> {
         self.program.hold_spinning();
         for _ in 0..MORE_ROUNDS {
-            let Some(transition) = self.first_enabled() else {
+            let Some(transition) = Transition::enabled(self.program.threads()).next() else {
                 return match self.program.finish() {
                     Err(failure) => Ok(self.failed(&failure)),
                     Ok(()) => Err(Box::new(Astray::NoFailure)),
@@ -222,14 +222,6 @@ impl<'a> Follower<'a> {
             }
         }
         Err(Box::new(Astray::NoFailure))
-    }
-
-    fn first_enabled(&self) -> Option<Transition> {
-        let threads = self.program.threads();
-        let thread = threads.iter().position(|status| matches!(status, Status::Enabled(_)))?;
-        let alternative = threads[thread].alternatives()?.iter().next()?;
-        let thread = ThreadId(u32::try_from(thread).ok()?);
-        Some(Transition { thread, alternative })
     }
 }
 
