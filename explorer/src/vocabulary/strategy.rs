@@ -151,8 +151,8 @@ impl Strategy {
         matches!(self, Strategy::Context(_) | Strategy::States)
     }
 
-    /// Whether it makes no difference to the strategy from which round on a thread is held back that only repeats itself,
-    /// so that a system can learn in place where threads do so (`System::lessons`).
+    /// Whether it makes no difference to the strategy from which round on a thread is held back that only repeats
+    /// itself, so that a system can learn in place where threads do so (`System::lessons`).
     pub fn learns_in_place(self) -> bool {
         matches!(self, Strategy::States)
     }

@@ -53,7 +53,7 @@ impl Machine {
         };
         let learnt = [
             ("observed releases", session.refinements.observed_in_order.len() as u64),
-            ("noticed loops", loops as u64),
+            ("noticed loops", u64::from(loops)),
             ("learning in place", u64::from(session.learn_in_place)),
             ("held back when spinning", u64::from(session.spin_blocks)),
         ];

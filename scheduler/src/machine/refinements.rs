@@ -4,7 +4,7 @@ use crate::memory_model::atomics::{self, Atomics};
 use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::part_of;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
-use dpor_explorer::keys::KeySet;
+use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{Asked, Location};
 use std::sync::atomic::Ordering;
 
@@ -52,43 +52,44 @@ dpor_explorer::codec!(struct Refinements {
 /// again goes by what was known when it ran first: whether a thread is held back after it depends on that.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Loops {
-    places: Vec<u64>,
+    /// Each place with its number.
+    places: KeyMap<u64, u32>,
     /// Number of the first ones that count in steps, if not all do.
     limit: Option<u32>,
     /// Number of those that count in the present step.
-    counting: usize,
+    counting: u32,
 }
 
 dpor_explorer::codec!(struct Loops { places } skip { limit, counting });
 
 impl Loops {
     /// Number of places.
-    pub fn len(&self) -> usize {
-        self.places.len()
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.places.len() as u32
     }
 
     /// Lets only so many of the first places count in the next steps; all, if there are no more.
     pub fn recollect(&mut self, count: u32) {
-        self.limit = ((count as usize) < self.places.len()).then_some(count);
+        self.limit = (count < self.len()).then_some(count);
     }
 
     /// A step begins. What is noticed in it does not count in it.
     #[inline]
     pub fn begin_step(&mut self) {
-        self.counting = self.limit.map_or(self.places.len(), |limit| limit as usize);
+        self.counting = self.limit.unwrap_or(self.len());
     }
 
     /// Whether the place counts in the present step.
     #[inline]
     pub fn contains(&self, place: u64) -> bool {
-        self.places[..self.counting].contains(&place)
+        self.places.get(&place).is_some_and(|&number| number < self.counting)
     }
 
     /// Notes a place.
     pub fn notice(&mut self, place: u64) {
-        if !self.places.contains(&place) {
-            self.places.push(place);
-        }
+        let number = self.len();
+        self.places.entry(place).or_insert(number);
     }
 }
 

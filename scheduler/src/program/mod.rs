@@ -454,7 +454,7 @@ impl System for Program {
     fn lessons(&self) -> u32 {
         let session = &Self::machine().session;
         match session.learn_loops_in_place {
-            true => session.refinements.loops.len() as u32,
+            true => session.refinements.loops.len(),
             false => 0,
         }
     }
