@@ -9,6 +9,7 @@
 
 use dpor_explorer::ThreadId;
 use std::ops::Range;
+use std::time::Duration;
 
 /// The owner of a piece of the state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -57,8 +58,9 @@ pub(crate) fn list(
 /// What counts as state in a walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// Whether anybody can tell the time: as long as nobody has asked for it, all clocks stand still.
-    pub time: bool,
+    /// Whether anybody can tell the time: as long as nobody has asked for it, all clocks stand still. Otherwise
+    /// the least time of the threads that are alive: none will ever take over one that is no later.
+    pub time: Option<Duration>,
     /// Whether threads' questions for the time count even if the time does not.
     pub questions: bool,
     /// Whether it counts what threads know of each other's accesses, or is told apart.

@@ -1,8 +1,11 @@
 //! The virtual clock of the explored program.
 //!
-//! Each thread has a time of its own, which starts where its creator was and passes only by sleeping, by
-//! timeouts and by asking. It takes over the time of what it touches, like a Lamport clock: so no thread sees an
+//! Each thread has a time of its own, which starts where its creator was and passes only by sleeping, by timeouts and
+//! by asking again and again. It takes over the time of what it touches, like a Lamport clock: so no thread sees an
 //! `Instant` from its future, and equivalent executions have equal times.
+//!
+//! The first questions of a thread take no time. Runtimes ask for the time in passing, and states that differ in
+//! nothing but how often they did should be equal. Only a loop that asks until a deadline comes needs time to pass.
 
 use super::threads::Record;
 use crate::image::part::{Extent, Owner, Part, Visitor};
@@ -10,7 +13,9 @@ use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{AccessKind, Location};
 use std::time::Duration;
 
-/// The cost of the first question for the time.
+/// Number of a thread's questions for the time that take none.
+const FREE: u32 = 32;
+/// The cost of the first question that takes time.
 const TICK: Duration = Duration::from_micros(1);
 /// Number of a thread's questions after which the cost doubles, so that a loop that waits for a deadline reaches it.
 const DOUBLE_AFTER: u32 = 16;
@@ -35,12 +40,14 @@ pub(crate) struct Times {
 }
 
 impl VirtualClock {
-    /// The thread asks for the time, which takes some.
+    /// The thread asks for the time, which takes some after the first questions.
     pub fn ask(&mut self, record: &mut Record) -> Duration {
         self.started = true;
-        let tick = TICK.saturating_mul(1 << (record.clock_reads / DOUBLE_AFTER).min(31));
+        if let Some(costly) = record.clock_reads.checked_sub(FREE) {
+            let tick = TICK.saturating_mul(1 << (costly / DOUBLE_AFTER).min(31));
+            record.time = record.time.saturating_add(tick);
+        }
         record.clock_reads += 1;
-        record.time = record.time.saturating_add(tick);
         record.time
     }
 
@@ -79,16 +86,17 @@ impl Part for VirtualClock {
 
     fn visit(&self, extent: Extent, visitor: &mut impl Visitor) {
         let owner = Owner::Program;
-        visitor.number(owner, "clock started", u64::from(extent.time));
-        if !extent.time {
+        visitor.number(owner, "clock started", u64::from(extent.time.is_some()));
+        let Some(least) = extent.time else {
             return;
-        }
+        };
         // It is in the names of locations.
         visitor.number(owner, "times that all have waited", u64::from(self.passed));
-        // A location that was only looked at has no time of its own.
-        let times = self.times.iter().map(|(location, Times { written, updated })| {
-            let updated = if updated > written { nanoseconds(*updated) } else { 0 };
-            (location.0, nanoseconds(*written), updated)
+        // Nobody takes over a time that all threads have reached, nor that of updates which the write before exceeds.
+        let times = self.times.iter().map(|(location, times)| {
+            let unless = |time: Duration, known| if time > known { nanoseconds(time) } else { 0 };
+            let written = unless(times.written, least);
+            (location.0, written, unless(times.updated, times.written.max(least)))
         });
         let mut times: Vec<_> = times
             .filter(|&(_, written, updated)| written > 0 || updated > 0)

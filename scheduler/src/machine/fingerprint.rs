@@ -39,7 +39,7 @@ impl Machine {
         let extent = Extent {
             // Where it is asked whether all is as it was some steps ago, the time has passed; it counts if anybody has
             // looked at it.
-            time: execution.clock.started && !trying_out,
+            time: (execution.clock.started && !trying_out).then(|| execution.threads.least_time()),
             questions: trying_out,
             knowledge,
             stacks,

@@ -5,6 +5,7 @@
 mod actor;
 mod cells;
 mod choose;
+mod clock;
 mod comm;
 mod endless;
 mod explore;

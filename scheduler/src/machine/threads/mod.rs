@@ -21,6 +21,7 @@ use std::ops::{Index, IndexMut};
 use std::panic::Location as Caller;
 use std::ptr;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The threads of the program, those of earlier executions included: a thread's id is its index.
 #[derive(Default)]
@@ -86,6 +87,12 @@ impl Threads {
     /// The record of the thread, if it is alive.
     pub fn alive(&self, thread: ThreadId) -> Option<&Record> {
         self.get(thread).filter(|record| record.alive)
+    }
+
+    /// The least time of the threads that are alive.
+    pub fn least_time(&self) -> Duration {
+        let alive = self.records.iter().filter(|record| record.alive);
+        alive.map(|record| record.time).min().unwrap_or_default()
     }
 
     /// Whether the address, which is not on the stack of the running thread, is on that of one which is suspended or

@@ -465,7 +465,7 @@ impl Record {
         passage.numbers(|name, number| visitor.number(owner, name, number));
         spin.numbers(|name, number| visitor.number(owner, name, number));
         visitor.number(owner, "deadline has passed", region::late(*index).load(Relaxed) as u64);
-        if extent.time {
+        if extent.time.is_some() {
             visit_times(*time, *deadline, *clock_reads, owner, visitor);
         }
         visitor.bytes(owner, "name", name.as_deref().unwrap_or_default().as_bytes());
