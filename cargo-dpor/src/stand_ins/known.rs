@@ -23,6 +23,17 @@ const fn parking_lot(version: &'static str, digest: u64, folder: &'static str) -
     }
 }
 
+/// A version of crossbeam-utils.
+const fn crossbeam_utils(version: &'static str, digest: u64) -> StandIn {
+    StandIn {
+        package: "crossbeam-utils",
+        version,
+        digest,
+        folder: "crossbeam-utils-0.8",
+        as_written_with: &[],
+    }
+}
+
 /// All of them.
 pub const KNOWN: &[StandIn] = &[
     parking_lot("0.11.0", 0x2856_f0c5_69f9_21cd, "parking_lot-0.12"),
@@ -35,4 +46,28 @@ pub const KNOWN: &[StandIn] = &[
     parking_lot("0.12.4", 0xcbcf_146a_0df7_8be7, "parking_lot-0.12"),
     parking_lot("0.12.5", 0xcd08_3f12_deb7_cf11, "parking_lot-0.12"),
     parking_lot("0.13.0", 0x7418_c4ac_3503_3893, "parking_lot-0.13"),
+    crossbeam_utils("0.8.0", 0xb522_f74c_e486_0f58),
+    crossbeam_utils("0.8.1", 0x22c9_a1c8_917e_ecff),
+    crossbeam_utils("0.8.2", 0xdbe0_96aa_77f7_41f8),
+    crossbeam_utils("0.8.3", 0xdbe0_96aa_77f7_41f8),
+    crossbeam_utils("0.8.4", 0xdbe0_96aa_77f7_41f8),
+    crossbeam_utils("0.8.5", 0xe4b4_e543_7668_35e3),
+    crossbeam_utils("0.8.6", 0xbf9c_5ef1_c07e_5aa7),
+    crossbeam_utils("0.8.7", 0x14fd_6886_567b_a671),
+    crossbeam_utils("0.8.8", 0x8f19_d0ba_ad55_9382),
+    crossbeam_utils("0.8.9", 0x13b5_ea80_3f2c_5da7),
+    crossbeam_utils("0.8.10", 0xb985_883d_98f5_3294),
+    crossbeam_utils("0.8.11", 0x8e40_b247_d0b6_d6e6),
+    crossbeam_utils("0.8.12", 0xbd17_1a8c_fefb_504e),
+    crossbeam_utils("0.8.13", 0xbd17_1a8c_fefb_504e),
+    crossbeam_utils("0.8.14", 0xbd17_1a8c_fefb_504e),
+    crossbeam_utils("0.8.15", 0x1bfa_e756_dac2_e375),
+    crossbeam_utils("0.8.16", 0x0750_5304_2a64_6397),
+    crossbeam_utils("0.8.17", 0xda63_e541_79d5_91d9),
+    crossbeam_utils("0.8.18", 0x072e_5f96_261f_bbcf),
+    crossbeam_utils("0.8.19", 0x7bc1_37eb_57b1_8479),
+    crossbeam_utils("0.8.20", 0xd9b2_d399_9e4b_0a08),
+    crossbeam_utils("0.8.21", 0x3268_b4ef_5c45_c050),
+    crossbeam_utils("0.8.22", 0x7764_7ca4_590d_ae9b),
+    crossbeam_utils("0.8.23", 0xe3d3_243c_6109_19a4),
 ];

@@ -1,4 +1,4 @@
-//! The libraries that are taken as specified: operations of the checker stand for their code.
+//! The libraries, or parts of libraries, that are taken as specified: operations of the checker stand for their code.
 
 use dpor_explorer::codec::Codec;
 
@@ -7,14 +7,17 @@ use dpor_explorer::codec::Codec;
 pub enum Library {
     /// parking_lot.
     ParkingLot,
+    /// What crossbeam does in a loop while it waits.
+    Backoff,
 }
 
 impl Library {
-    const ALL: [Library; 1] = [Library::ParkingLot];
+    const ALL: [Library; 2] = [Library::ParkingLot, Library::Backoff];
 
     const fn name(self) -> &'static str {
         match self {
             Library::ParkingLot => "parking_lot",
+            Library::Backoff => "crossbeam_utils::Backoff",
         }
     }
 }
@@ -61,6 +64,9 @@ mod tests {
         assert_eq!(libraries.condition(), None);
         libraries.add(Library::ParkingLot);
         assert_eq!(libraries.condition().as_deref(), Some("parking_lot: as specified"));
+        libraries.add(Library::Backoff);
+        let both = "parking_lot, crossbeam_utils::Backoff: as specified";
+        assert_eq!(libraries.condition().as_deref(), Some(both));
         let mut bytes = Vec::new();
         libraries.encode(&mut bytes);
         assert_eq!(Libraries::decode(&mut &bytes[..]), Some(libraries));

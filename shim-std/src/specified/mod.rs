@@ -1,14 +1,16 @@
 //! Parts of other libraries that are taken as specified: their locks are operations of the checker, and not the code
-//! that their authors have written for speed.
+//! that their authors have written for speed; what they do while they wait for others is as short as it can be.
 //!
 //! The stand-ins for these libraries (`shim-std/stand-ins`) have the libraries' own interfaces and call what is here.
 //! A test that uses them rests on the specification, and its verdict says so: each function here records the library.
 
+mod backoff;
 mod condvar;
 mod mutex;
 mod once;
 mod rwlock;
 
+pub use backoff::Backoff;
 pub use condvar::Condvar;
 pub use mutex::Mutex;
 pub use once::{Once, Stage};

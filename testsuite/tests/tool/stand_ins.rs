@@ -1,5 +1,5 @@
 //! Libraries that are taken as specified: which are, how the verdict names them, and how to have them as written. And
-//! their own tests, with the stand-ins in the place of what they were written for.
+//! parking_lot's own tests, with the stand-ins in the place of what they were written for.
 //!
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
@@ -39,14 +39,19 @@ fn locks_twice() {
 }
 "#;
 
-/// A package with [`TESTS`], and this line for parking_lot.
+/// A package with [`TESTS`], which depends on this parking_lot.
 fn project(name: &str, dependency: &str) -> Project {
-    let project = Project::new(name, TESTS);
+    package(name, TESTS, &format!("parking_lot = {dependency}"))
+}
+
+/// A package with these tests, and this line for what it depends on.
+fn package(name: &str, tests: &str, dependency: &str) -> Project {
+    let project = Project::new(name, tests);
     project.write(
         "Cargo.toml",
         &format!(
-            "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nparking_lot = \
-             {dependency}\n\n[workspace]\n"
+            "[package]\nname = \"made\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n\n\
+             [workspace]\n"
         ),
     );
     project
@@ -196,6 +201,91 @@ fn the_users_compiler_wrapper_is_called() {
         log.contains("--crate-name made") && log.contains("/stand-ins/parking_lot-"),
         "{log}"
     );
+}
+
+const BACKOFF: &str = r#"
+use crossbeam_utils::Backoff;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+#[test]
+fn blocks_or_not() {
+    static FLAG: AtomicBool = AtomicBool::new(false);
+    let main = thread::current();
+    let child = thread::spawn(move || {
+        FLAG.store(true, SeqCst);
+        main.unpark();
+    });
+    let backoff = Backoff::new();
+    while !FLAG.load(SeqCst) {
+        if backoff.is_completed() {
+            thread::park();
+        } else {
+            backoff.snooze();
+        }
+    }
+    child.join().unwrap();
+}
+
+#[test]
+fn tries_again() {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    fn add() {
+        let backoff = Backoff::default();
+        let mut known = NUMBER.load(SeqCst);
+        while let Err(other) = NUMBER.compare_exchange(known, known + 1, SeqCst, SeqCst) {
+            known = other;
+            backoff.spin();
+        }
+    }
+    let child = thread::spawn(add);
+    add();
+    child.join().unwrap();
+    assert_eq!(NUMBER.load(SeqCst), 2);
+}
+
+#[test]
+fn says_whether_to_block() {
+    let backoff = Backoff::new();
+    assert!(!backoff.is_completed());
+    (0..20).for_each(|_| backoff.snooze());
+    assert!(backoff.is_completed());
+    backoff.reset();
+    assert!(!backoff.is_completed());
+    assert!(format!("{backoff:?}").contains("is_completed: false"));
+}
+"#;
+
+/// The oldest that is not yanked, and the newest one that has a stand-in. How often a thread has backed off is no part of the state.
+#[test]
+fn crossbeams_backoff_counts_no_rounds() {
+    let all = [
+        "test",
+        "--strategy",
+        "states",
+        "--memory",
+        "sc",
+        "--message-format",
+        "json",
+    ];
+    let states = |run: &Run, name: &str| {
+        let tests = run.events("test-finished");
+        let test = tests.iter().find(|test| test["test"]["name"] == name).unwrap();
+        let rests = test["note"]
+            .to_string()
+            .contains("crossbeam_utils::Backoff: as specified");
+        (test["counts"]["states"].as_u64().unwrap(), rests)
+    };
+    for version in ["0.8.7", "0.8.23"] {
+        let project = package("backoff", BACKOFF, &format!("crossbeam-utils = \"={version}\""));
+        let run = project.run(&all).ends(0);
+        let written = project.run(&[&all[..], &["--as-written"]].concat()).ends(0);
+        let (specified, rests) = states(&run, "blocks_or_not");
+        let (counted, as_well) = states(&written, "blocks_or_not");
+        assert!(rests && !as_well, "{version}: {run:?} {written:?}");
+        assert!(specified < counted, "{version}: {run:?} {written:?}");
+        assert!(states(&run, "tries_again").1, "{version}: {run:?}");
+    }
 }
 
 /// The tests of parking_lot under the tool, with the stand-ins in the place of its modules.

@@ -1,0 +1,55 @@
+//! crossbeam's `Backoff`: whether a thread has backed off, and not how often.
+//!
+//! How long a thread spins before it blocks decides nothing but how soon it blocks, and each count of rounds would be
+//! another state. After the first round it is time to block: of the executions in which a thread goes round more often
+//! before, those remain in which what it waits for comes at once, or after it has blocked.
+
+use dpor_scheduler::{Library, specified};
+use std::cell::Cell;
+
+/// What a thread does in a loop while it waits for others.
+#[derive(Default)]
+pub struct Backoff {
+    has_backed_off: Cell<bool>,
+}
+
+impl Backoff {
+    /// One that has not backed off.
+    #[inline]
+    #[must_use]
+    pub const fn new() -> Backoff {
+        Backoff {
+            has_backed_off: Cell::new(false),
+        }
+    }
+
+    /// Goes back to one that has not backed off.
+    #[inline]
+    pub fn reset(&self) {
+        self.has_backed_off.set(false);
+    }
+
+    /// Backs off where the thread tries again because another one has come first.
+    #[inline]
+    #[track_caller]
+    pub fn spin(&self) {
+        specified(Library::Backoff);
+        crate::hint::spin_loop();
+        self.has_backed_off.set(true);
+    }
+
+    /// Backs off where the thread waits for another one.
+    #[inline]
+    #[track_caller]
+    pub fn snooze(&self) {
+        specified(Library::Backoff);
+        crate::thread::yield_now();
+        self.has_backed_off.set(true);
+    }
+
+    /// Whether it is time to block.
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        self.has_backed_off.get()
+    }
+}
