@@ -127,6 +127,7 @@ pub fn explore_part(
     replay: bool,
     shard: Option<Shard>,
 ) -> Option<Found> {
+    let program = kept(program);
     let mut found = explore_once(program, strategy, executions, replay, shard, true)?;
     if replay && found.error.is_none() {
         let other = explore_once(program, strategy, executions, replay, shard, false)?;
@@ -161,19 +162,26 @@ fn is_stuck(kind: &str) -> bool {
     FailureKind::named(kind).is_some_and(FailureKind::is_stuck)
 }
 
+/// A copy of the program for its models, which keep no memory of the checker's but what is never freed.
+///
+/// Models that are compared need the same one. Its address is in the registers and on the stacks of the threads that
+/// interpret it: where only the lowest byte of a register changes from round to round of a loop, that of the address
+/// can decide which rounds are alike.
+pub fn kept(program: &Program) -> &'static Program {
+    Box::leak(Box::new(program.clone()))
+}
+
 /// A model of the program.
 ///
 /// # Panics
 /// If this process cannot hold one.
-pub fn model(program: &Program) -> Model {
+pub fn model(program: &'static Program) -> Model {
     let recorder = recorder();
     let options = Options::NONE
         .with(ModelOption::SpuriousWakeups, program.spurious_wakeups)
         .with(ModelOption::SpuriousCas, program.spurious_cas)
         .with_timeouts(program.timeouts);
     let wrapped = program.parks_main();
-    // A model keeps no memory of the checker's but what is never freed.
-    let program: &'static Program = Box::leak(Box::new(program.clone()));
     let body = move || {
         let inside: &'static Recorder = Box::leak(Box::new(Recorder::new()));
         recorder.set(Some(inside));
@@ -199,7 +207,7 @@ pub fn model(program: &Program) -> Model {
 }
 
 fn explore_once(
-    program: &Program,
+    program: &'static Program,
     strategy: Strategy,
     executions: u64,
     replay: bool,

@@ -23,7 +23,7 @@ mod reference;
 
 pub use compare::{Agreement, Mismatch, check, check_shards, minimise};
 use dpor_scheduler::Timeouts;
-pub use explore::{Found, explore, explore_part, model};
+pub use explore::{Found, explore, explore_part, kept, model};
 pub use generate::{polling_programs, programs};
 pub use outcome::{Finals, Outcome, Seen};
 pub use reference::{TooLarge, enumerate};

@@ -5,7 +5,7 @@
 
 use dpor_explorer::{Checkpoint, Rewindable, SplitMix64, Status, Step, System, Transition};
 use dpor_scheduler::{Program as Model, StateImage};
-use dpor_testsuite::rust_programs::{model, polling_programs, programs};
+use dpor_testsuite::rust_programs::{kept, model, polling_programs, programs};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -159,7 +159,7 @@ fn check(generator: impl Strategy<Value = dpor_testsuite::rust_programs::Program
     let compared: usize = (0..cases)
         .map(|number| {
             let program = generator.new_tree(&mut runner).expect("nothing is rejected").current();
-            walk(model(&program), number)
+            walk(model(kept(&program)), number)
         })
         .sum();
     println!("{compared} states of {cases} programs compared");
