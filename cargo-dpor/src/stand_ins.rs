@@ -26,6 +26,9 @@ use xxhash_rust::xxh3::Xxh3;
 /// there by `fence`. They are compiled as for Miri; nothing else in them depends on it.
 const AS_FOR_MIRI: [&str; 3] = ["concurrent-queue", "event-listener", "seize"];
 
+/// The root file of a library, in its package.
+const ROOT: &str = "src/lib.rs";
+
 /// The environment variable by which the wrapper gets its [`Wrapper`].
 const ENV: &str = "CARGO_DPOR_STAND_INS";
 
@@ -80,11 +83,13 @@ impl Wrapper {
         hasher.update(&stand_in.digest.to_le_bytes());
         hasher.update(source.as_os_str().as_encoded_bytes());
         hasher.update(&digest(&own)?.to_le_bytes());
+        // Earlier versions have made copies with the root file at another place.
+        hasher.update(ROOT.as_bytes());
         let copy = self.copies.join(format!("{}-{:016x}", call.package, hasher.digest()));
         if !copy.is_dir() {
-            make(&copy, &source, &own)?;
+            make(&copy, &call.manifest, &own)?;
         }
-        Ok(Some(copy.join("lib.rs")))
+        Ok(Some(copy.join(ROOT)))
     }
 }
 
@@ -165,7 +170,7 @@ impl Call {
         let facades = pairs().any(|(flag, value)| flag == "--extern" && value.starts_with("dpor_shim="));
         let library = !arguments.iter().any(|argument| argument == "--test");
         // Cargo names files below the workspace's folder, in which it calls the compiler, by relative paths.
-        let (here, lib) = (std::env::current_dir().unwrap_or_default(), manifest.join("src/lib.rs"));
+        let (here, lib) = (std::env::current_dir().unwrap_or_default(), manifest.join(ROOT));
         let root = arguments.iter().position(|argument| here.join(argument) == lib)?;
         let feature = |(flag, value): (&str, &str)| {
             let feature = value.strip_prefix("feature=\"")?.strip_suffix('"')?;
@@ -205,18 +210,27 @@ impl Call {
     }
 }
 
-/// Makes a copy of a library's sources, with the files of a stand-in in the place of its own.
-fn make(copy: &Path, source: &Path, own: &Path) -> io::Result<()> {
+/// Makes a copy of a library's sources, with the files of a stand-in in the place of its own. The files that are beside
+/// the folder with the sources are there, too: sources may include them.
+fn make(copy: &Path, package: &Path, own: &Path) -> io::Result<()> {
     let parent = copy.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;
     let draft = tempfile::tempdir_in(parent)?;
     // That folder is for its owner only.
-    let files_of = draft.path().join("src");
+    let draft_of_copy = draft.path().join("package");
+    let files_of = draft_of_copy.join("src");
+    let source = &package.join("src");
     for folder in [source, own] {
         for file in files(folder)? {
             let to = files_of.join(&file);
             fs::create_dir_all(to.parent().unwrap_or(parent))?;
             fs::write(to, fs::read(folder.join(file))?)?;
+        }
+    }
+    for entry in fs::read_dir(package)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::write(draft_of_copy.join(entry.file_name()), fs::read(entry.path())?)?;
         }
     }
     // Cargo compiles the library again when one of the files changes that the compiler has read. That matters where the
@@ -225,7 +239,7 @@ fn make(copy: &Path, source: &Path, own: &Path) -> io::Result<()> {
     for file in files(source)? {
         writeln!(root, "const _: &[u8] = include_bytes!({:?});", source.join(file))?;
     }
-    match fs::rename(files_of, copy) {
+    match fs::rename(draft_of_copy, copy) {
         // Another process was faster.
         Err(_) if copy.is_dir() => Ok(()),
         other => other,

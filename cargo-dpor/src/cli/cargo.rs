@@ -88,8 +88,8 @@ pub struct CargoArgs {
     /// Override a value of Cargo's configuration, or read another configuration file
     #[arg(long, value_name = "KEY=VALUE|PATH")]
     pub config: Vec<String>,
-    /// Compile all libraries as they are written, also parking_lot's locks and crossbeam's Backoff, which are taken as
-    /// specified otherwise
+    /// Compile all libraries as they are written, also the parts that are taken as specified otherwise, such as
+    /// parking_lot's locks
     #[arg(
         long,
         value_name = "BOOL",

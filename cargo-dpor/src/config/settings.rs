@@ -350,7 +350,7 @@ settings! {
         test_jobs, "test-jobs": Jobs = Jobs(1), "2",
             "Number of tests to explore at the same time.";
         as_written, "as-written": bool = false, "true",
-            "Compile all libraries as they are written, parking_lot's locks and crossbeam's Backoff too.";
+            "Compile all libraries as they are written, also the parts that are taken as specified otherwise.";
         /// Empty: none.
         junit, "junit": PathBuf = PathBuf::new(), "\"target/dpor.xml\"",
             "Also write the results of the tests to this file, in JUnit's format. Relative to this file.";

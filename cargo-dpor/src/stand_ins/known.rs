@@ -34,6 +34,17 @@ const fn crossbeam_utils(version: &'static str, digest: u64) -> StandIn {
     }
 }
 
+/// A version of kanal.
+const fn kanal(version: &'static str, digest: u64) -> StandIn {
+    StandIn {
+        package: "kanal",
+        version,
+        digest,
+        folder: "kanal-0.1",
+        as_written_with: &[],
+    }
+}
+
 /// All of them.
 pub const KNOWN: &[StandIn] = &[
     parking_lot("0.11.0", 0x2856_f0c5_69f9_21cd, "parking_lot-0.12"),
@@ -70,4 +81,6 @@ pub const KNOWN: &[StandIn] = &[
     crossbeam_utils("0.8.21", 0x3268_b4ef_5c45_c050),
     crossbeam_utils("0.8.22", 0x7764_7ca4_590d_ae9b),
     crossbeam_utils("0.8.23", 0xe3d3_243c_6109_19a4),
+    kanal("0.1.0", 0xef74_8629_b774_1592),
+    kanal("0.1.1", 0x2914_d40a_66d3_2c75),
 ];

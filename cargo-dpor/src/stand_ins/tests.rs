@@ -69,18 +69,20 @@ fn a_copy_has_the_files_of_the_stand_in() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
+    file("package/README.md", "read me");
     file("package/src/lib.rs", "mod lock;");
     file("package/src/lock.rs", "written");
     file("package/src/inner/more.rs", "more");
     file("own/lock.rs", "specified");
     let at = |path: &str| folder.path().join(path);
-    make(&at("copies/one"), &at("package/src"), &at("own")).unwrap();
-    let read = |path: &str| fs::read_to_string(at("copies/one").join(path)).unwrap();
+    make(&at("copies/one"), &at("package"), &at("own")).unwrap();
+    let read = |path: &str| fs::read_to_string(at("copies/one/src").join(path)).unwrap();
+    assert_eq!(read("../README.md"), "read me");
     assert_eq!([read("lock.rs"), read("inner/more.rs")], ["specified", "more"]);
     let own = format!("include_bytes!({:?})", at("package/src/lock.rs"));
     assert!(read("lib.rs").starts_with("mod lock;") && read("lib.rs").contains(&own));
     // What another process has made stays.
-    make(&at("copies/one"), &at("package/src"), &at("own")).unwrap();
+    make(&at("copies/one"), &at("package"), &at("own")).unwrap();
 
     let before = digest(&at("package/src")).unwrap();
     file("package/src/lock.rs", "changed");

@@ -9,15 +9,18 @@ pub enum Library {
     ParkingLot,
     /// What crossbeam does in a loop while it waits.
     Backoff,
+    /// What kanal does in a loop while it waits.
+    Kanal,
 }
 
 impl Library {
-    const ALL: [Library; 2] = [Library::ParkingLot, Library::Backoff];
+    const ALL: [Library; 3] = [Library::ParkingLot, Library::Backoff, Library::Kanal];
 
     const fn name(self) -> &'static str {
         match self {
             Library::ParkingLot => "parking_lot",
             Library::Backoff => "crossbeam_utils::Backoff",
+            Library::Kanal => "kanal's backoff",
         }
     }
 }
@@ -67,6 +70,9 @@ mod tests {
         libraries.add(Library::Backoff);
         let both = "parking_lot, crossbeam_utils::Backoff: as specified";
         assert_eq!(libraries.condition().as_deref(), Some(both));
+        libraries.add(Library::Kanal);
+        let all = "parking_lot, crossbeam_utils::Backoff, kanal's backoff: as specified";
+        assert_eq!(libraries.condition().as_deref(), Some(all));
         let mut bytes = Vec::new();
         libraries.encode(&mut bytes);
         assert_eq!(Libraries::decode(&mut &bytes[..]), Some(libraries));

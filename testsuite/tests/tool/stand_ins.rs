@@ -288,6 +288,31 @@ fn crossbeams_backoff_counts_no_rounds() {
     }
 }
 
+const KANAL: &str = r#"
+use std::thread;
+
+#[test]
+fn a_message_is_handed_over() {
+    let (sender, receiver) = kanal::bounded(0);
+    let child = thread::spawn(move || receiver.recv().unwrap());
+    sender.send(5).unwrap();
+    assert_eq!(child.join().unwrap(), 5);
+}
+"#;
+
+/// As it is written, its lock never comes back to a state in which it was.
+#[test]
+fn kanals_lock_waits() {
+    for version in ["0.1.0", "0.1.1"] {
+        let project = package("kanal", KANAL, &format!("kanal = \"={version}\""));
+        let run = project.run(&["test", "--strategy", "states", "--memory", "sc"]).ends(0);
+        assert!(
+            run.stdout.contains("kanal's backoff: as specified"),
+            "{version}: {run:?}"
+        );
+    }
+}
+
 /// The tests of parking_lot under the tool, with the stand-ins in the place of its modules.
 #[test]
 fn its_own_tests_pass() {
