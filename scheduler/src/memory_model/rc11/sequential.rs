@@ -87,11 +87,6 @@ impl Event {
         self.kind == EventKind::Fence && self.is_sequential
     }
 
-    /// Whether it is none by which others may learn of it by now.
-    fn only_looks(&self) -> bool {
-        matches!(self.kind, EventKind::Load | EventKind::Fence)
-    }
-
     /// Whether the thread knew the same of the others as at another event of its own.
     fn knows_as_much_as(&self, other: &Event) -> bool {
         let threads = 0..self.clock.len().max(other.clock.len());
@@ -203,13 +198,14 @@ impl Log {
     /// The events, last ones first, of a round of a loop that waits, if the thread that has made the last event has
     /// ended the fourth round that is the same. They are in no cycle which is not one without them.
     ///
-    /// A round has loads and fences only, and gives the thread nothing new to know. So nobody knows of any of these
-    /// events yet, and what stores publish later because of a fence of one round they publish because of that of a
-    /// later one. What another thread has done comes before an event of one round as before that of another round, and
-    /// so does what comes after it by what was read; and all of them come before what the thread does later. A way
-    /// through `psc` that comes to an event of the thread and leaves from a later one asks at most for a fence between
-    /// them. If it comes in the first of three rounds, passes the fence in the second, and leaves in the third, it has
-    /// all that it could have in more.
+    /// A round stores nothing, and gives the thread nothing new to know. So what another thread has done comes before an
+    /// event of one round as before that of another round, and so does what comes after it by what was read. By locks,
+    /// others may have learnt of some rounds: who knows of an event knows of the same one of earlier rounds. What stores
+    /// publish later because of a fence of one round they publish because of that of a later one. And all of them come
+    /// before what the thread does later. A way through `psc` that comes to an event of the thread and leaves from a
+    /// later one asks at most for a fence between them. If it comes in the first of three rounds, passes the fence in
+    /// the second, and leaves in the third, or from the first because somebody knows of that, it has all that it could
+    /// have in more.
     pub fn needless_round(&self) -> SmallVec<[u32; 8]> {
         /// Maximum number of events of a round.
         const MOST: usize = 32;
@@ -218,7 +214,7 @@ impl Log {
         };
         let own = self.events.iter().enumerate().rev();
         let own = own.filter(|(_, event)| event.thread == last.thread);
-        let of_loop = own.take_while(|(_, event)| event.only_looks() && event.knows_as_much_as(last));
+        let of_loop = own.take_while(|(_, event)| !event.kind.writes() && event.knows_as_much_as(last));
         let run: SmallVec<[u32; 32]> = of_loop.map(|(number, _)| number as u32).take(4 * MOST).collect();
         let same = |one: u32, other: u32| self.events[one as usize].is_like(&self.events[other as usize]);
         let rounds = (1..=run.len() / 4).find(|&round| (0..3 * round).all(|at| same(run[at], run[at + round])));

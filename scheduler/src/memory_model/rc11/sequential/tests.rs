@@ -146,6 +146,8 @@ struct Both {
     published: Vec<Clock>,
     /// And what it learns by the next fence that acquires.
     found: Vec<Clock>,
+    /// What was published by locks.
+    locks: [Clock; 2],
     /// The stores: atomic, numbers in the two logs, and what is learnt by acquiring them.
     stores: Vec<(u64, [Option<u32>; 2], Clock)>,
     /// Of each atomic, how many of the first messages cannot be taken any more.
@@ -155,6 +157,8 @@ struct Both {
     removed: usize,
     /// Those of rounds of loops.
     rounds: usize,
+    /// Those of them that are of locks.
+    locked_rounds: usize,
     forgotten: usize,
     refused: usize,
 }
@@ -169,11 +173,13 @@ impl Both {
             clocks: (0..3).map(clock).collect(),
             published: vec![Clock::new(); 3],
             found: vec![Clock::new(); 3],
+            locks: [Clock::new(), Clock::new()],
             stores: Vec::new(),
             floors: [0; 2],
             loaded: vec![[(0, None, true); 3]; 3],
             removed: 0,
             rounds: 0,
+            locked_rounds: 0,
             forgotten: 0,
             refused: 0,
         }
@@ -255,6 +261,8 @@ impl Both {
         let mut short = self.short.add(event);
         for needless in self.short.needless_round() {
             self.rounds += 1;
+            let kind = self.short.events[needless as usize].kind;
+            self.locked_rounds += usize::from(kind == EventKind::Other);
             let stores = self.stores.iter_mut().filter_map(|(_, numbers, _)| numbers[1].as_mut());
             self.short.remove(needless, stores.chain([&mut short]));
         }
@@ -293,7 +301,23 @@ impl Both {
         }
     }
 
-    /// A loop of some rounds, with fences in most of them, one of which differs now and then.
+    /// Comes after all who have unlocked one of two locks.
+    fn look(&mut self, thread: usize, which: usize) {
+        join(&mut self.clocks[thread], &self.locks[which]);
+        let event = self.event(thread, None, EventKind::Other, false);
+        self.add(&event, None);
+    }
+
+    /// Locks one of two locks and unlocks it.
+    fn lock(&mut self, thread: usize, which: usize) {
+        self.look(thread, which);
+        self.look(thread, which);
+        join(&mut self.locks[which], &self.clocks[thread]);
+        self.clocks[thread][thread] += 1;
+    }
+
+    /// A loop of some rounds, with fences in most of them, one of which differs now and then. Between rounds, another
+    /// thread may learn of those before.
     fn wait(&mut self, thread: usize) {
         const FENCES: [Ordering; 5] = [
             Ordering::SeqCst,
@@ -302,14 +326,20 @@ impl Both {
             Ordering::Release,
             Ordering::Acquire,
         ];
-        let round: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(8) as usize).collect();
+        let round: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(10) as usize).collect();
         for _ in 0..2 + self.below(6) {
             for &what in &round {
                 match what.checked_sub(3) {
                     None => self.load(thread, what),
                     Some(_) if self.below(16) == 0 => self.fence(thread, Ordering::Release),
-                    Some(fence) => self.fence(thread, FENCES[fence]),
+                    Some(fence) if fence < FENCES.len() => self.fence(thread, FENCES[fence]),
+                    Some(lock) => self.lock(thread, lock - FENCES.len()),
                 }
+            }
+            if self.below(4) == 0 {
+                let (other, which) = ((thread + 1) % 3, self.below(2) as usize);
+                self.look(other, which);
+                self.fence(other, Ordering::SeqCst);
             }
         }
     }
@@ -318,8 +348,12 @@ impl Both {
         let thread = self.below(3) as usize;
         let is_sequential = self.below(4) > 0;
         match self.below(10) {
-            0 => match self.below(2) {
+            0 => match self.below(3) {
                 0 => self.fence(thread, Ordering::SeqCst),
+                1 => {
+                    let which = self.below(2) as usize;
+                    self.lock(thread, which);
+                }
                 _ => self.wait(thread),
             },
             1 | 2 => {
@@ -483,7 +517,7 @@ fn of_four_rounds_that_are_the_same_one_is_needless() {
 
 #[test]
 fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
-    let (mut removed, mut rounds, mut forgotten, mut refused) = (0, 0, 0, 0);
+    let (mut removed, mut rounds, mut locked, mut forgotten, mut refused) = (0, 0, 0, 0, 0);
     for seed in 0..20_000 {
         let mut both = Both::new(seed);
         for _ in 0..30 {
@@ -495,11 +529,12 @@ fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
         }
         removed += both.removed;
         rounds += both.rounds;
+        locked += both.locked_rounds;
         forgotten += both.forgotten;
         refused += both.refused;
     }
     assert!(
-        removed > 10_000 && rounds > 10_000 && forgotten > 20_000 && refused > 20_000,
-        "{removed} {rounds} {forgotten} {refused}"
+        removed > 10_000 && rounds > 10_000 && locked > 2_000 && forgotten > 20_000 && refused > 20_000,
+        "{removed} {rounds} {locked} {forgotten} {refused}"
     );
 }
