@@ -47,15 +47,16 @@ fn a_loop_reaches_its_deadline() {
     Model::new().check(test);
 }
 
-/// All have slept for this long. To which of two numbers the child adds nothing is left in these numbers' times only.
+/// All have slept for this long. To which of two numbers the child writes what was there is left in these numbers'
+/// times only.
 fn touches_one_of_two(time: Duration) {
     let _ = Instant::now();
     let numbers = Arc::new([const { AtomicUsize::new(0) }; 3]);
     thread::sleep(time);
     let others = Arc::clone(&numbers);
     let child = thread::spawn(move || {
-        let one_or_two = others[0].swap(0, SeqCst) + 1;
-        others[one_or_two].fetch_add(0, SeqCst);
+        let one_or_two = others[0].load(SeqCst) + 1;
+        others[one_or_two].store(0, SeqCst);
     });
     numbers[0].store(1, SeqCst);
     numbers[0].store(0, SeqCst);

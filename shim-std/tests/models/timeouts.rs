@@ -578,6 +578,33 @@ fn time_goes_from_readers_to_writers_and_not_from_readers_to_readers() {
     finds(Timeouts::Fire, beside_a_reader::<true>, [0, 1]);
 }
 
+/// A thread that has slept writes to one of two numbers, by what it has read. The main thread then looks at one of them
+/// first: whether it comes to know the time by the first, by the second or not at all.
+fn which_carries_the_time<const FIRST: usize>() -> usize {
+    let start = Instant::now();
+    let numbers = Arc::new([const { AtomicUsize::new(0) }; 3]);
+    let others = Arc::clone(&numbers);
+    let sleeper = thread::spawn(move || {
+        thread::sleep(SECOND);
+        let which = others[2].load(SeqCst);
+        others[which].store(0, SeqCst);
+    });
+    numbers[2].store(1, SeqCst);
+    numbers[2].store(0, SeqCst);
+    let knows_after = [FIRST, 1 - FIRST].map(|number| {
+        numbers[number].load(SeqCst);
+        usize::from(start.elapsed() >= SECOND)
+    });
+    sleeper.join().unwrap();
+    knows_after.into_iter().sum()
+}
+
+#[test]
+fn states_differ_by_what_carries_the_time() {
+    finds(Timeouts::Fire, which_carries_the_time::<0>, [0, 1, 2]);
+    finds(Timeouts::Fire, which_carries_the_time::<1>, [0, 1, 2]);
+}
+
 /// A wait times out last when all others are held back, also those of whom it was learnt elsewhere that they go round.
 #[test]
 fn time_passes_beside_loops_that_wait() {

@@ -227,6 +227,30 @@ fn blocks_or_not() {
     child.join().unwrap();
 }
 
+/// Who sets the flag may look too early whether the other one blocks, which does not look at the flag again.
+#[test]
+fn forgets_to_look_again() {
+    static FLAG: AtomicBool = AtomicBool::new(false);
+    static BLOCKS: AtomicBool = AtomicBool::new(false);
+    let main = thread::current();
+    let child = thread::spawn(move || {
+        FLAG.store(true, SeqCst);
+        if BLOCKS.load(SeqCst) {
+            main.unpark();
+        }
+    });
+    let backoff = Backoff::new();
+    while !FLAG.load(SeqCst) {
+        if backoff.is_completed() {
+            BLOCKS.store(true, SeqCst);
+            thread::park();
+        } else {
+            backoff.snooze();
+        }
+    }
+    child.join().unwrap();
+}
+
 #[test]
 fn tries_again() {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -256,10 +280,11 @@ fn says_whether_to_block() {
 }
 "#;
 
-/// The oldest that is not yanked, and the newest one that has a stand-in. How often a thread has backed off is no part of the state.
+/// The oldest that is not yanked, and the newest one that has a stand-in. How often a thread has backed off is no part
+/// of the state, and it may have blocked after that.
 #[test]
 fn crossbeams_backoff_counts_no_rounds() {
-    let all = [
+    let of_states = [
         "test",
         "--strategy",
         "states",
@@ -268,6 +293,7 @@ fn crossbeams_backoff_counts_no_rounds() {
         "--message-format",
         "json",
     ];
+    let all = [&of_states[..], &["--skip", "forgets"]].concat();
     let states = |run: &Run, name: &str| {
         let tests = run.events("test-finished");
         let test = tests.iter().find(|test| test["test"]["name"] == name).unwrap();
@@ -285,6 +311,8 @@ fn crossbeams_backoff_counts_no_rounds() {
         assert!(rests && !as_well, "{version}: {run:?} {written:?}");
         assert!(specified < counted, "{version}: {run:?} {written:?}");
         assert!(states(&run, "tries_again").1, "{version}: {run:?}");
+        let lost = project.run(&[&of_states[..], &["forgets"]].concat()).ends(1);
+        assert!(lost.stdout.contains("deadlock"), "{version}: {lost:?}");
     }
 }
 

@@ -515,6 +515,60 @@ fn of_four_rounds_that_are_the_same_one_is_needless() {
     assert_eq!(changed(2, |event| event.clock.push(0)), [3, 2]);
 }
 
+/// A thread has loaded what `a` stored to `x`, and waits with a sequentially consistent fence and a lock in each round.
+/// Another one has learnt of the first round only, by the lock: it comes after that fence, and after no later one. So it
+/// cannot load an older value of `y` than that of `b`, who has stored to `x` after that, but before `a`.
+#[test]
+fn who_has_learnt_of_the_first_of_many_rounds_comes_after_its_fence() {
+    let [a, waits, learns, b] = [0u16, 1, 2, 3];
+    let [x, y] = [8, 16].map(Location);
+    let event = |thread: u16, clock: &[u32], at: Option<Location>, kind: EventKind, is_sequential: bool| Event {
+        thread,
+        epoch: clock[usize::from(thread)],
+        clock: Clock::from_slice(clock),
+        at,
+        kind,
+        is_sequential,
+        publishes: kind == EventKind::Fence,
+        source: None,
+    };
+    let log = |fenced: u32, shortens: bool| {
+        let mut log = Log::default();
+        log.add(event(b, &[0, 0, 0, 1], Some(y), EventKind::Store, true));
+        let of_b = log.add(event(b, &[0, 0, 0, 2], Some(x), EventKind::Store, true));
+        let of_a = log.add(Event {
+            source: Some(of_b),
+            ..event(a, &[1], Some(x), EventKind::Store, true)
+        });
+        log.add(Event {
+            source: Some(of_a),
+            ..event(waits, &[1, 1], Some(x), EventKind::Load, false)
+        });
+        for round in 0..6 {
+            let (before, after) = ([1, 2 * round + 1], [1, 2 * round + 2]);
+            if round >= fenced {
+                log.add(event(waits, &before, None, EventKind::Fence, true));
+            }
+            log.add(event(waits, &after, None, EventKind::Other, false));
+            if shortens {
+                let needless = log.needless_round().into_iter();
+                needless.for_each(|event| log.remove(event, std::iter::empty()));
+            }
+            if round == 0 {
+                log.add(event(learns, &[1, 2, 1], None, EventKind::Other, false));
+            }
+        }
+        log
+    };
+    let load = event(learns, &[1, 2, 1], Some(y), EventKind::Load, true);
+    let (whole, short) = (log(0, false), log(0, true));
+    assert!(short.events.len() < whole.events.len());
+    assert!(!allows_by_definition(&whole, &load));
+    assert!(!short.allows(&load));
+    // Without the first fence there is no cycle.
+    assert!(log(1, false).allows(&load) && log(1, true).allows(&load));
+}
+
 #[test]
 fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
     let (mut removed, mut rounds, mut locked, mut forgotten, mut refused) = (0, 0, 0, 0, 0);
