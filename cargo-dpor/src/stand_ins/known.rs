@@ -12,37 +12,31 @@ pub struct StandIn {
     pub as_written_with: &'static [&'static str],
 }
 
-/// A version of parking_lot. Its own detection of deadlocks looks into its locks.
-const fn parking_lot(version: &'static str, digest: u64, folder: &'static str) -> StandIn {
+/// A version of a library that has a stand-in with all its features.
+const fn library(package: &'static str, version: &'static str, digest: u64, folder: &'static str) -> StandIn {
     StandIn {
-        package: "parking_lot",
+        package,
         version,
         digest,
         folder,
+        as_written_with: &[],
+    }
+}
+
+/// A version of parking_lot. Its own detection of deadlocks looks into its locks.
+const fn parking_lot(version: &'static str, digest: u64, folder: &'static str) -> StandIn {
+    StandIn {
         as_written_with: &["deadlock_detection"],
+        ..library("parking_lot", version, digest, folder)
     }
 }
 
-/// A version of crossbeam-utils.
 const fn crossbeam_utils(version: &'static str, digest: u64) -> StandIn {
-    StandIn {
-        package: "crossbeam-utils",
-        version,
-        digest,
-        folder: "crossbeam-utils-0.8",
-        as_written_with: &[],
-    }
+    library("crossbeam-utils", version, digest, "crossbeam-utils-0.8")
 }
 
-/// A version of kanal.
 const fn kanal(version: &'static str, digest: u64) -> StandIn {
-    StandIn {
-        package: "kanal",
-        version,
-        digest,
-        folder: "kanal-0.1",
-        as_written_with: &[],
-    }
+    library("kanal", version, digest, "kanal-0.1")
 }
 
 /// All of them.

@@ -58,8 +58,8 @@ pub(crate) fn list(
 /// What counts as state in a walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// Whether anybody can tell the time: as long as nobody has asked for it, all clocks stand still. Otherwise
-    /// the least time of the threads that are alive: none will ever take over one that is no later.
+    /// The least time of the threads that are alive: none of them takes over one that is no later. `None` if nobody can
+    /// tell the time, as long as nobody has asked for it: all clocks stand still then.
     pub time: Option<Duration>,
     /// Whether threads' questions for the time count even if the time does not.
     pub questions: bool,

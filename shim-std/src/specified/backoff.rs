@@ -6,6 +6,7 @@
 
 use dpor_scheduler::{Library, specified};
 use std::cell::Cell;
+use std::fmt;
 
 /// What a thread does in a loop while it waits for others.
 #[derive(Default)]
@@ -33,17 +34,21 @@ impl Backoff {
     #[inline]
     #[track_caller]
     pub fn spin(&self) {
-        specified(Library::Backoff);
+        self.backs_off();
         crate::hint::spin_loop();
-        self.has_backed_off.set(true);
     }
 
     /// Backs off where the thread waits for another one.
     #[inline]
     #[track_caller]
     pub fn snooze(&self) {
-        specified(Library::Backoff);
+        self.backs_off();
         crate::thread::yield_now();
+    }
+
+    #[inline]
+    fn backs_off(&self) {
+        specified(Library::Backoff);
         self.has_backed_off.set(true);
     }
 
@@ -51,5 +56,14 @@ impl Backoff {
     #[inline]
     pub fn is_completed(&self) -> bool {
         self.has_backed_off.get()
+    }
+}
+
+impl fmt::Debug for Backoff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Backoff");
+        debug
+            .field("is_completed", &self.is_completed())
+            .finish_non_exhaustive()
     }
 }

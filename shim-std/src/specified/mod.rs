@@ -19,10 +19,12 @@ pub use rwlock::RwLock;
 use dpor_scheduler::{Library, specified};
 use std::time::{Duration, Instant};
 
-/// The thread gives way as kanal does while it waits, in fewer steps.
+/// Gives way once, where kanal does so a number of times.
 #[inline]
-pub fn pauses_of_kanal() {
+#[track_caller]
+pub fn pause_of_kanal() {
     specified(Library::Kanal);
+    crate::thread::yield_now();
 }
 
 /// The time left until a deadline.

@@ -10,61 +10,31 @@ pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-/// Gives way by one pause.
-#[allow(dead_code)]
-#[inline(always)]
-#[track_caller]
-pub fn spin_hint() {
-    std::hint::spin_loop();
-}
-
 /// Gives way to other threads.
-#[allow(dead_code)]
 #[inline(always)]
 #[track_caller]
 pub fn yield_now_std() {
     std::thread::yield_now();
 }
 
-/// Gives way by one pause in the place of some.
-#[allow(dead_code)]
-#[inline(always)]
-#[track_caller]
-pub fn spin_wait(_count: usize) {
-    specified::pauses_of_kanal();
-    std::hint::spin_loop();
-}
-
 /// Gives way by one pause in the place of a random number of them.
-#[allow(dead_code)]
 #[inline(always)]
 #[track_caller]
 pub fn yield_now() {
-    specified::pauses_of_kanal();
-    std::thread::yield_now();
-}
-
-/// A number near another one: this one.
-#[allow(dead_code)]
-#[inline(always)]
-pub fn randomize(number: usize) -> usize {
-    number
+    specified::pause_of_kanal();
 }
 
 /// Number of threads that can run at the same time.
-#[allow(dead_code)]
 #[inline(always)]
 pub fn get_parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Waits until the condition holds.
-#[allow(dead_code)]
 #[inline(always)]
 #[track_caller]
 pub fn spin_cond<F: Fn() -> bool>(cond: F) {
     while !cond() {
-        specified::pauses_of_kanal();
-        std::thread::yield_now();
+        yield_now();
     }
 }
