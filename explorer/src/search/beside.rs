@@ -9,8 +9,9 @@
 //! see its executions only, and what they count is said of a complete test.
 //!
 //! The main search has reached a number of states before the first turn of the other, so that a small test costs no
-//! more, and half of all states afterwards ([`Turns`]), which take it most of the time: the second search compares
-//! none. Turns are told by numbers of states, and do not depend on the clock, nor on which states are saved.
+//! more. Then the second one may reach as many, and from some number on fewer ([`Turns`]): what the first bounds let
+//! it find it has found by then, and each further one takes many times the states of the one before. Turns are told by
+//! numbers of states, and do not depend on the clock, nor on which states are saved.
 //!
 //! It is a search [aside](super::aside).
 
@@ -32,17 +33,28 @@ const TURN: u64 = 50_000;
 pub struct Turns {
     /// Number of states of the main search before the first turn.
     pub after: u64,
-    /// Number of states that the main search reaches for each of the second's. `None` lets the second come to its end
-    /// in its first turn.
+    /// Number of states up to which the second search may reach as many as the main one.
+    pub even: u64,
+    /// Number of states that the main search reaches for each of the second's from then on. `None` lets the second come
+    /// to its end in its first turn.
     pub ratio: Option<NonZeroU64>,
 }
 
 impl Turns {
-    /// After 2,000 states, half of all.
+    /// After 2,000 states, as many up to 16,384, and a quarter of what the main search reaches beyond.
     pub const LONG: Turns = Turns {
         after: 2_000,
-        ratio: NonZeroU64::new(1),
+        even: 1 << 14,
+        ratio: NonZeroU64::new(4),
     };
+
+    /// Number of states that the second search may have reached when the main one has reached so many.
+    fn allow(self, main: u64) -> u64 {
+        match self.ratio {
+            Some(ratio) => main.min(self.even) + main.saturating_sub(self.even) / ratio,
+            None => u64::MAX,
+        }
+    }
 }
 
 /// The second search, and when it goes on.
@@ -87,10 +99,16 @@ impl<S: System> Beside<S> {
     /// Takes a turn.
     pub fn turn(&mut self, explorer: &mut Explorer<S>, observer: &mut dyn Observer<S>) -> Result<Turn, Halt> {
         let main = explorer.exploration().statistics.states;
-        let (until, pause) = match self.turns.ratio.map(NonZeroU64::get) {
-            Some(ratio) => ((self.aside.statistics.states + TURN).min(main / ratio), ratio * TURN),
+        let (turn, pause) = match self.turns.ratio.map(NonZeroU64::get) {
+            Some(ratio) => (TURN, ratio.saturating_mul(TURN)),
             None => (u64::MAX, 0),
         };
+        let until = self
+            .aside
+            .statistics
+            .states
+            .saturating_add(turn)
+            .min(self.turns.allow(main));
         self.aside.change_places(explorer.exploration());
         let turn = self.executions(until, explorer, observer);
         self.aside.change_places(explorer.exploration());

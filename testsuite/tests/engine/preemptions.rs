@@ -190,6 +190,7 @@ fn a_second_search_comes_to_the_same_verdict() {
         let (alone, _) = look_beside(&program, None, Limits::default());
         let turns = Turns {
             after: [0, 20, 100][number as usize % 3],
+            even: [0, 50][number as usize / 3 % 2],
             ratio: NonZeroU64::new(number % 4),
         };
         let (both, mut system) = look_beside(&program, Some(turns), Limits::default());
