@@ -7,8 +7,8 @@
 //! A state is saved when the search comes back to it for the first time, because most states are left once and for all.
 //! So is, of the steps that are repeated to come back to it, the state in the middle, the one in the middle of the
 //! rest, and so on: the search is about to leave the states before it one after the other, and would repeat nearly as
-//! many steps for each. Which ones are saved changes no count but [`Statistics::skipped`]: what is explored is the
-//! same.
+//! many steps for each. Where the policy says so, some states are saved when the search first comes to them. Which ones
+//! are saved changes no count but [`Statistics::skipped`]: what is explored is the same.
 //!
 //! Invariant: the checkpoints are of states on the way to the end of the trace, in ascending order, and the steps
 //! before each of them are those of the trace.
@@ -160,6 +160,15 @@ impl<S: System> Cursor<S> {
         statistics.steps += steps as u64;
         statistics.skipped += steps as u64;
         Some(steps)
+    }
+
+    /// Saves the state at the end of the execution, where the system is, if the last saved one is so many steps before.
+    pub fn save_after(&mut self, steps: usize) {
+        let now = self.trace.len();
+        let last = self.checkpoints.last().map_or(0, |&(saved, _)| saved);
+        if now - last >= steps {
+            self.save(now);
+        }
     }
 
     /// Saves the current state, after so many steps, unless a later one is saved.

@@ -29,6 +29,9 @@ pub(crate) struct Conduct {
     pub sleeps: bool,
     /// Whether the policy is told the operations that are pending at the end of an execution.
     pub wants_pending: bool,
+    /// Whether states are saved where an execution comes to them first: where executions are short, because they end in
+    /// states that are known, the search goes back a few steps mostly.
+    pub saves_ahead: bool,
     /// What the trace records besides.
     pub follows: Follows,
 }
@@ -39,6 +42,7 @@ impl Conduct {
         backtracks: true,
         sleeps: false,
         wants_pending: false,
+        saves_ahead: false,
         follows: Follows::NOTHING,
     };
 

@@ -210,17 +210,17 @@ impl Futures {
 
     fn add_next(&mut self, future: &mut Future, next: &BitSet) {
         let next = Future(next.iter().map(|number| (number, PastId::EMPTY)).collect());
-        self.merge(future, &next);
+        self.merge(future, next);
     }
 
     /// Adds another future: either may come.
-    pub fn merge(&mut self, future: &mut Future, other: &Future) {
+    pub fn merge(&mut self, future: &mut Future, other: Future) {
         if future.0.is_empty() {
-            future.clone_from(other);
+            *future = other;
             return;
         }
         let mut merged = Vec::with_capacity(future.0.len().max(other.0.len()));
-        let (mut mine, mut theirs) = (future.0.iter().copied().peekable(), other.0.iter().copied().peekable());
+        let (mut mine, mut theirs) = (future.0.iter().copied().peekable(), other.0.into_iter().peekable());
         while let (Some(&(a, past)), Some(&(b, other))) = (mine.peek(), theirs.peek()) {
             match a.cmp(&b) {
                 Ordering::Less => merged.extend(mine.next()),
@@ -295,9 +295,13 @@ impl Futures {
             extended = Some((past, with_step));
             before.push((number, with_step));
         }
-        let mut before = Future(before);
-        self.add_next(&mut before, &step.own);
-        before
+        for number in step.own.iter() {
+            match before.binary_search_by_key(&number, |&(known, _)| known) {
+                Ok(at) => before[at].1 = self.in_both(before[at].1, PastId::EMPTY),
+                Err(at) => before.insert(at, (number, PastId::EMPTY)),
+            }
+        }
+        Future(before)
     }
 
     /// The past with the step's accesses, or as it is if there are too many pasts.

@@ -82,6 +82,7 @@ const LONG: u32 = 200;
 /// Races are not looked for: what must be explored follows from what can happen after each step.
 const CONDUCT: Conduct = Conduct {
     wants_pending: true,
+    saves_ahead: true,
     ..Conduct::EVERYTHING
 };
 
@@ -356,7 +357,7 @@ impl<S: System> Policy<S> for States {
         }
         let before = self.futures.before(&step, &visit.future);
         let parent = &mut self.visits[at - 1];
-        self.futures.merge(&mut parent.future, &before);
+        self.futures.merge(&mut parent.future, before);
         match visit.low.filter(|&low| (low as usize) < at) {
             Some(low) => {
                 parent.leads_back(low);
