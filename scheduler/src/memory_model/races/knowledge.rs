@@ -399,6 +399,14 @@ impl DataRaces {
         epochs.sort_unstable();
         epochs.dedup();
         let of_threads: SmallVec<[&[Epoch]; 8]> = epochs.chunk_by(|one, other| one.thread == other.thread).collect();
+        // The first epoch of each thread that counts.
+        let mut firsts: SmallVec<[u32; 16]> = self.rc11.first_epochs().collect();
+        for of in &of_threads {
+            let thread = usize::from(of[0].thread);
+            firsts.resize(firsts.len().max(thread + 1), u32::MAX);
+            firsts[thread] = firsts[thread].min(of[0].number);
+        }
+        let knows = |clock: &[u32]| clock.iter().zip(&firsts).any(|(&known, &first)| known >= first);
         let positions = |clock: &[u32]| {
             let position = |of: &&[Epoch]| {
                 let known = entry(clock, of[0].thread.into());
@@ -419,21 +427,24 @@ impl DataRaces {
             add(u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
         }
         let of_atomics = |thread, number| position(Epoch { thread, number });
-        self.rc11.visit(positions, of_atomics, &mut add);
+        self.rc11.visit(knows, positions, of_atomics, &mut add);
         for &live in &self.live {
             let Some(view) = self.order.views.get(usize::from(live)) else {
                 continue;
             };
             add(live.into());
-            for clock in [&view.current, &view.acquired, &view.released] {
+            add(view.lent.len() as u64);
+            for clock in [&view.current, &view.acquired, &view.released]
+                .into_iter()
+                .chain(&view.lent)
+            {
                 positions(clock).into_iter().for_each(&mut add);
             }
         }
         for (location, clock) in self.order.published.iter() {
-            let positions = positions(clock);
-            if positions.iter().any(|&position| position != 0) {
+            if knows(clock) {
                 add(location.0);
-                positions.into_iter().for_each(&mut add);
+                positions(clock).into_iter().for_each(&mut add);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::memory_model::happens_before::HappensBefore;
 use smallvec::SmallVec;
 
 /// A value that was stored.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Message {
     pub value: u64,
     /// Whether a read-modify-write has stored it. Then nothing comes between it and the message before, which it read.
@@ -19,6 +19,17 @@ pub(super) struct Message {
     pub event: Option<u32>,
     /// The thread that has stored it, and the step.
     pub writer: Option<(u16, u32)>,
+}
+
+/// By whole slices, as this is done for each saved state.
+impl Clone for Message {
+    fn clone(&self) -> Self {
+        Message {
+            released: Clock::from_slice(&self.released),
+            taken: SmallVec::from_slice(&self.taken),
+            ..*self
+        }
+    }
 }
 
 impl Message {
@@ -43,9 +54,21 @@ impl Message {
 /// The messages that may still be taken, in modification order.
 ///
 /// Invariant: there is at least one.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct History {
     pub messages: Vec<Message>,
+}
+
+impl Clone for History {
+    fn clone(&self) -> Self {
+        History {
+            messages: self.messages.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.messages.clone_from(&other.messages);
+    }
 }
 
 impl History {

@@ -26,6 +26,7 @@
 //! Invariant: what is forgotten (messages that nobody may take, histories, the record of sequentially consistent
 //! operations) changes no choice of any thread that lives, or will be created by one.
 
+mod by_location;
 #[cfg(feature = "faults")]
 mod faults;
 mod history;
@@ -39,6 +40,7 @@ use super::clocks::{Clock, entry, join};
 use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
 use crate::operation::address_of;
+use by_location::ByLocation;
 use dpor_explorer::{BitSet, Location};
 use dpor_protocol::WEAK_ORDERINGS;
 use history::{History, Message};
@@ -47,7 +49,6 @@ pub(crate) use request::{Ask, Request};
 use sequential::{Event, EventKind, Log};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -105,15 +106,15 @@ pub(crate) struct Rc11 {
     pub is_on: bool,
     /// What is known of the orderings, the same throughout an execution.
     learnt: LearntOrderings,
-    histories: BTreeMap<Location, History>,
+    histories: ByLocation<History>,
     /// The operations that may matter for sequential consistency.
     log: Log,
 }
 
 /// What is kept of it in a saved state.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct SavedRc11 {
-    histories: BTreeMap<Location, History>,
+    histories: ByLocation<History>,
     log: Log,
 }
 
@@ -141,17 +142,17 @@ impl Rc11 {
 
     pub fn save(&self, saved: &mut SavedRc11) {
         saved.histories.clone_from(&self.histories);
-        saved.log.clone_from(&self.log);
+        saved.log.copy_from(&self.log);
     }
 
     pub fn load(&mut self, saved: &SavedRc11) {
         self.histories.clone_from(&saved.histories);
-        self.log.clone_from(&saved.log);
+        self.log.copy_from(&saved.log);
     }
 
     /// The history of the atomic, unless its memory was changed otherwise: then it is over.
     fn history(&self, request: &Request) -> Option<&History> {
-        let history = self.histories.get(&request.location())?;
+        let history = self.histories.get(request.location())?;
         (history.last().value == request.present()).then_some(history)
     }
 
@@ -225,7 +226,7 @@ impl Rc11 {
         }
         let older = request.older(chosen);
         if older > 0 {
-            request.put(self.histories[&location].before_last(older).value);
+            request.put(self.histories[location].before_last(older).value);
         }
     }
 
@@ -239,7 +240,7 @@ impl Rc11 {
         access: AtomicAccess,
     ) {
         let location = request.location();
-        let Some(history) = self.histories.get_mut(&location) else {
+        let Some(history) = self.histories.get_mut(location) else {
             unreachable!("the operation has taken a message of it")
         };
         let at = history.len() - 1 - request.older(chosen);
@@ -269,13 +270,13 @@ impl Rc11 {
     ) {
         let (location, older) = (request.location(), request.older(chosen));
         if access.writes() {
-            let source = self.histories[&location].before_last(older).event;
+            let source = self.histories[location].before_last(older).event;
             let event = self
                 .logs()
                 .then(|| self.log_access(order, thread, location, access, source));
             let epoch = order.epoch(thread);
             let mut released = order.publishes_now(thread, access);
-            let Some(history) = self.histories.get_mut(&location) else {
+            let Some(history) = self.histories.get_mut(location) else {
                 unreachable!("the operation has taken a message of it")
             };
             let at = history.len() - 1 - older;
@@ -296,7 +297,7 @@ impl Rc11 {
             history.taken(at + 1, thread, epoch);
         }
         if older > 0 {
-            request.put(self.histories[&location].last().value);
+            request.put(self.histories[location].last().value);
         }
     }
 
@@ -334,7 +335,7 @@ impl Rc11 {
     /// The step that has stored the message that the running operation takes by this choice, and the thread that has
     /// stored the next later one.
     pub fn source(&self, request: &Request, chosen: u32) -> (Option<u32>, Option<u16>) {
-        let Some(history) = self.histories.get(&request.location()) else {
+        let Some(history) = self.histories.get(request.location()) else {
             return (None, None);
         };
         let older = request.older(chosen);
@@ -355,7 +356,7 @@ impl Rc11 {
             return false;
         }
         // Memory may hold the message that the running operation has taken, and not the last one.
-        let Some(history) = self.histories.get(&request.location()) else {
+        let Some(history) = self.histories.get(request.location()) else {
             return false;
         };
         let floor = history.floor(|of, epoch| order.knows(thread, of, epoch));
@@ -400,7 +401,7 @@ impl Rc11 {
     pub fn forget(&mut self, range: Range<usize>) {
         if !self.histories.is_empty() {
             self.histories
-                .retain(|&location, _| !range.contains(&address_of(location)));
+                .retain(|location, _| !range.contains(&address_of(location)));
         }
     }
 
@@ -417,7 +418,7 @@ impl Rc11 {
         writes: bool,
     ) -> bool {
         let mut knows_all = true;
-        self.histories.retain(|&location, history| {
+        self.histories.retain(|location, history| {
             if !overlaps(request, location) {
                 return true;
             }
@@ -431,12 +432,16 @@ impl Rc11 {
     /// Whether the operation's atomic overlaps one of another size, or shifted against it, of which older values may be
     /// found.
     pub fn overlaps_another(&self, request: &Request) -> bool {
-        self.histories.keys().any(|&location| overlaps(request, location))
+        self.histories.locations().any(|location| overlaps(request, location))
     }
 
     /// Forgets what no live thread can choose or learn any more.
     pub fn settle(&mut self, order: &HappensBefore, live: &[u16]) {
         self.histories.retain(|_, history| {
+            if history.len() == 1 {
+                history.forget_before(0);
+                return !history.is_known(order, live);
+            }
             let floors = live.iter().map(|&thread| {
                 // What is lent to it for a destructor is not the thread's for good.
                 let current = order.views.get(usize::from(thread)).map(|view| &view.current);
@@ -473,8 +478,13 @@ impl Rc11 {
         }
     }
 
-    /// Adds to the positions of a clock how much it knows of the operations on record: nothing but zeros if that is
-    /// nothing.
+    /// The first epoch of each thread of which a clock can know an operation on record; the largest number for a thread
+    /// without one.
+    pub fn first_epochs(&self) -> impl Iterator<Item = u32> + '_ {
+        self.log.first_epochs()
+    }
+
+    /// Adds to the positions of a clock how much it knows of the operations on record.
     pub fn add_known(&self, clock: &[u32], positions: &mut SmallVec<[u64; 16]>) {
         let length = positions.len();
         positions.push(0);
@@ -482,17 +492,18 @@ impl Rc11 {
         positions[length] = (positions.len() - length - 1) as u64;
     }
 
-    /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`.
+    /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`. A
+    /// clock that `knows` of no epoch that counts makes no difference where one of nothing would not.
     pub fn visit(
         &self,
+        knows: impl Fn(&[u32]) -> bool,
         positions: impl Fn(&[u32]) -> SmallVec<[u64; 16]>,
         position: impl Fn(u16, u32) -> u64,
         mut add: impl FnMut(u64),
     ) {
         let name = |event: Option<u32>| event.map_or(u64::MAX, |event| self.log.name(event));
-        for (location, history) in &self.histories {
-            let of_first = positions(&history.messages[0].released);
-            if history.len() == 1 && of_first.iter().all(|&position| position == 0) {
+        for (location, history) in self.histories.iter() {
+            if history.len() == 1 && !knows(&history.messages[0].released) {
                 continue;
             }
             add(location.0);
@@ -518,7 +529,7 @@ impl Rc11 {
             add((digest >> 64) as u64);
         }
         add(u64::MAX);
-        for (location, events) in &self.log.orders {
+        for (location, events) in self.log.orders.iter() {
             add(location.0);
             add(events.len() as u64);
             events.iter().for_each(|&event| add(self.log.name(event)));

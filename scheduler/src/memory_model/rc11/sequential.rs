@@ -9,13 +9,13 @@
 //! is ordered. What is allowed without them is what is allowed where a compiler has moved or removed them.
 
 use super::Clock;
+use super::by_location::ByLocation;
 use crate::image::hash::hash_of;
 use crate::memory_model::clocks::entry;
 use crate::memory_model::happens_before::AtomicAccess;
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{BitSet, Location};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// What an event is.
@@ -43,7 +43,7 @@ impl EventKind {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(super) struct Event {
     pub thread: u16,
     /// The epoch of the thread: who knows of it knows of the event.
@@ -59,6 +59,16 @@ pub(super) struct Event {
     /// The store whose message it has taken: a load has read it, a store comes right after it. `None` if that is not on
     /// record.
     pub source: Option<u32>,
+}
+
+/// By a whole slice, as this is done for each saved state.
+impl Clone for Event {
+    fn clone(&self) -> Self {
+        Event {
+            clock: Clock::from_slice(&self.clock),
+            ..*self
+        }
+    }
 }
 
 impl Event {
@@ -107,11 +117,11 @@ impl Event {
 }
 
 /// The operations so far, in the order in which they were made.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Log {
     pub events: Vec<Event>,
     /// The stores to each atomic, in modification order. Whatever was stored before comes before them.
-    pub orders: BTreeMap<Location, Vec<u32>>,
+    pub orders: ByLocation<Vec<u32>>,
     /// The events after which [`Log::keep_after`] kept the others, of those that are seen.
     entries: BitSet,
     seen: Seen,
@@ -121,49 +131,109 @@ pub(super) struct Log {
 /// nothing about the events before.
 ///
 /// Invariant: it tells of the first events, as they are. [`Log::keep_after`] has kept each of them.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 struct Seen {
     /// By event, its thread, and how many of that thread's events come before it.
     names: Vec<u64>,
     /// By event, a digest of all that decides which later events are allowed.
     digests: Vec<u128>,
     /// The events of each thread.
-    threads: Vec<Vec<u32>>,
+    threads: Vec<OwnEvents>,
+}
+
+/// The events of a thread that are seen.
+#[derive(Default, Debug)]
+struct OwnEvents {
+    numbers: Vec<u32>,
+    /// Their epochs, which ascend.
+    epochs: Vec<u32>,
+}
+
+impl Clone for OwnEvents {
+    fn clone(&self) -> Self {
+        let mut copy = OwnEvents::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        let OwnEvents { numbers, epochs } = other;
+        self.numbers.clone_from(numbers);
+        self.epochs.clone_from(epochs);
+    }
+}
+
+impl OwnEvents {
+    fn truncate(&mut self, len: usize) {
+        self.numbers.truncate(len);
+        self.epochs.truncate(len);
+    }
+
+    /// The number of these events of which a clock with this entry knows: mostly none, or all.
+    fn known(&self, epoch: u32) -> usize {
+        match (self.epochs.first(), self.epochs.last()) {
+            (Some(&first), Some(&last)) if first <= epoch && epoch < last => {
+                self.epochs.partition_point(|&own| own <= epoch)
+            }
+            (Some(&first), _) if first <= epoch => self.epochs.len(),
+            _ => 0,
+        }
+    }
 }
 
 impl Seen {
+    /// Becomes a copy, and keeps the storage.
+    fn copy_from(&mut self, other: &Self) {
+        let Seen {
+            names,
+            digests,
+            threads,
+        } = other;
+        self.names.clone_from(names);
+        self.digests.clone_from(digests);
+        self.threads.clone_from(threads);
+    }
+
     /// Of which events a clock knows: each thread that has made some of these, and their number.
-    fn known<'a>(&'a self, events: &'a [Event], clock: &'a [u32]) -> impl Iterator<Item = (usize, usize)> + 'a {
-        let known = self.threads.iter().enumerate().map(move |(thread, own)| {
-            let epoch = entry(clock, thread);
-            (
-                thread,
-                own.partition_point(|&event| events[event as usize].epoch <= epoch),
-            )
-        });
+    fn known<'a>(&'a self, clock: &'a [u32]) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let known = self.threads.iter().enumerate();
+        let known = known.map(|(thread, own)| (thread, own.known(entry(clock, thread))));
         known.filter(|&(_, known)| known > 0)
     }
 
-    fn clear(&mut self) {
-        self.names.clear();
-        self.digests.clear();
-        self.threads.iter_mut().for_each(Vec::clear);
+    /// Forgets all events but the first ones.
+    fn truncate(&mut self, len: usize) {
+        self.names.truncate(len);
+        self.digests.truncate(len);
+        for own in &mut self.threads {
+            own.truncate(own.numbers.partition_point(|&number| (number as usize) < len));
+        }
     }
 }
 
 impl Log {
+    /// Becomes a copy, and keeps the storage.
+    pub fn copy_from(&mut self, other: &Self) {
+        let Log {
+            events,
+            orders,
+            entries,
+            seen,
+        } = other;
+        self.events.clone_from(events);
+        self.orders.clone_from(orders);
+        self.entries.clone_from(entries);
+        self.seen.copy_from(seen);
+    }
+
     /// Maximum number of events.
     const MOST: usize = 4096;
 
     pub fn clear(&mut self) {
         self.events.clear();
         self.orders.clear();
-        self.forget_seen();
-    }
-
-    fn forget_seen(&mut self) {
         self.entries.clear();
-        self.seen.clear();
+        self.seen.truncate(0);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -230,7 +300,11 @@ impl Log {
         let lower = |of: &mut u32| *of -= u32::from(*of > number);
         sources.chain(stores).for_each(lower);
         elsewhere.for_each(lower);
-        self.forget_seen();
+        // Entries are stores, and stay. So do the events before, even if it was one because of which they were kept:
+        // they are kept because of the later ones like it.
+        let renumbered = self.entries.iter().map(|entry| entry - u32::from(entry > number));
+        self.entries = renumbered.collect();
+        self.seen.truncate(number as usize);
     }
 
     /// Forgets all events but the `entries`, and those that come after one of them. Returns the numbers that events
@@ -254,7 +328,7 @@ impl Log {
         self.entries = entries.iter().filter_map(|entry| numbers[entry as usize]).collect();
         let forgets = kept.len() < self.events.len();
         if forgets {
-            self.seen.clear();
+            self.seen.truncate(0);
             let mut keeps = numbers.iter().map(Option::is_some);
             self.events.retain(|_| keeps.next().unwrap_or_default());
             for event in &mut self.events {
@@ -276,7 +350,7 @@ impl Log {
     fn sees_all_kept(&mut self, entries: &BitSet) -> bool {
         for number in self.seen.names.len()..self.events.len() {
             let event = &self.events[number];
-            let mut firsts = self.seen.threads.iter().filter_map(|own| own.first());
+            let mut firsts = self.seen.threads.iter().filter_map(|own| own.numbers.first());
             let comes_after = |&first: &u32| event.comes_after(&self.events[first as usize]);
             if !entries.contains(number as u32) && !firsts.any(comes_after) {
                 return false;
@@ -333,7 +407,7 @@ impl Log {
         if event.kind.writes()
             && let Some(at) = event.at
         {
-            let order = self.orders.entry(at).or_default();
+            let order = self.orders.entry(at);
             let source = event.source;
             let before = source.and_then(|source| order.iter().position(|&other| other == source));
             order.insert(before.map_or(0, |before| before + 1), number);
@@ -344,7 +418,7 @@ impl Log {
 
     /// The last store to the atomic that is on record.
     pub fn last_store(&self, at: Location) -> Option<u32> {
-        self.orders.get(&at)?.last().copied()
+        self.orders.get(at)?.last().copied()
     }
 
     /// Notes how the first event looks that was not seen.
@@ -353,9 +427,9 @@ impl Log {
         let event = &events[number];
         let thread = usize::from(event.thread);
         if seen.threads.len() <= thread {
-            seen.threads.resize_with(thread + 1, Vec::new);
+            seen.threads.resize_with(thread + 1, OwnEvents::default);
         }
-        let name = u64::from(event.thread) << 32 | seen.threads[thread].len() as u64;
+        let name = u64::from(event.thread) << 32 | seen.threads[thread].numbers.len() as u64;
         let mut words: SmallVec<[u64; 16]> = SmallVec::from_slice(&[
             name,
             event.at.map_or(0, |at| at.0),
@@ -363,11 +437,12 @@ impl Log {
             event.source.map_or(u64::MAX, |source| seen.names[source as usize]),
         ]);
         // What comes before it, of other threads: those of its own are told by the name.
-        let others = seen.known(events, &event.clock);
+        let others = seen.known(&event.clock);
         words.extend(others.filter(|&(of, _)| of != thread).map(told));
         seen.names.push(name);
         seen.digests.push(hash_of(&words));
-        seen.threads[thread].push(number as u32);
+        seen.threads[thread].numbers.push(number as u32);
+        seen.threads[thread].epochs.push(event.epoch);
     }
 
     /// The name of an event, which does not depend on the order in which threads have moved: its thread, and how many
@@ -378,13 +453,19 @@ impl Log {
 
     /// Shows a digest of each event, by thread.
     pub fn digests(&self) -> impl Iterator<Item = u128> + '_ {
-        let events = self.seen.threads.iter().flatten();
+        let events = self.seen.threads.iter().flat_map(|own| &own.numbers);
         events.map(|&event| self.seen.digests[event as usize])
     }
 
     /// Of which events a clock knows: each thread that has made some of these, with their number.
     pub fn known<'a>(&'a self, clock: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
-        self.seen.known(&self.events, clock).map(told)
+        self.seen.known(clock).map(told)
+    }
+
+    /// The first epoch of each thread of which an event is on record; the largest number for a thread without.
+    pub fn first_epochs(&self) -> impl Iterator<Item = u32> + '_ {
+        let threads = self.seen.threads.iter();
+        threads.map(|own| own.epochs.first().copied().unwrap_or(u32::MAX))
     }
 
     /// The position of each event in the modification order of its atomic: that of the message that it has read or

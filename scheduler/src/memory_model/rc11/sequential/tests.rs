@@ -113,7 +113,8 @@ fn is_cyclic(graph: &[Vec<usize>]) -> bool {
 
 /// Whether `psc` has no cycle with this event as well, by the definition.
 fn allows_by_definition(log: &Log, event: &Event) -> bool {
-    let mut with = log.clone();
+    let mut with = Log::default();
+    with.copy_from(log);
     with.add(event.clone());
     !with.has_cycle()
 }
@@ -188,7 +189,7 @@ impl Both {
     /// The position of what a store has written, or of what was there before, in the modification order of an
     /// atomic.
     fn position(&self, at: u64, store: Option<usize>) -> usize {
-        let order = self.whole.orders.get(&Location(at));
+        let order = self.whole.orders.get(Location(at));
         let number = store.and_then(|store| self.stores[store].1[0]);
         number.map_or(0, |number| {
             let place = order.and_then(|order| order.iter().position(|&other| other == number));
@@ -199,7 +200,7 @@ impl Both {
     /// Forgets what comes after no store before which a new event can come.
     fn forget(&mut self) {
         let at = self.below(2);
-        let most = self.whole.orders.get(&Location(at)).map_or(0, Vec::len);
+        let most = self.whole.orders.get(Location(at)).map_or(0, Vec::len);
         let floor = &mut self.floors[at as usize];
         *floor = (*floor + usize::from(self.random.below(4) == 0)).min(most);
         let later = (0..self.stores.len()).filter(|&store| {
@@ -213,6 +214,13 @@ impl Both {
         let number = |entry: u32| numbers.as_ref().map_or(Some(entry), |numbers| numbers[entry as usize]);
         let entries = entries.iter().filter_map(number).collect();
         assert_eq!(self.short.after(&entries).len(), self.short.events.len());
+        // What is seen is what is seen of the same record at once.
+        let mut at_once = Log::default();
+        at_once.copy_from(&self.short);
+        at_once.entries.clear();
+        at_once.seen.truncate(0);
+        assert_eq!(at_once.keep_after(entries), None);
+        assert!(at_once.digests().eq(self.short.digests()));
         if let Some(numbers) = numbers {
             let own = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
             own.for_each(|own| *own = own.and_then(|own| numbers[own as usize]));
