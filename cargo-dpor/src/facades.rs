@@ -39,8 +39,8 @@ const SHIM: (&str, &str) = ("shim_std", "dpor_shim");
 /// call that is not inlined into them. The rest is for what a process does once, or says to people; to optimise it
 /// takes longer than it ever saves.
 ///
-/// Each of the crates that run in each step is one unit, within which more is inlined. Their sources are in a folder of
-/// their own, by which they differ from what a user compiles of them.
+/// Each of the crates that run in each step is one unit, within which more is inlined. They differ from what a user
+/// compiles of them by the packages on which they depend.
 ///
 /// Only the functions that stand in for those of the C library need debug information, by which `unseen` tells them
 /// from code that is not seen. All of it would be 10 MB more in each test executable, which each process reads.

@@ -20,6 +20,11 @@ use crate::system::{Checkpoint, Failure, Fingerprint, Step, Stop, System, Transi
 
 /// Minimum number of steps to repeat for which saving a state is cheaper.
 const WORTH_SAVING: usize = 2;
+/// Minimum number of steps from one state that is saved ahead to the next. To repeat as many takes twice as long as to
+/// save a state of some 10 KB.
+const SPACING: usize = 4;
+/// The part of the way up to a state that is saved ahead in which no other one is saved: one in so many.
+const OF_THE_WAY: usize = 32;
 
 /// A system, and the current execution.
 pub(crate) struct Cursor<S> {
@@ -162,11 +167,12 @@ impl<S: System> Cursor<S> {
         Some(steps)
     }
 
-    /// Saves the state at the end of the execution, where the system is, if the last saved one is so many steps before.
-    pub fn save_after(&mut self, steps: usize) {
+    /// Saves the state at the end of the execution, where the system is, unless the last saved one is only a few steps
+    /// before. On a long way it is to be further before, so that few are saved of any way: hundreds at most.
+    pub fn save_ahead(&mut self) {
         let now = self.trace.len();
         let last = self.checkpoints.last().map_or(0, |&(saved, _)| saved);
-        if now - last >= steps {
+        if now - last >= SPACING.max(now / OF_THE_WAY) {
             self.save(now);
         }
     }

@@ -29,10 +29,6 @@ use smallvec::SmallVec;
 /// Number of steps of one execution between two looks at the clock: one execution can take longer than the time limit.
 const CLOCK_INTERVAL: usize = 64;
 
-/// Minimum number of steps from one state that is saved ahead to the next. To repeat as many takes twice as long as to
-/// save a state.
-const SPACING: usize = 4;
-
 /// A depth-first search, under a policy.
 pub(crate) struct DepthFirst<P> {
     stack: Stack,
@@ -113,7 +109,7 @@ impl<P> DepthFirst<P> {
         match self.policy.pick(&self.stack[depth], depth) {
             Some(chosen) => {
                 if self.conduct.saves_ahead && self.stack[depth].transitions() > 1 {
-                    exploration.cursor.save_after(SPACING);
+                    exploration.cursor.save_ahead();
                 }
                 self.stack.descend(chosen);
                 Ok(None)

@@ -122,7 +122,7 @@ pub(super) struct Log {
     pub events: Vec<Event>,
     /// The stores to each atomic, in modification order. Whatever was stored before comes before them.
     pub orders: ByLocation<Vec<u32>>,
-    /// The events after which [`Log::keep_after`] kept the others, of those that are seen.
+    /// The events after which [`Log::keep_after`] kept the others when it was last called.
     entries: BitSet,
     seen: Seen,
 }
@@ -291,7 +291,7 @@ impl Log {
         rounds.map(|round| run[2 * round..3 * round].into()).unwrap_or_default()
     }
 
-    /// Removes a load, or a fence. The numbers of events after it are less by one from then on, these `elsewhere` as
+    /// Removes an event that is no store. The numbers of events after it are less by one from then on, these `elsewhere` as
     /// well.
     pub fn remove<'a>(&mut self, number: u32, elsewhere: impl Iterator<Item = &'a mut u32>) {
         self.events.remove(number as usize);
