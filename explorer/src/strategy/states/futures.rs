@@ -209,8 +209,12 @@ impl Futures {
     }
 
     fn add_next(&mut self, future: &mut Future, next: &BitSet) {
-        let next = Future(next.iter().map(|number| (number, PastId::EMPTY)).collect());
-        self.merge(future, next);
+        for number in next.iter() {
+            match future.0.binary_search_by_key(&number, |&(known, _)| known) {
+                Ok(at) => future.0[at].1 = self.in_both(future.0[at].1, PastId::EMPTY),
+                Err(at) => future.0.insert(at, (number, PastId::EMPTY)),
+            }
+        }
     }
 
     /// Adds another future: either may come.
@@ -295,13 +299,9 @@ impl Futures {
             extended = Some((past, with_step));
             before.push((number, with_step));
         }
-        for number in step.own.iter() {
-            match before.binary_search_by_key(&number, |&(known, _)| known) {
-                Ok(at) => before[at].1 = self.in_both(before[at].1, PastId::EMPTY),
-                Err(at) => before.insert(at, (number, PastId::EMPTY)),
-            }
-        }
-        Future(before)
+        let mut before = Future(before);
+        self.add_next(&mut before, &step.own);
+        before
     }
 
     /// The past with the step's accesses, or as it is if there are too many pasts.

@@ -137,48 +137,8 @@ struct Seen {
     names: Vec<u64>,
     /// By event, a digest of all that decides which later events are allowed.
     digests: Vec<u128>,
-    /// The events of each thread.
-    threads: Vec<OwnEvents>,
-}
-
-/// The events of a thread that are seen.
-#[derive(Default, Debug)]
-struct OwnEvents {
-    numbers: Vec<u32>,
-    /// Their epochs, which ascend.
-    epochs: Vec<u32>,
-}
-
-impl Clone for OwnEvents {
-    fn clone(&self) -> Self {
-        let mut copy = OwnEvents::default();
-        copy.clone_from(self);
-        copy
-    }
-
-    fn clone_from(&mut self, other: &Self) {
-        let OwnEvents { numbers, epochs } = other;
-        self.numbers.clone_from(numbers);
-        self.epochs.clone_from(epochs);
-    }
-}
-
-impl OwnEvents {
-    fn truncate(&mut self, len: usize) {
-        self.numbers.truncate(len);
-        self.epochs.truncate(len);
-    }
-
-    /// The number of these events of which a clock with this entry knows: mostly none, or all.
-    fn known(&self, epoch: u32) -> usize {
-        match (self.epochs.first(), self.epochs.last()) {
-            (Some(&first), Some(&last)) if first <= epoch && epoch < last => {
-                self.epochs.partition_point(|&own| own <= epoch)
-            }
-            (Some(&first), _) if first <= epoch => self.epochs.len(),
-            _ => 0,
-        }
-    }
+    /// The events of each thread, with their epochs, which ascend.
+    threads: Vec<Vec<(u32, u32)>>,
 }
 
 impl Seen {
@@ -196,8 +156,10 @@ impl Seen {
 
     /// Of which events a clock knows: each thread that has made some of these, and their number.
     fn known<'a>(&'a self, clock: &'a [u32]) -> impl Iterator<Item = (usize, usize)> + 'a {
-        let known = self.threads.iter().enumerate();
-        let known = known.map(|(thread, own)| (thread, own.known(entry(clock, thread))));
+        let known = self.threads.iter().enumerate().map(|(thread, own)| {
+            let known = entry(clock, thread);
+            (thread, own.partition_point(|&(_, epoch)| epoch <= known))
+        });
         known.filter(|&(_, known)| known > 0)
     }
 
@@ -206,7 +168,7 @@ impl Seen {
         self.names.truncate(len);
         self.digests.truncate(len);
         for own in &mut self.threads {
-            own.truncate(own.numbers.partition_point(|&number| (number as usize) < len));
+            own.truncate(own.partition_point(|&(number, _)| (number as usize) < len));
         }
     }
 }
@@ -291,8 +253,8 @@ impl Log {
         rounds.map(|round| run[2 * round..3 * round].into()).unwrap_or_default()
     }
 
-    /// Removes an event that is no store. The numbers of events after it are less by one from then on, these `elsewhere` as
-    /// well.
+    /// Removes an event that is no store. The numbers of events after it are less by one from then on, these `elsewhere`
+    /// as well.
     pub fn remove<'a>(&mut self, number: u32, elsewhere: impl Iterator<Item = &'a mut u32>) {
         self.events.remove(number as usize);
         let sources = self.events.iter_mut().filter_map(|event| event.source.as_mut());
@@ -350,8 +312,8 @@ impl Log {
     fn sees_all_kept(&mut self, entries: &BitSet) -> bool {
         for number in self.seen.names.len()..self.events.len() {
             let event = &self.events[number];
-            let mut firsts = self.seen.threads.iter().filter_map(|own| own.numbers.first());
-            let comes_after = |&first: &u32| event.comes_after(&self.events[first as usize]);
+            let mut firsts = self.seen.threads.iter().filter_map(|own| own.first());
+            let comes_after = |&(first, _): &(u32, u32)| event.comes_after(&self.events[first as usize]);
             if !entries.contains(number as u32) && !firsts.any(comes_after) {
                 return false;
             }
@@ -427,9 +389,9 @@ impl Log {
         let event = &events[number];
         let thread = usize::from(event.thread);
         if seen.threads.len() <= thread {
-            seen.threads.resize_with(thread + 1, OwnEvents::default);
+            seen.threads.resize_with(thread + 1, Vec::new);
         }
-        let name = u64::from(event.thread) << 32 | seen.threads[thread].numbers.len() as u64;
+        let name = u64::from(event.thread) << 32 | seen.threads[thread].len() as u64;
         let mut words: SmallVec<[u64; 16]> = SmallVec::from_slice(&[
             name,
             event.at.map_or(0, |at| at.0),
@@ -441,8 +403,7 @@ impl Log {
         words.extend(others.filter(|&(of, _)| of != thread).map(told));
         seen.names.push(name);
         seen.digests.push(hash_of(&words));
-        seen.threads[thread].numbers.push(number as u32);
-        seen.threads[thread].epochs.push(event.epoch);
+        seen.threads[thread].push((number as u32, event.epoch));
     }
 
     /// The name of an event, which does not depend on the order in which threads have moved: its thread, and how many
@@ -453,8 +414,8 @@ impl Log {
 
     /// Shows a digest of each event, by thread.
     pub fn digests(&self) -> impl Iterator<Item = u128> + '_ {
-        let events = self.seen.threads.iter().flat_map(|own| &own.numbers);
-        events.map(|&event| self.seen.digests[event as usize])
+        let events = self.seen.threads.iter().flatten();
+        events.map(|&(event, _)| self.seen.digests[event as usize])
     }
 
     /// Of which events a clock knows: each thread that has made some of these, with their number.
@@ -465,7 +426,7 @@ impl Log {
     /// The first epoch of each thread of which an event is on record; the largest number for a thread without.
     pub fn first_epochs(&self) -> impl Iterator<Item = u32> + '_ {
         let threads = self.seen.threads.iter();
-        threads.map(|own| own.epochs.first().copied().unwrap_or(u32::MAX))
+        threads.map(|own| own.first().map_or(u32::MAX, |&(_, epoch)| epoch))
     }
 
     /// The position of each event in the modification order of its atomic: that of the message that it has read or
