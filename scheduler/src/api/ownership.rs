@@ -119,9 +119,20 @@ pub fn visible() {
     }
 }
 
+/// The current thread releases at the location when it ends, after it has [left](leave). Who waits for threads to end,
+/// by an operation of the kind `Join` on the location, comes after all of them.
+pub fn will_end_at(at: Location) {
+    if on_model_thread() {
+        on_model(|machine| machine.execution.races.will_end_at(machine.step.thread, at));
+    }
+}
+
 /// Orders everything that the current thread has done before whatever another thread does after it has
 /// [waited](waited_for) for this location.
 pub fn leave(at: Location) {
+    if on_model_thread() {
+        on_model(|machine| machine.execution.races.leaves(machine.step.thread, at));
+    }
     if on_model_thread() && of_model(|machine| machine.execution.shares.keeps_clocks()) {
         on_model(|machine| machine.execution.shares.leave(machine.step.thread, at));
     }

@@ -11,6 +11,7 @@ impl Machine {
     /// Evaluates statuses, and saves the thread-locals in place, before a look at the state.
     pub fn bring_up_to_date(&mut self) {
         let Execution { threads, races, .. } = &mut self.execution;
+        races.foresee(threads.waiting_for_ends());
         races.settle_atomics();
         threads.refresh(self.session.spin_blocks, races);
         self.session.tls.save(threads);

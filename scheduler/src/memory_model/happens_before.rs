@@ -13,7 +13,8 @@
 
 use super::clocks::{Clock, Published, entry, join};
 use crate::operation::address_of;
-use dpor_explorer::Location;
+use dpor_explorer::{Location, ThreadId};
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -148,6 +149,10 @@ pub(crate) struct HappensBefore {
     pub views: Vec<View>,
     /// A location at which nothing was published may be missing.
     pub published: Published,
+    /// The threads that will publish all that they know at a location when they end, each with that location.
+    ends: Vec<(u16, Location)>,
+    /// What threads that wait for the ends of others know at least when they make their next step.
+    foreseen: SmallVec<[(u16, Clock); 2]>,
     /// What is wrong on purpose.
     #[cfg(feature = "faults")]
     pub fault: Option<RaceFault>,
@@ -201,18 +206,25 @@ impl HappensBefore {
         let HappensBefore {
             views,
             published,
+            ends,
+            // It is told anew before anybody looks at it.
+            foreseen: _,
             // It is the same in all states.
             #[cfg(feature = "faults")]
                 fault: _,
         } = other;
         self.views.clone_from(views);
         self.published.copy_from(published);
+        self.ends.clone_from(ends);
+        self.foreseen.clear();
     }
 
     /// Forgets everything but the first thread.
     pub fn reset(&mut self) {
         self.views.clear();
         self.published.clear();
+        self.ends.clear();
+        self.foreseen.clear();
     }
 
     /// What the thread knows.
@@ -248,6 +260,49 @@ impl HappensBefore {
             let lent = || view.lent.last().is_some_and(|lent| entry(lent, of) >= epoch);
             entry(&view.current, of) >= epoch || lent()
         })
+    }
+
+    /// The thread will [release](Self::release) at the location when it ends, after all that it does.
+    pub fn will_end_at(&mut self, thread: ThreadId, location: Location) {
+        self.ends.push((thread.0 as u16, location));
+    }
+
+    /// The thread is about to release at the location, and may go on after that.
+    pub fn leaves(&mut self, thread: ThreadId, location: Location) {
+        self.ends.retain(|end| *end != (thread.0 as u16, location));
+    }
+
+    /// The thread does nothing any more.
+    pub fn ended(&mut self, thread: ThreadId) {
+        self.ends.retain(|&(ending, _)| ending != thread.0 as u16);
+    }
+
+    /// Notes what threads that wait for others to end at a location will know before they do anything else: what is
+    /// published there and what these know, or more.
+    pub fn foresee(&mut self, waiting: impl Iterator<Item = (ThreadId, Location)>) {
+        self.foreseen.clear();
+        for (thread, location) in waiting {
+            let Some(view) = self.views.get(thread.index()) else {
+                continue;
+            };
+            let mut known = Clock::from_slice(&view.current);
+            join(&mut known, self.published.get(location).unwrap_or_default());
+            for &(ending, _) in self.ends.iter().filter(|&&(_, at)| at == location) {
+                if let Some(view) = self.views.get(usize::from(ending)) {
+                    join(&mut known, &view.current);
+                }
+            }
+            self.foreseen.push((thread.0 as u16, known));
+        }
+    }
+
+    /// What the thread knows at least when it makes its next step. `None` if nothing is known of it.
+    pub fn foreseen(&self, thread: usize) -> Option<&Clock> {
+        let mut waiting = self.foreseen.iter();
+        match waiting.find(|(waiting, _)| usize::from(*waiting) == thread) {
+            Some((_, known)) => Some(known),
+            None => self.views.get(thread).map(|view| &view.current),
+        }
     }
 
     /// Forgets what was published at a location at which nobody looks any more.
@@ -477,6 +532,56 @@ mod tests {
             (1, |order, t| order.atomic(t, X, AtomicAccess::Load(Relaxed))),
             (1, |order, t| order.fence(t, AcqRel)),
         ]));
+    }
+
+    /// Whether a thread that waits at a location foresees that it will know of another one's present epoch.
+    fn is_foreseen(prepare: impl FnOnce(&mut HappensBefore)) -> bool {
+        let mut order = HappensBefore::default();
+        order.spawned(0, 1);
+        prepare(&mut order);
+        let epoch = order.epoch(1);
+        order.foresee([(ThreadId::MAIN, X)].into_iter());
+        assert!(!order.knows(0, 1, epoch), "it has not waited yet");
+        entry(order.foreseen(0).unwrap(), 1) >= epoch
+    }
+
+    #[test]
+    fn who_waits_for_an_end_foresees_what_the_ending_thread_knows() {
+        const OTHER: ThreadId = ThreadId(1);
+        assert!(is_foreseen(|order| order.will_end_at(OTHER, X)));
+        // It does not say that it will end there, or goes on after it has published.
+        assert!(!is_foreseen(|_| ()));
+        assert!(!is_foreseen(|order| order.will_end_at(OTHER, Y)));
+        assert!(!is_foreseen(|order| order.will_end_at(ThreadId(2), X)));
+        assert!(!is_foreseen(|order| {
+            order.will_end_at(OTHER, X);
+            order.leaves(OTHER, X);
+            order.release(1, X);
+        }));
+        assert!(is_foreseen(|order| {
+            order.will_end_at(OTHER, X);
+            order.will_end_at(OTHER, Y);
+            order.leaves(OTHER, Y);
+        }));
+        assert!(!is_foreseen(|order| {
+            order.will_end_at(OTHER, X);
+            order.ended(OTHER);
+        }));
+    }
+
+    #[test]
+    fn who_waits_for_an_end_foresees_what_was_published_there() {
+        let mut order = HappensBefore::default();
+        order.spawned(0, 1);
+        let epoch = order.epoch(1);
+        order.release(1, X);
+        order.foresee([(ThreadId::MAIN, X)].into_iter());
+        let foreseen = order.foreseen(0).unwrap();
+        assert_eq!(entry(foreseen, 1), epoch);
+        // Who does not wait knows what it knows.
+        assert_eq!(order.foreseen(1).unwrap(), &order.views[1].current);
+        order.foresee([].into_iter());
+        assert_eq!(order.foreseen(0).unwrap(), &order.views[0].current);
     }
 
     #[test]

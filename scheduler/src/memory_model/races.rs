@@ -283,6 +283,7 @@ impl DataRaces {
     /// The thread has ended.
     pub fn ended(&mut self, thread: ThreadId) {
         self.live.retain(|&live| live != index(thread));
+        self.order.ended(thread);
     }
 
     /// The operation of a thread orders it as its access to the location says: what changes a location publishes there,
@@ -481,6 +482,26 @@ impl DataRaces {
     /// threads.
     pub fn store_taken(&self, request: &Request, chosen: u32) -> Option<u32> {
         self.rc11.store_taken(request, chosen)
+    }
+
+    /// The current thread releases at the location when it ends.
+    pub fn will_end_at(&mut self, thread: ThreadId, location: Location) {
+        if self.follows_order() {
+            self.order.will_end_at(thread, location);
+        }
+    }
+
+    /// The thread is about to release at the location at which it [ends](Self::will_end_at).
+    pub fn leaves(&mut self, thread: ThreadId, location: Location) {
+        self.order.leaves(thread, location);
+    }
+
+    /// Notes which threads wait for others to end, and where. Comes before a look at the state, and before
+    /// [`place`](Self::place).
+    pub fn foresee(&mut self, waiting: impl Iterator<Item = (ThreadId, Location)>) {
+        if self.follows_order() {
+            self.order.foresee(waiting);
+        }
     }
 
     /// Forgets what no live thread can find any more.

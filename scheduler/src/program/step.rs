@@ -58,6 +58,7 @@ impl Program {
         // Last, because the memory is not that of the program from here until the thread has made its operation.
         let Execution { threads, races, .. } = &mut machine.execution;
         if let Some(request) = &threads[thread].request {
+            races.foresee(threads.waiting_for_ends());
             races.place(request, transition.alternative);
         }
         let result = Self::run(thread);

@@ -126,6 +126,10 @@ where
             own_thread.set_id(ThreadId::of_model(dpor_scheduler::thread::current()));
         }
         set_current(own_thread.clone());
+        ownership::will_end_at(location(own_thread.exited()));
+        if let Some(scope) = &own_scope {
+            scope.will_end();
+        }
         let f = f.into_inner();
         let result = catch_unwind(AssertUnwindSafe(f));
         if result.is_err() && on_model_thread() {

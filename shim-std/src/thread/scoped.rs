@@ -110,6 +110,11 @@ impl ScopeData {
         }
     }
 
+    /// Records that the current thread is one for whose end the scope waits.
+    pub(super) fn will_end(&self) {
+        ownership::will_end_at(self.location());
+    }
+
     /// Records that the function of a thread has returned, and its result is available. `over` says that its handle is
     /// gone.
     pub(super) fn thread_finished(&self, over: bool) {

@@ -6,6 +6,7 @@ use shim_std::cell::UnsafeCell;
 use shim_std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 use shim_std::sync::{Arc, Barrier, Mutex, RwLock, mpsc};
 use shim_std::{Model, Outcome, thread};
+use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, panic_any};
 
@@ -653,6 +654,60 @@ fn cells_add_no_executions_and_others_see_nothing_of_them() {
     });
     let seed: Seed = outcome.seed.as_deref().unwrap().parse().unwrap();
     assert!(!seed.options.has(ModelOption::DataRaces), "{outcome}");
+}
+
+/// Who of two threads was the last to use a cell makes no state of its own where all who do not know of it wait for them
+/// to end.
+#[test]
+fn who_waits_for_ends_knows_what_the_others_know() {
+    let states = |with_cells: bool| {
+        let outcome = Model::new().strategy("states".parse().unwrap()).explore(move || {
+            let (lock, cell) = (Mutex::new(()), Shared::<u64>::default());
+            let add = || {
+                let _locked = lock.lock().unwrap();
+                match with_cells {
+                    true => cell.write(cell.read() + 1),
+                    false => drop(Box::new(0)),
+                }
+            };
+            thread::scope(|scope| {
+                scope.spawn(add);
+                scope.spawn(add);
+            });
+        });
+        assert_eq!(outcome.report.verdict, Verdict::Complete, "{outcome}");
+        outcome.report.statistics.states
+    };
+    assert_eq!(states(true), states(false));
+}
+
+/// The destructors of its thread-locals run when a thread counts as ended for its scope.
+#[test]
+fn what_a_thread_does_after_its_scope_is_over_may_race() {
+    struct WritesAtTheEnd(Arc<Shared<u64>>);
+
+    impl Drop for WritesAtTheEnd {
+        fn drop(&mut self) {
+            self.0.write(2);
+        }
+    }
+
+    shim_std::thread_local! {
+        static LAST: RefCell<Option<WritesAtTheEnd>> = const { RefCell::new(None) };
+    }
+
+    let test = |joins: bool| {
+        let (cell, other) = shared();
+        thread::scope(|scope| {
+            let handle = scope.spawn(move || LAST.set(Some(WritesAtTheEnd(other))));
+            if joins {
+                handle.join().unwrap();
+            }
+        });
+        cell.write(1);
+    };
+    races(move || test(false));
+    is_complete(move || test(true));
 }
 
 /// A failure of another kind in a model with cells, and one before the first cell is used.

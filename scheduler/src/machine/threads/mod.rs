@@ -11,9 +11,9 @@ use crate::image::stacks::{DEFAULT_SIZE, ModelStack};
 use crate::image::tls::TlsImage;
 use crate::machine::timeouts;
 use crate::memory_model::races::DataRaces;
-use crate::operation::Variables;
+use crate::operation::{OperationKind, Variables};
 use corosensei::{Coroutine, Yielder};
-use dpor_explorer::{BitSet, Status, ThreadId, Variable};
+use dpor_explorer::{BitSet, Location, Status, ThreadId, Variable};
 use record::START;
 use saved::SavedThread;
 use std::mem;
@@ -87,6 +87,18 @@ impl Threads {
     /// The record of the thread, if it is alive.
     pub fn alive(&self, thread: ThreadId) -> Option<&Record> {
         self.get(thread).filter(|record| record.alive)
+    }
+
+    /// The suspended threads whose next step waits for others to end, each with the location at which they publish what
+    /// they know.
+    pub fn waiting_for_ends(&self) -> impl Iterator<Item = (ThreadId, Location)> {
+        let suspended = self
+            .iter()
+            .filter(|(_, record)| record.alive && !record.pending.is_null());
+        let waiting = suspended.map(|(thread, record)| (thread, record.operation()));
+        waiting
+            .filter(|(_, operation)| operation.kind == OperationKind::Join)
+            .map(|(thread, operation)| (thread, operation.object))
     }
 
     /// The least time of the threads that are alive.

@@ -81,10 +81,10 @@ fn digest(epochs: &mut [OfEpoch]) -> u128 {
 const HOLDERS: usize = 4;
 const ALL_HOLDERS: u64 = (1 << HOLDERS) - 1;
 
-/// The bits of what of a thread does not know an epoch.
-fn unknown_to(view: &View, epoch: Epoch) -> u64 {
+/// The bits of what of a thread, which knows what is `foreseen` before its next step, does not know an epoch.
+fn unknown_to(view: &View, foreseen: &[u32], epoch: Epoch) -> u64 {
     let knows = |clock: &[u32]| entry(clock, epoch.thread.into()) >= epoch.number;
-    let current = knows(&view.current);
+    let current = knows(foreseen);
     // What an acquire fence adds, and what is lent, is beside what the thread knows.
     let known = [
         current,
@@ -212,7 +212,8 @@ impl DataRaces {
         holders.resize(1 + width, 0);
         for (at, &live) in self.live.iter().enumerate() {
             let view = self.order.views.get(usize::from(live));
-            let unknown = view.map_or(ALL_HOLDERS, |view| unknown_to(view, epoch));
+            let view = view.zip(self.order.foreseen(live.into()));
+            let unknown = view.map_or(ALL_HOLDERS, |(view, foreseen)| unknown_to(view, foreseen, epoch));
             let bit = at * HOLDERS;
             holders[1 + bit / u64::BITS as usize] |= unknown << (bit % u64::BITS as usize);
         }
@@ -374,12 +375,7 @@ impl DataRaces {
         let of_all = |thread: usize| {
             let others = self.live.iter().map(|&live| usize::from(live));
             let others = others.filter(|&live| live != thread);
-            let known = others.map(|other| {
-                self.order
-                    .views
-                    .get(other)
-                    .map_or(0, |view| entry(&view.current, thread))
-            });
+            let known = others.map(|other| self.order.foreseen(other).map_or(0, |known| entry(known, thread)));
             known.min().unwrap_or(u32::MAX)
         };
         (0..self.order.views.len()).map(of_all).collect()
@@ -429,15 +425,13 @@ impl DataRaces {
         let of_atomics = |thread, number| position(Epoch { thread, number });
         self.rc11.visit(knows, positions, of_atomics, &mut add);
         for &live in &self.live {
-            let Some(view) = self.order.views.get(usize::from(live)) else {
+            let view = self.order.views.get(usize::from(live));
+            let Some((view, foreseen)) = view.zip(self.order.foreseen(live.into())) else {
                 continue;
             };
             add(live.into());
             add(view.lent.len() as u64);
-            for clock in [&view.current, &view.acquired, &view.released]
-                .into_iter()
-                .chain(&view.lent)
-            {
+            for clock in [foreseen, &view.acquired, &view.released].into_iter().chain(&view.lent) {
                 positions(clock).into_iter().for_each(&mut add);
             }
         }

@@ -444,7 +444,7 @@ impl Rc11 {
             }
             let floors = live.iter().map(|&thread| {
                 // What is lent to it for a destructor is not the thread's for good.
-                let current = order.views.get(usize::from(thread)).map(|view| &view.current);
+                let current = order.foreseen(thread.into());
                 let knows = |of, epoch| current.is_some_and(|current| entry(current, of) >= epoch);
                 #[cfg(feature = "faults")]
                 let knows = faults::knowing(order, thread.into(), knows);
@@ -547,7 +547,7 @@ fn overlaps(request: &Request, location: Location) -> bool {
 /// Whether the clock knows no more than each of the live threads does.
 fn is_known_to_all(clock: &Clock, order: &HappensBefore, live: &[u16]) -> bool {
     live.iter().all(|&thread| {
-        let current = order.views.get(usize::from(thread)).map(|view| &view.current);
+        let current = order.foreseen(thread.into());
         clock
             .iter()
             .enumerate()
