@@ -1,4 +1,4 @@
-//! Announcements of shared ownership, for `detect::shares`.
+//! Announcements of shared ownership, for `detect::shares`, and of the ends of threads.
 
 use super::{Touch, arrive, observe_each, of_model, on_model, on_model_thread, plain, stop};
 use crate::image::region;
@@ -119,8 +119,9 @@ pub fn visible() {
     }
 }
 
-/// The current thread releases at the location when it ends, after it has [left](leave). Who waits for threads to end,
-/// by an operation of the kind `Join` on the location, comes after all of them.
+/// The current thread will release at the location right after it has [left](leave). Until it has, nobody ends an
+/// operation of the kind `Join` on the location, by which one waits for threads to end: it comes after all their
+/// releases.
 pub fn will_end_at(at: Location) {
     if on_model_thread() {
         on_model(|machine| machine.execution.races.will_end_at(machine.step.thread, at));
@@ -128,13 +129,16 @@ pub fn will_end_at(at: Location) {
 }
 
 /// Orders everything that the current thread has done before whatever another thread does after it has
-/// [waited](waited_for) for this location.
+/// [waited](waited_for) for this location. Takes back that it [will end](will_end_at) there.
 pub fn leave(at: Location) {
     if on_model_thread() {
-        on_model(|machine| machine.execution.races.leaves(machine.step.thread, at));
-    }
-    if on_model_thread() && of_model(|machine| machine.execution.shares.keeps_clocks()) {
-        on_model(|machine| machine.execution.shares.leave(machine.step.thread, at));
+        on_model(|machine| {
+            let (execution, thread) = (&mut machine.execution, machine.step.thread);
+            execution.races.leaves(thread, at);
+            if execution.shares.keeps_clocks() {
+                execution.shares.leave(thread, at);
+            }
+        });
     }
 }
 

@@ -149,9 +149,10 @@ pub(crate) struct HappensBefore {
     pub views: Vec<View>,
     /// A location at which nothing was published may be missing.
     pub published: Published,
-    /// The threads that will publish all that they know at a location when they end, each with that location.
+    /// The threads that will publish at a location what they know, before anybody has waited there for ends, each with
+    /// that location.
     ends: Vec<(u16, Location)>,
-    /// What threads that wait for the ends of others know at least when they make their next step.
+    /// What threads that wait for the ends of others know at least once they have waited.
     foreseen: SmallVec<[(u16, Clock); 2]>,
     /// What is wrong on purpose.
     #[cfg(feature = "faults")]
@@ -262,7 +263,8 @@ impl HappensBefore {
         })
     }
 
-    /// The thread will [release](Self::release) at the location when it ends, after all that it does.
+    /// The thread will [release](Self::release) at the location, after all that it does until it [leaves](Self::leaves),
+    /// and before anybody has waited there for ends.
     pub fn will_end_at(&mut self, thread: ThreadId, location: Location) {
         self.ends.push((thread.0 as u16, location));
     }
@@ -277,8 +279,8 @@ impl HappensBefore {
         self.ends.retain(|&(ending, _)| ending != thread.0 as u16);
     }
 
-    /// Notes what threads that wait for others to end at a location will know before they do anything else: what is
-    /// published there and what these know, or more.
+    /// Notes what threads that wait for others to end, each with the location at which the others publish, will know
+    /// before they do anything else: what is published there and what the others know, or more.
     pub fn foresee(&mut self, waiting: impl Iterator<Item = (ThreadId, Location)>) {
         self.foreseen.clear();
         for (thread, location) in waiting {
@@ -296,7 +298,17 @@ impl HappensBefore {
         }
     }
 
-    /// What the thread knows at least when it makes its next step. `None` if nothing is known of it.
+    /// Whether a thread that has waited for others to end knows what it was [foreseen](Self::foresee) to know.
+    pub fn has_waited(&self, thread: usize, location: Location) -> bool {
+        let published = self.published.get(location).unwrap_or_default();
+        let view = self.views.get(thread);
+        let mut each = published.iter().enumerate();
+        let knows = each.all(|(of, &known)| view.is_some_and(|view| entry(&view.current, of) >= known));
+        knows && self.ends.iter().all(|&(_, at)| at != location)
+    }
+
+    /// What the thread knows at least before it does anything but its pending operation. `None` if nothing is known of
+    /// it.
     pub fn foreseen(&self, thread: usize) -> Option<&Clock> {
         let mut waiting = self.foreseen.iter();
         match waiting.find(|(waiting, _)| usize::from(*waiting) == thread) {

@@ -484,7 +484,7 @@ impl DataRaces {
         self.rc11.store_taken(request, chosen)
     }
 
-    /// The current thread releases at the location when it ends.
+    /// The thread will release at the location, and who waits there for ends comes after that.
     pub fn will_end_at(&mut self, thread: ThreadId, location: Location) {
         if self.follows_order() {
             self.order.will_end_at(thread, location);
@@ -496,8 +496,13 @@ impl DataRaces {
         self.order.leaves(thread, location);
     }
 
-    /// Notes which threads wait for others to end, and where. Comes before a look at the state, and before
-    /// [`place`](Self::place).
+    /// Whether a thread that has waited at the location for others to end knows what was published there.
+    pub fn has_waited(&self, thread: ThreadId, location: Location) -> bool {
+        self.order.has_waited(thread.index(), location)
+    }
+
+    /// Notes which threads wait for others to end, and where the others publish what they know. Comes before a look at
+    /// the state, and before [`place`](Self::place).
     pub fn foresee(&mut self, waiting: impl Iterator<Item = (ThreadId, Location)>) {
         if self.follows_order() {
             self.order.foresee(waiting);

@@ -79,6 +79,10 @@ impl Program {
             }
         }
         result?;
+        debug_assert!(
+            kind != OperationKind::Join || execution.races.has_waited(thread, object),
+            "who waits for an end knows what was published there"
+        );
         // Where states are compared exactly; otherwise it is relied upon.
         if session.recall.is_contradicted() {
             let message = "memory is not as it was after the same steps before";

@@ -103,6 +103,38 @@ fn a_fence_for_the_compiler_is_one_for_all_right_after_a_read_modify_write() {
     assert_eq!(results(after_an_exchange), [1, 2, 3]);
 }
 
+/// Who waits for a scope will know what its threads do up to there, and not what their thread-locals' destructors do.
+#[test]
+fn what_a_thread_stores_after_its_scope_is_over_may_be_overlooked() {
+    static STORED: (AtomicU32, AtomicU32) = (AtomicU32::new(0), AtomicU32::new(0));
+
+    struct StoresAtTheEnd;
+
+    impl Drop for StoresAtTheEnd {
+        fn drop(&mut self) {
+            STORED.0.store(1, Relaxed);
+            STORED.1.store(1, Relaxed);
+        }
+    }
+
+    shim_std::thread_local! {
+        static LAST: Option<StoresAtTheEnd> = const { Some(StoresAtTheEnd) };
+    }
+
+    fn test(stores_before: bool) -> u32 {
+        thread::scope(|scope| {
+            scope.spawn(|| match stores_before {
+                true => drop(StoresAtTheEnd),
+                false => LAST.with(|last| assert!(last.is_some())),
+            });
+        });
+        STORED.1.load(Relaxed) * 2 + STORED.0.load(Relaxed)
+    }
+
+    assert_eq!(results(|| test(true)), [3]);
+    assert_eq!(results(|| test(false)), [0, 1, 2, 3]);
+}
+
 #[test]
 fn a_thread_that_was_joined_is_known() {
     let test = || {

@@ -89,8 +89,8 @@ impl Threads {
         self.get(thread).filter(|record| record.alive)
     }
 
-    /// The suspended threads whose next step waits for others to end, each with the location at which they publish what
-    /// they know.
+    /// The suspended threads whose next step waits for others to end, each with the location at which these others
+    /// publish what they know.
     pub fn waiting_for_ends(&self) -> impl Iterator<Item = (ThreadId, Location)> {
         let suspended = self
             .iter()

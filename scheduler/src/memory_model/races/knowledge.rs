@@ -3,7 +3,8 @@
 //! What was accessed before a state, and by whom it is known, decides which later access is in a race. So a state has
 //! *facts*: the accesses, to granules that several threads use, that some live thread does not know of. Whoever can
 //! pass something on is a *holder*: of each live thread what it knows, what an acquire fence would add, what a relaxed
-//! store publishes, and what it is lent, and each location at which something is published.
+//! store publishes, and what it is lent, and each location at which something is published. Who waits for others to end
+//! counts as knowing what it will know after that at least.
 //!
 //! Equal memory goes on in the same way, whoever knows what: only weak memory has operations that find something else.
 //! A holder learns what another one knows, and nothing is forgotten. So of two states with equal memory, the one in
@@ -81,7 +82,8 @@ fn digest(epochs: &mut [OfEpoch]) -> u128 {
 const HOLDERS: usize = 4;
 const ALL_HOLDERS: u64 = (1 << HOLDERS) - 1;
 
-/// The bits of what of a thread, which knows what is `foreseen` before its next step, does not know an epoch.
+/// The bits of what of a thread, which knows what is `foreseen` before it does anything but its pending operation, does
+/// not know an epoch.
 fn unknown_to(view: &View, foreseen: &[u32], epoch: Epoch) -> u64 {
     let knows = |clock: &[u32]| entry(clock, epoch.thread.into()) >= epoch.number;
     let current = knows(foreseen);

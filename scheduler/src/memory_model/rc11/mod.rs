@@ -444,8 +444,8 @@ impl Rc11 {
             }
             let floors = live.iter().map(|&thread| {
                 // What is lent to it for a destructor is not the thread's for good.
-                let current = order.foreseen(thread.into());
-                let knows = |of, epoch| current.is_some_and(|current| entry(current, of) >= epoch);
+                let known = order.foreseen(thread.into());
+                let knows = |of, epoch| known.is_some_and(|known| entry(known, of) >= epoch);
                 #[cfg(feature = "faults")]
                 let knows = faults::knowing(order, thread.into(), knows);
                 history.floor(knows)
@@ -464,9 +464,9 @@ impl Rc11 {
         }
         let later = self.histories.values().flat_map(|history| &history.messages[1..]);
         let entries: BitSet = later.filter_map(|message| message.event).collect();
-        if let Some(numbers) = self.log.keep_after(entries) {
+        if let Some(numbers) = self.log.settle(entries) {
             for message in self.histories.values_mut().flat_map(|history| &mut history.messages) {
-                message.event = message.event.and_then(|event| numbers[event as usize]);
+                message.event = message.event.and_then(|event| numbers.of(event));
             }
         }
     }
@@ -544,14 +544,14 @@ fn overlaps(request: &Request, location: Location) -> bool {
     location != request.location() && start < end && request.address < start + size
 }
 
-/// Whether the clock knows no more than each of the live threads does.
+/// Whether the clock knows no more than each of the live threads does, or will where it waits.
 fn is_known_to_all(clock: &Clock, order: &HappensBefore, live: &[u16]) -> bool {
     live.iter().all(|&thread| {
-        let current = order.foreseen(thread.into());
+        let known = order.foreseen(thread.into());
         clock
             .iter()
             .enumerate()
-            .all(|(of, &epoch)| epoch <= current.map_or(0, |current| entry(current, of)))
+            .all(|(of, &epoch)| epoch <= known.map_or(0, |known| entry(known, of)))
     })
 }
 

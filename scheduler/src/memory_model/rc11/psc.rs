@@ -89,7 +89,7 @@ impl<'a> Psc<'a> {
             if event.is_sequential_fence() {
                 psc.fences[thread].push(number);
             }
-            if let Some(at) = event.at {
+            if let Some(at) = event.atomic() {
                 psc.add_to_atomic(number, event.thread, at);
             }
         }
@@ -344,7 +344,7 @@ impl<'a> Search<'a> {
     /// Whether `scb` leads from the event to the new one, but for `sb≠loc;hb;sb≠loc`.
     fn leads_to_new(&self, one: u32) -> bool {
         let event = self.psc.event(one);
-        let same = event.at.is_some() && event.at == self.new.at;
+        let same = event.atomic().is_some() && event.atomic() == self.new.at;
         let is_overwritten = || {
             let node = self.psc.nodes[one as usize];
             self.new.kind.writes() && self.psc.keys[node.atomic as usize][node.place as usize] < self.key
@@ -381,7 +381,7 @@ impl<'a> Search<'a> {
                 ..
             } = self.psc.nodes[one as usize];
             self.come_to_end(event.thread.into(), rank + 1);
-            if event.at.is_some() {
+            if event.atomic().is_some() {
                 let keys = &self.psc.keys[atomic as usize];
                 let after = keys[at as usize..].partition_point(|&key| key <= keys[at as usize]) as u32;
                 self.come_to_same(one, atomic);

@@ -27,6 +27,8 @@ pub(super) enum EventKind {
     Fence,
     /// Of a lock, a thread, or anything else that orders its thread.
     Other,
+    /// An access of which it counts only where it was: it [stands between](shorten) others of its thread.
+    Past,
 }
 
 impl EventKind {
@@ -108,6 +110,11 @@ impl Event {
     fn is_like(&self, other: &Event) -> bool {
         let what = |event: &Event| (event.kind, event.at, event.is_sequential, event.publishes, event.source);
         what(self) == what(other)
+    }
+
+    /// The atomic, if it counts what was read or written there.
+    pub fn atomic(&self) -> Option<Location> {
+        self.at.filter(|_| self.kind != EventKind::Past)
     }
 
     /// Whether an earlier event happens before it.
@@ -278,43 +285,85 @@ impl Log {
     /// happens-before, by reads-from, in modification order, or because it overwrites what the first has read. What is
     /// forgotten of the stores to an atomic are the first in modification order. So who has taken one of these, or
     /// comes right after it, is in front of all stores that are left, as with what was there before.
-    pub fn keep_after(&mut self, entries: BitSet) -> Option<Vec<Option<u32>>> {
-        if self.entries.is_subset(&entries) && self.sees_all_kept(&entries) {
-            self.entries = entries;
+    fn keep_after(&mut self, entries: BitSet) -> Option<Numbers> {
+        let keeps_seen = self.entries.is_subset(&entries);
+        self.entries = entries;
+        if keeps_seen && self.sees_all_kept() {
             return None;
         }
-        let kept = self.after(&entries);
-        let mut count = 0..;
-        let number = |event| kept.contains(event).then(|| count.next()).flatten();
-        let numbers: Vec<Option<u32>> = (0..self.events.len() as u32).map(number).collect();
-        self.entries = entries.iter().filter_map(|entry| numbers[entry as usize]).collect();
-        let forgets = kept.len() < self.events.len();
-        if forgets {
-            self.seen.truncate(0);
-            let mut keeps = numbers.iter().map(Option::is_some);
-            self.events.retain(|_| keeps.next().unwrap_or_default());
-            for event in &mut self.events {
-                event.source = event.source.and_then(|source| numbers[source as usize]);
+        self.keep_all_after()
+    }
+
+    /// [`Log::keep_after`], and [`Log::shorten`] as long as that makes a difference.
+    pub fn settle(&mut self, entries: BitSet) -> Option<Numbers> {
+        let mut numbers = self.keep_after(entries);
+        while let Some(shortened) = self.shorten() {
+            numbers = Some(shortened.after(numbers));
+            // What was kept because of what is none any more.
+            match self.keep_all_after() {
+                Some(kept) => numbers = Some(kept.after(numbers)),
+                None => break,
             }
-            self.orders.retain(|_, order| {
-                *order = order.iter().filter_map(|&store| numbers[store as usize]).collect();
-                !order.is_empty()
-            });
         }
+        self.see_all();
+        numbers
+    }
+
+    /// Forgets all but the entries and what comes after them.
+    fn keep_all_after(&mut self) -> Option<Numbers> {
+        let kept = self.after(&self.entries);
+        (kept.len() < self.events.len()).then(|| self.rebuild(|number, event| kept.contains(number).then_some(event)))
+    }
+
+    /// Becomes what is left of each event. Returns the numbers that stores have from then on.
+    fn rebuild(&mut self, mut left: impl FnMut(u32, Event) -> Option<Event>) -> Numbers {
+        let events = std::mem::take(&mut self.events);
+        let mut numbers = Numbers(vec![None; events.len()]);
+        // The number of the first event that is not what it was.
+        let mut changed = None;
+        for (number, event) in (0u32..).zip(events) {
+            let (kind, at) = (event.kind, event.at);
+            let left = left(number, event);
+            let is_same = left.as_ref().is_some_and(|left| (left.kind, left.at) == (kind, at));
+            if !is_same {
+                changed = changed.or(Some(number));
+            }
+            if left.as_ref().is_some_and(|left| left.kind.writes()) {
+                numbers.0[number as usize] = Some(self.events.len() as u32);
+            }
+            self.events.extend(left);
+        }
+        for (number, event) in (0u32..).zip(&mut self.events) {
+            let source = event.source.and_then(|source| numbers.of(source));
+            if event.source.is_some() && source.is_none() {
+                changed = changed.map_or(Some(number), |changed| Some(changed.min(number)));
+            }
+            event.source = source;
+        }
+        self.seen
+            .truncate(changed.map_or(usize::MAX, |changed| changed as usize));
+        self.orders.retain(|_, order| {
+            *order = order.iter().filter_map(|&store| numbers.of(store)).collect();
+            !order.is_empty()
+        });
+        self.entries = self.entries.iter().filter_map(|entry| numbers.of(entry)).collect();
+        numbers
+    }
+
+    fn see_all(&mut self) {
         for number in self.seen.names.len()..self.events.len() {
             self.see(number);
         }
-        forgets.then_some(numbers)
     }
 
     /// Sees new events as long as they are known to be kept: each that is an entry, or comes by happens-before after
     /// one that is kept. Says whether all are. Those that are seen are kept if there are all their entries.
-    fn sees_all_kept(&mut self, entries: &BitSet) -> bool {
+    fn sees_all_kept(&mut self) -> bool {
         for number in self.seen.names.len()..self.events.len() {
             let event = &self.events[number];
             let mut firsts = self.seen.threads.iter().filter_map(|own| own.first());
             let comes_after = |&(first, _): &(u32, u32)| event.comes_after(&self.events[first as usize]);
-            if !entries.contains(number as u32) && !firsts.any(comes_after) {
+            if !self.entries.contains(number as u32) && !firsts.any(comes_after) {
                 return false;
             }
             self.see(number);
@@ -339,7 +388,7 @@ impl Log {
                 }
                 let (writes, position) = (event.kind.writes(), position[number]);
                 let happens_after = |&first: &usize| first < number && event.comes_after(&self.events[first]);
-                let least = event.at.map(|at| least.entry(at).or_insert([usize::MAX; 2]));
+                let least = event.atomic().map(|at| least.entry(at).or_insert([usize::MAX; 2]));
                 let comes_after = entries.contains(number as u32)
                     || (least.as_ref()).is_some_and(|least| position > least[0] || !writes && position >= least[1])
                     || firsts.iter().flatten().any(happens_after);
@@ -445,10 +494,34 @@ impl Log {
     }
 }
 
+/// The numbers that stores have after others have been forgotten, by the numbers that they had before.
+#[derive(Debug)]
+pub(super) struct Numbers(Vec<Option<u32>>);
+
+impl Numbers {
+    /// The number that the store has now; `None` if it is not on record any more.
+    pub fn of(&self, store: u32) -> Option<u32> {
+        self.0[store as usize]
+    }
+
+    /// These numbers, if the `earlier` ones are those before.
+    fn after(self, earlier: Option<Numbers>) -> Numbers {
+        let Some(Numbers(mut numbers)) = earlier else {
+            return self;
+        };
+        numbers
+            .iter_mut()
+            .for_each(|number| *number = number.and_then(|number| self.of(number)));
+        Numbers(numbers)
+    }
+}
+
 /// A thread, and the number of its events of which somebody knows, in a word.
 fn told((thread, known): (usize, usize)) -> u64 {
     (thread as u64) << 32 | known as u64
 }
+
+mod shorten;
 
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ impl Log {
     /// The position of each event is given.
     fn precedes(&self, position: &[usize], first: usize, second: usize) -> bool {
         let [one, other] = [first, second].map(|event| &self.events[event]);
-        let same = one.at.is_some() && one.at == other.at;
+        let same = one.atomic().is_some() && one.atomic() == other.atomic();
         let reads = one.kind.writes() && !other.kind.writes();
         same && (position[first] < position[second] || reads && position[first] == position[second])
     }
@@ -155,12 +155,24 @@ struct Both {
     floors: [usize; 2],
     /// What each thread loads again and again: atomic, index of the store, and whether sequentially consistent.
     loaded: Vec<[(u64, Option<usize>, bool); 3]>,
+    /// Of four accesses, how many are sequentially consistent.
+    sequential: u64,
+    /// Whether there are sequentially consistent fences.
+    fences: bool,
+    /// Whether there are loops that wait, and else more fences.
+    waiting: bool,
+    /// Out of how many times one message cannot be taken any more.
+    forgets: u64,
+    /// Whether there are locks beside those of loops that wait.
+    locking: bool,
     removed: usize,
     /// Those of rounds of loops.
     rounds: usize,
     /// Those of them that are of locks.
     locked_rounds: usize,
     forgotten: usize,
+    /// Those of which it counts only where they were, each time that they are met.
+    past: usize,
     refused: usize,
 }
 
@@ -178,10 +190,16 @@ impl Both {
             stores: Vec::new(),
             floors: [0; 2],
             loaded: vec![[(0, None, true); 3]; 3],
+            sequential: [3, 1, 0][(seed / 2 % 3) as usize],
+            fences: !seed.is_multiple_of(5),
+            waiting: (seed / 16).is_multiple_of(2),
+            forgets: [4, 16][(seed / 8 % 2) as usize],
+            locking: seed % 7 > 3,
             removed: 0,
             rounds: 0,
             locked_rounds: 0,
             forgotten: 0,
+            past: 0,
             refused: 0,
         }
     }
@@ -202,7 +220,7 @@ impl Both {
         let at = self.below(2);
         let most = self.whole.orders.get(Location(at)).map_or(0, Vec::len);
         let floor = &mut self.floors[at as usize];
-        *floor = (*floor + usize::from(self.random.below(4) == 0)).min(most);
+        *floor = (*floor + usize::from(self.random.below(self.forgets as usize) == 0)).min(most);
         let later = (0..self.stores.len()).filter(|&store| {
             let at = self.stores[store].0;
             self.position(at, Some(store)) > self.floors[at as usize]
@@ -210,22 +228,24 @@ impl Both {
         let entries = later.filter_map(|store| self.stores[store].1[1]).collect();
         assert_eq!(self.short.after(&entries), after_by_definition(&self.short, &entries));
         let before = self.short.events.len();
-        let numbers = self.short.keep_after(entries.clone());
-        let number = |entry: u32| numbers.as_ref().map_or(Some(entry), |numbers| numbers[entry as usize]);
-        let entries = entries.iter().filter_map(number).collect();
+        let numbers = self.short.settle(entries.clone());
+        let number = |entry: u32| numbers.as_ref().map_or(Some(entry), |numbers| numbers.of(entry));
+        let entries: BitSet = entries.iter().filter_map(number).collect();
         assert_eq!(self.short.after(&entries).len(), self.short.events.len());
         // What is seen is what is seen of the same record at once.
         let mut at_once = Log::default();
         at_once.copy_from(&self.short);
         at_once.entries.clear();
         at_once.seen.truncate(0);
-        assert_eq!(at_once.keep_after(entries), None);
+        assert!(at_once.settle(entries).is_none());
         assert!(at_once.digests().eq(self.short.digests()));
         if let Some(numbers) = numbers {
             let own = self.stores.iter_mut().map(|(_, numbers, _)| &mut numbers[1]);
-            own.for_each(|own| *own = own.and_then(|own| numbers[own as usize]));
+            own.for_each(|own| *own = own.and_then(|own| numbers.of(own)));
         }
         self.forgotten += before - self.short.events.len();
+        let past = self.short.events.iter().filter(|event| event.kind == EventKind::Past);
+        self.past += past.count();
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -278,6 +298,10 @@ impl Both {
     }
 
     fn fence(&mut self, thread: usize, order: Ordering) {
+        let order = match order {
+            Ordering::SeqCst if !self.fences => Ordering::AcqRel,
+            _ => order,
+        };
         if !matches!(order, Ordering::Release) {
             join(&mut self.clocks[thread], &self.found[thread]);
         }
@@ -354,7 +378,7 @@ impl Both {
 
     fn step(&mut self) {
         let thread = self.below(3) as usize;
-        let is_sequential = self.below(4) > 0;
+        let is_sequential = self.below(4) < self.sequential;
         match self.below(10) {
             0 => match self.below(3) {
                 0 => self.fence(thread, Ordering::SeqCst),
@@ -362,8 +386,14 @@ impl Both {
                     let which = self.below(2) as usize;
                     self.lock(thread, which);
                 }
-                _ => self.wait(thread),
+                _ if self.waiting => self.wait(thread),
+                _ => self.fence(thread, Ordering::SeqCst),
             },
+            7 if !self.waiting => self.fence(thread, Ordering::SeqCst),
+            8 | 9 if self.locking => {
+                let which = self.below(2) as usize;
+                self.lock(thread, which);
+            }
             1 | 2 => {
                 let at = self.below(2);
                 let known = (0..self.stores.len()).filter(|&of| self.stores[of].0 == at);
@@ -421,13 +451,13 @@ fn what_was_on_record_before_does_not_show() {
     };
     let mut log = Log::default();
     log.add(event(2));
-    log.keep_after(BitSet::of(0));
+    log.settle(BitSet::of(0));
     assert_eq!(seen(&log).1, [2 << 32 | 1]);
     log.clear();
     let mut fresh = Log::default();
     for log in [&mut log, &mut fresh] {
         log.add(event(0));
-        log.keep_after(BitSet::of(0));
+        log.settle(BitSet::of(0));
     }
     assert_eq!(seen(&log), seen(&fresh));
 }
@@ -577,9 +607,124 @@ fn who_has_learnt_of_the_first_of_many_rounds_comes_after_its_fence() {
     assert!(log(1, false).allows(&load) && log(1, true).allows(&load));
 }
 
+/// One thread stores to `z` and to `x`. Another one overwrites the latter, and a third one learns of that by a lock, and
+/// not of the former. If something of another atomic lies between on either side, `psc` leads from the second store to
+/// `x` to what the third one does next, which must not be a load of an older value of `z`.
+#[test]
+fn what_is_past_stands_between_others() {
+    let [stores, overwrites, learns] = [0u16, 1, 2];
+    let [x, y, z] = [8, 16, 24].map(Location);
+    let event = |thread: u16, clock: &[u32], at: Option<Location>, kind: EventKind, is_sequential: bool| Event {
+        thread,
+        epoch: clock[usize::from(thread)],
+        clock: Clock::from_slice(clock),
+        at,
+        kind,
+        is_sequential,
+        publishes: false,
+        source: None,
+    };
+    let plain = |thread, clock: &[u32], at: Option<Location>| {
+        let kind = at.map_or(EventKind::Other, |_| EventKind::Load);
+        event(thread, clock, at, kind, false)
+    };
+    let load = event(learns, &[0, 1, 1, 1], Some(z), EventKind::Load, true);
+    // What lies between, of the second and of the third thread.
+    let allows = |after: &[&Event], before: &[&Event]| {
+        let mut whole = Log::default();
+        // What comes after it stays on record.
+        let of_y = whole.add(event(learns, &[0, 0, 1], Some(y), EventKind::Store, false));
+        let of_z = whole.add(event(stores, &[1], Some(z), EventKind::Store, true));
+        let of_x = whole.add(event(stores, &[2], Some(x), EventKind::Store, true));
+        whole.add(Event {
+            source: Some(of_x),
+            ..event(overwrites, &[0, 1], Some(x), EventKind::Store, true)
+        });
+        let between = after.iter().chain(before);
+        between.for_each(|&event| _ = whole.add(event.clone()));
+        let mut short = Log::default();
+        short.copy_from(&whole);
+        short.settle([of_y, of_z].into_iter().collect());
+        let allows = allows_by_definition(&whole, &load);
+        assert_eq!(short.allows(&load), allows, "{:?}", short.events);
+        allows
+    };
+    let [of_x, of_none] = [Some(x), None].map(|at| plain(overwrites, &[0, 1], at));
+    let [of_z, by_lock] = [Some(z), None].map(|at| plain(learns, &[0, 1, 1], at));
+    assert!(allows(&[], &[]));
+    assert!(allows(&[&of_x, &of_x], &[&by_lock]));
+    assert!(allows(&[&of_none], &[&of_z, &of_z]));
+    // One event, of no atomic.
+    assert!(!allows(&[&of_x, &of_none], &[&by_lock]));
+    assert!(!allows(&[&of_none], &[&of_z, &by_lock]));
+    // Nobody knows of what is of another atomic.
+    let unknown = plain(overwrites, &[0, 2], None);
+    assert!(allows(&[&of_x, &unknown], &[&by_lock]));
+    // It has learnt something of another thread meanwhile.
+    let none_later = plain(overwrites, &[0, 1, 0, 1], None);
+    let x_later = plain(overwrites, &[0, 1, 0, 2], Some(x));
+    assert!(!allows(&[&of_x, &none_later, &x_later], &[&by_lock]));
+    let z_later = plain(learns, &[0, 1, 1, 1], Some(z));
+    assert!(!allows(&[&of_none], &[&of_z, &by_lock, &z_later]));
+    let before = plain(learns, &[0, 0, 1], None);
+    assert!(!allows(&[&of_none], &[&before, &by_lock]));
+}
+
+/// Store buffering with fences, in which one thread has read what was stored. Whichever load comes last must not find the
+/// initial value.
+#[test]
+fn the_first_load_of_a_message_counts() {
+    let [stores, reads, looks] = [0u16, 1, 2];
+    let [x, y, z] = [8, 16, 24].map(Location);
+    let event = |thread: u16, at: Option<Location>, kind: EventKind, source: Option<u32>| Event {
+        thread,
+        epoch: 1,
+        clock: (0..=thread).map(|of| u32::from(of == thread)).collect(),
+        at,
+        kind,
+        is_sequential: kind == EventKind::Fence,
+        publishes: false,
+        source,
+    };
+    let [load_x, load_z] = [(looks, x), (reads, z)].map(|(thread, at)| event(thread, Some(at), EventKind::Load, None));
+    let is_refused = |last: &Event, older: bool, again: bool| {
+        let mut whole = Log::default();
+        // What comes after it stays on record.
+        let of_y = whole.add(event(reads, Some(y), EventKind::Store, None));
+        let of_z = whole.add(event(looks, Some(z), EventKind::Store, None));
+        whole.add(event(looks, None, EventKind::Fence, None));
+        if last.at != Some(x) {
+            whole.add(load_x.clone());
+        }
+        let of_x = whole.add(event(stores, Some(x), EventKind::Store, None));
+        if older {
+            whole.add(event(reads, Some(x), EventKind::Load, None));
+        }
+        whole.add(event(reads, Some(x), EventKind::Load, Some(of_x)));
+        whole.add(event(reads, None, EventKind::Fence, None));
+        if last.at != Some(z) {
+            whole.add(load_z.clone());
+        }
+        if again {
+            whole.add(event(reads, Some(x), EventKind::Load, Some(of_x)));
+        }
+        let mut short = Log::default();
+        short.copy_from(&whole);
+        let of_last = if last.at == Some(x) { of_x } else { of_z };
+        short.settle([of_y, of_last].into_iter().collect());
+        assert!(!allows_by_definition(&whole, last));
+        assert!(!short.allows(last), "{:?}", short.events);
+    };
+    for last in [&load_x, &load_z] {
+        for (older, again) in [(false, false), (false, true), (true, false)] {
+            is_refused(last, older, again);
+        }
+    }
+}
+
 #[test]
 fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
-    let (mut removed, mut rounds, mut locked, mut forgotten, mut refused) = (0, 0, 0, 0, 0);
+    let (mut removed, mut rounds, mut locked, mut forgotten, mut past, mut refused) = (0, 0, 0, 0, 0, 0);
     for seed in 0..20_000 {
         let mut both = Both::new(seed);
         for _ in 0..30 {
@@ -593,10 +738,16 @@ fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
         rounds += both.rounds;
         locked += both.locked_rounds;
         forgotten += both.forgotten;
+        past += both.past;
         refused += both.refused;
     }
     assert!(
-        removed > 10_000 && rounds > 10_000 && locked > 2_000 && forgotten > 20_000 && refused > 20_000,
-        "{removed} {rounds} {locked} {forgotten} {refused}"
+        removed > 10_000
+            && rounds > 10_000
+            && locked > 2_000
+            && forgotten > 20_000
+            && past > 20_000
+            && refused > 10_000,
+        "{removed} {rounds} {locked} {forgotten} {past} {refused}"
     );
 }
