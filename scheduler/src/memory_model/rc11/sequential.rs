@@ -235,16 +235,18 @@ impl Log {
     }
 
     /// The events, last ones first, of a round of a loop that waits, if the thread that has made the last event has
-    /// ended the fourth round that is the same. They are in no cycle which is not one without them.
+    /// ended the fourth round that is the same: those of the third. They are in no cycle which is not one without them.
     ///
     /// A round stores nothing, and gives the thread nothing new to know. So what another thread has done comes before an
     /// event of one round as before that of another round, and so does what comes after it by what was read. By locks,
     /// others may have learnt of some rounds: who knows of an event knows of the same one of earlier rounds. What stores
     /// publish later because of a fence of one round they publish because of that of a later one. And all of them come
     /// before what the thread does later. A way through `psc` that comes to an event of the thread and leaves from a
-    /// later one asks at most for a fence between them. If it comes in the first of three rounds, passes the fence in
-    /// the second, and leaves in the third, or from the first because somebody knows of that, it has all that it could
-    /// have in more.
+    /// later one asks at most for a fence, or an event of another atomic, between them. So it may as well come in the
+    /// first round. If it leaves by what another thread knows, it passes what it asks for in the second round at the
+    /// latest: who knows of anything in a later round knows of all of the first two. If it leaves by what the thread does
+    /// later, or by what an event was read from, it leaves as well from the last round, for which there are the fences of
+    /// the second.
     pub fn needless_round(&self) -> SmallVec<[u32; 8]> {
         /// Maximum number of events of a round.
         const MOST: usize = 32;
@@ -257,7 +259,7 @@ impl Log {
         let run: SmallVec<[u32; 32]> = of_loop.map(|(number, _)| number as u32).take(4 * MOST).collect();
         let same = |one: u32, other: u32| self.events[one as usize].is_like(&self.events[other as usize]);
         let rounds = (1..=run.len() / 4).find(|&round| (0..3 * round).all(|at| same(run[at], run[at + round])));
-        rounds.map(|round| run[2 * round..3 * round].into()).unwrap_or_default()
+        rounds.map(|round| run[round..2 * round].into()).unwrap_or_default()
     }
 
     /// Removes an event that is no store. The numbers of events after it are less by one from then on, these `elsewhere`

@@ -9,7 +9,9 @@
 //!    message is no entry, so that nothing new comes before it, and nothing is on record of its atomic before which there
 //!    is such a fence;
 //! 3. of a load, that a sequentially consistent fence before it comes before the later stores to its atomic. It is
-//!    enough to know of the last load of a message by a thread, and of none before which there is no such fence;
+//!    enough to know of the last load of a message by a thread, and of none before which there is no such fence. The
+//!    last one before each sequentially consistent event of the thread is kept, too, so that the rounds of a loop that
+//!    waits look the same ([`Log::needless_round`]);
 //! 4. of a store that is no entry, how it is ordered with the sequentially consistent accesses to its atomic, and with
 //!    accesses before which there is a sequentially consistent fence. If none of them is on record, nothing of its order
 //!    counts, as nothing new comes before it, and a way of `psc` neither comes to the atomic nor begins there;
@@ -167,9 +169,13 @@ impl Log {
                         && self.events[source as usize].thread != event.thread
                         && !self.events[..number].iter().any(|other| is_like(&other))
                 });
-                let is_last_after_fence = after_fences.contains(number as u32)
-                    && !self.events[number + 1..].iter().any(|other| is_like(&other));
-                !is_first && !is_last_after_fence
+                let is_last = || {
+                    let own = |other: &&Event| other.thread == event.thread;
+                    let mut later = self.events[number + 1..].iter().filter(own);
+                    let next = later.find(|other| other.is_sequential || is_like(other));
+                    next.is_none_or(|next| next.is_sequential)
+                };
+                !(is_first || after_fences.contains(number as u32) && is_last())
             }
         }
     }
