@@ -148,31 +148,26 @@ impl Log {
         if event.is_sequential {
             return false;
         }
+        let ordered = ordered.iter().find(|ordered| Some(ordered.at) == event.at);
         match event.kind {
             EventKind::Fence | EventKind::Other | EventKind::Past => true,
-            EventKind::Store | EventKind::Modify => {
-                let is_ordered = || ordered.iter().any(|ordered| Some(ordered.at) == event.at);
-                !self.entries.contains(number as u32) && !is_ordered()
-            }
+            EventKind::Store | EventKind::Modify => !self.entries.contains(number as u32) && ordered.is_none(),
             EventKind::Load => {
-                let is_like = |other: &&Event| {
-                    (other.thread, other.atomic(), other.source) == (event.thread, event.at, event.source)
+                let loads_the_same = |other: &&Event| {
+                    (other.thread, other.at, other.source) == (event.thread, event.at, event.source)
                         && other.kind == EventKind::Load
                 };
                 let is_first = event.source.is_some_and(|source| {
-                    let has_fences = || {
-                        ordered
-                            .iter()
-                            .any(|ordered| Some(ordered.at) == event.at && ordered.by_fences)
-                    };
-                    (self.entries.contains(source) || has_fences())
+                    let comes_after_some =
+                        self.entries.contains(source) || ordered.is_some_and(|ordered| ordered.by_fences);
+                    comes_after_some
                         && self.events[source as usize].thread != event.thread
-                        && !self.events[..number].iter().any(|other| is_like(&other))
+                        && !self.events[..number].iter().any(|other| loads_the_same(&other))
                 });
                 let is_last = || {
                     let own = |other: &&Event| other.thread == event.thread;
                     let mut later = self.events[number + 1..].iter().filter(own);
-                    let next = later.find(|other| other.is_sequential || is_like(other));
+                    let next = later.find(|other| other.is_sequential || loads_the_same(other));
                     next.is_none_or(|next| next.is_sequential)
                 };
                 !(is_first || after_fences.contains(number as u32) && is_last())
