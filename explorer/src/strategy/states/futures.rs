@@ -1,8 +1,12 @@
 //! What can still happen after a state: which accesses, by which threads, and what has always happened before them.
 //!
 //! The *past* of an access is what comes before its thread gets to it, in the order of dependency, in each execution
-//! from the state on: the accesses that are before it however the execution goes. An access that races with a step of
-//! another thread has that step not in its past.
+//! from the state on: the threads that make a step before it, and the accesses that are before it, however the execution
+//! goes. An access that races with a step of another thread has that step not in its past.
+//!
+//! Of the accesses, a past holds those that conflict with one of another thread, as far as is known when it is made: a
+//! step is before what comes after the others of its thread in any case. So a thread that works on what is its own for
+//! hundreds of steps does not make as many pasts.
 //!
 //! Sets are kept once, and have numbers, as few of them are different.
 //!
@@ -63,11 +67,14 @@ impl Hash for Future {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FutureId(pub u32);
 
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 struct Past {
+    /// Accesses that conflict with others.
     accesses: BitSet,
     threads: BitSet,
 }
+
+crate::codec!(struct Past { accesses, threads });
 
 /// Maximum number of pasts. Where there are more, some stay smaller than they could be.
 const MOST_PASTS: usize = 1 << 20;
@@ -77,10 +84,11 @@ const MOST_ENTRIES: usize = 1 << 27;
 
 /// A step, in terms of numbers of accesses.
 pub(super) struct Moved {
+    thread: ThreadId,
     own: BitSet,
-    /// The past of its accesses alone.
+    /// What is in a past if the step is.
     past: PastId,
-    /// Accesses of its thread, and of those that it creates: it comes before them.
+    /// Its thread, and those that it creates: it comes before their accesses.
     followers: BitSet,
     /// Accesses of other threads that conflict with it.
     conflicts: BitSet,
@@ -91,12 +99,11 @@ pub(super) struct Moved {
 pub(super) struct Futures {
     accesses: Vec<FutureAccess>,
     by_location: KeyMap<Location, Vec<u32>>,
-    by_thread: Vec<BitSet>,
-    pasts: Vec<Past>,
-    past_ids: KeyMap<BitSet, PastId>,
+    pasts: Vec<Rc<Past>>,
+    past_ids: KeyMap<Rc<Past>, PastId>,
     /// The common parts of pasts, by pairs of their numbers.
     intersections: KeyMap<u64, PastId>,
-    /// The unions of pasts with accesses, by pairs of their numbers.
+    /// The unions of pasts, by pairs of their numbers.
     unions: KeyMap<u64, PastId>,
     sets: Vec<Rc<Future>>,
     set_ids: KeyMap<Rc<Future>, FutureId>,
@@ -106,12 +113,12 @@ pub(super) struct Futures {
 
 impl Default for Futures {
     fn default() -> Self {
+        let empty = Rc::new(Past::default());
         Futures {
             accesses: Vec::new(),
             by_location: KeyMap::default(),
-            by_thread: Vec::new(),
-            pasts: vec![Past::default()],
-            past_ids: [(BitSet::new(), PastId::EMPTY)].into_iter().collect(),
+            pasts: vec![empty.clone()],
+            past_ids: [(empty, PastId::EMPTY)].into_iter().collect(),
             intersections: KeyMap::default(),
             unions: KeyMap::default(),
             sets: Vec::new(),
@@ -138,13 +145,14 @@ impl Futures {
         }
         let number = self.accesses.len() as u32;
         known.push(number);
-        let thread = access.thread.index();
-        if self.by_thread.len() <= thread {
-            self.by_thread.resize_with(thread + 1, BitSet::new);
-        }
-        self.by_thread[thread].insert(number);
         self.accesses.push(access);
         number
+    }
+
+    /// Notes the accesses of a step that the thread has made. Pasts that are made from now on take into account that they
+    /// can conflict with others.
+    pub fn note(&mut self, thread: ThreadId, step: &Step) {
+        self.numbers(thread, &step.footprint, &step.guards);
     }
 
     fn numbers(&mut self, thread: ThreadId, footprint: &Footprint, guards: &[Guard]) -> BitSet {
@@ -181,25 +189,35 @@ impl Futures {
         conflicts
     }
 
-    fn of_thread(&self, thread: ThreadId) -> Option<&BitSet> {
-        self.by_thread.get(thread.index())
-    }
-
     /// A step of the thread, in terms of numbers.
     pub fn moved(&mut self, thread: ThreadId, step: &Step) -> Moved {
         let own = self.numbers(thread, &step.footprint, &step.guards);
-        let mut followers = BitSet::new();
-        for thread in step.spawned.iter().copied().chain([thread]) {
-            if let Some(accesses) = self.of_thread(thread) {
-                followers.extend_from(accesses);
-            }
-        }
+        let conflicts = self.conflicting(thread, step.footprint.accesses());
+        let past = Past {
+            accesses: own.iter().filter(|&number| self.is_contended(number)).collect(),
+            threads: BitSet::of(thread.0),
+        };
         Moved {
-            past: self.past(own.clone()).unwrap_or(PastId::EMPTY),
+            thread,
+            past: self.past(past).unwrap_or(PastId::EMPTY),
             own,
-            followers,
-            conflicts: self.conflicting(thread, step.footprint.accesses()),
+            followers: step
+                .spawned
+                .iter()
+                .copied()
+                .chain([thread])
+                .map(|thread| thread.0)
+                .collect(),
+            conflicts,
         }
+    }
+
+    /// Says whether an access conflicts with one of another thread that is known.
+    fn is_contended(&self, number: u32) -> bool {
+        let access = &self.accesses[number as usize];
+        let others = self.by_location.get(&access.location).into_iter().flatten();
+        let mut others = others.map(|&other| &self.accesses[other as usize]);
+        others.any(|other| other.thread != access.thread && other.kind.conflicts_with(access.kind))
     }
 
     /// Adds the accesses of an operation of the thread, which comes next.
@@ -253,26 +271,26 @@ impl Futures {
         if let Some(&known) = self.intersections.get(&key) {
             return known;
         }
-        let mut common = self.pasts[a.0 as usize].accesses.clone();
-        common.retain_in(&self.pasts[b.0 as usize].accesses);
+        let mut common = (*self.pasts[a.0 as usize]).clone();
+        common.accesses.retain_in(&self.pasts[b.0 as usize].accesses);
+        common.threads.retain_in(&self.pasts[b.0 as usize].threads);
         let common = self.past(common).unwrap_or(PastId::EMPTY);
         self.intersections.insert(key, common);
         common
     }
 
     /// The number of a past; `None` if there are too many.
-    fn past(&mut self, accesses: BitSet) -> Option<PastId> {
-        if let Some(&id) = self.past_ids.get(&accesses) {
+    fn past(&mut self, past: Past) -> Option<PastId> {
+        if let Some(&id) = self.past_ids.get(&past) {
             return Some(id);
         }
         if self.pasts.len() >= MOST_PASTS {
             return None;
         }
         let id = PastId(self.pasts.len() as u32);
-        let threads = accesses.iter().map(|number| self.accesses[number as usize].thread.0);
-        let threads = threads.collect();
-        self.past_ids.insert(accesses.clone(), id);
-        self.pasts.push(Past { accesses, threads });
+        let past = Rc::new(past);
+        self.past_ids.insert(past.clone(), id);
+        self.pasts.push(past);
         Some(id)
     }
 
@@ -288,7 +306,7 @@ impl Futures {
                 _ => self.is_in_past(step, past),
             };
             judged = Some((past, is_in_past));
-            if !is_in_past && !step.followers.contains(number) {
+            if !is_in_past && !self.follows(number, step) {
                 before.push((number, past));
                 continue;
             }
@@ -304,25 +322,36 @@ impl Futures {
         before
     }
 
-    /// The past with the step's accesses, or as it is if there are too many pasts.
+    /// Says whether the step is before the access because of whose it is.
+    fn follows(&self, number: u32, step: &Moved) -> bool {
+        step.followers.contains(self.accesses[number as usize].thread.0)
+    }
+
+    /// The past with the step, or as it is if there are too many pasts.
     fn with(&mut self, past: PastId, step: &Moved) -> PastId {
         if step.past == PastId::EMPTY {
+            return past;
+        }
+        let is_own = step.conflicts.is_empty() && self.pasts[past.0 as usize].threads.contains(step.thread.0);
+        if is_own {
             return past;
         }
         if let Some(&known) = self.unions.get(&pair(past.0, step.past.0)) {
             return known;
         }
-        let mut accesses = self.pasts[past.0 as usize].accesses.clone();
-        accesses.extend_from(&step.own);
-        let with_step = self.past(accesses).unwrap_or(past);
+        let mut with_step = (*self.pasts[past.0 as usize]).clone();
+        let own = &self.pasts[step.past.0 as usize];
+        with_step.accesses.extend_from(&own.accesses);
+        with_step.threads.extend_from(&own.threads);
+        let with_step = self.past(with_step).unwrap_or(past);
         self.unions.insert(pair(past.0, step.past.0), with_step);
         with_step
     }
 
     /// Says whether the step is in a past that follows it.
     fn is_in_past(&self, step: &Moved, past: PastId) -> bool {
-        let past = &self.pasts[past.0 as usize].accesses;
-        past.intersects(&step.followers) || past.intersects(&step.conflicts)
+        let past = &self.pasts[past.0 as usize];
+        past.threads.intersects(&step.followers) || past.accesses.intersects(&step.conflicts)
     }
 
     /// The accesses of a future that race with the step before it, and need no step of these threads.
@@ -334,7 +363,7 @@ impl Futures {
     ) -> impl Iterator<Item = &'a FutureAccess> {
         let racing = future.0.iter().filter(move |&&(number, past)| {
             step.conflicts.contains(number)
-                && !step.followers.contains(number)
+                && !self.follows(number, step)
                 && !self.is_in_past(step, past)
                 && !self.pasts[past.0 as usize].threads.intersects(without)
         });
@@ -408,8 +437,7 @@ fn pair(a: u32, b: u32) -> u64 {
 impl Codec for Futures {
     fn encode(&self, out: &mut Vec<u8>) {
         self.accesses.encode(out);
-        let pasts: Vec<&BitSet> = self.pasts.iter().map(|past| &past.accesses).collect();
-        crate::codec::put_all(pasts.into_iter(), out);
+        crate::codec::put_all(self.pasts.iter().map(|past| &**past), out);
         crate::codec::put_all(self.sets.iter().map(|set| &**set), out);
     }
 
@@ -419,8 +447,8 @@ impl Codec for Futures {
             futures.number(access);
         }
         let known = futures.accesses.len();
-        for past in Vec::<BitSet>::decode(from)? {
-            if past.iter().any(|number| number as usize >= known) {
+        for past in Vec::<Past>::decode(from)? {
+            if past.accesses.iter().any(|number| number as usize >= known) {
                 return None;
             }
             futures.past(past)?;

@@ -318,6 +318,7 @@ impl<S: System> Policy<S> for States {
             ..Visit::default()
         };
         if let Some(event) = trace.events().last() {
+            self.futures.note(event.thread(), event.step());
             for child in &event.step().spawned {
                 if self.creators.len() <= child.index() {
                     self.creators.resize(child.index() + 1, None);
