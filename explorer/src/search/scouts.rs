@@ -5,7 +5,8 @@
 //! beginning, so it may learn such a thing when nearly all has been explored. Random executions differ everywhere. So
 //! where the main search is long, some are run now and then, a third of them by priorities (`strategy::pct`), in
 //! which one thread can be far ahead of another. The more has been explored, the more there is to lose: the number of
-//! their states is half of that of the main search, whenever that has become four times as large.
+//! their states is half of that of the main search, whenever that has become four times as large. If they learn
+//! something, they go on until they have learnt nothing in as many states.
 //!
 //! Nothing follows from what they do not find. If one of them fails, that is the verdict. Turns are told by numbers of
 //! states, and do not depend on the clock. It is a search [aside](super::aside).
@@ -84,8 +85,7 @@ impl<S: System> Scouts<S> {
     }
 }
 
-/// Runs executions with so many states. If one makes exploration start again, more are run first: there may be more to
-/// learn.
+/// Runs executions with so many states since the last that makes exploration start again: there may be more to learn.
 fn executions<S: System>(
     aside: &mut Aside<S>,
     states: u64,
@@ -93,7 +93,7 @@ fn executions<S: System>(
     explorer: &mut Explorer<S>,
     observer: &mut dyn Observer<S>,
 ) -> Result<Turn, Halt> {
-    let until = explorer.exploration().statistics.states + states;
+    let mut until = explorer.exploration().statistics.states + states;
     while explorer.exploration().statistics.states < until {
         let exploration = explorer.exploration();
         let end = aside.search.execute(exploration, &mut ());
@@ -103,7 +103,10 @@ fn executions<S: System>(
             Ok(End::Failed(_)) if *learnt => return Err(Halt::Refine),
             Ok(End::Failed(failure)) => return Ok(aside.failed(failure, exploration, observer)),
             Ok(end) => exploration.statistics.count(&end),
-            Err(Halt::Refine) => *learnt = true,
+            Err(Halt::Refine) => {
+                *learnt = true;
+                until = exploration.statistics.states + states;
+            }
             // The main search comes to that, or it is said of it why it does not.
             Err(Halt::Incomplete(_)) => {}
             Err(halt) => return Err(halt),

@@ -121,6 +121,9 @@ impl Refinements {
         /// Number of observed locations of a kind after which all of them count as observed: their addresses may depend
         /// on the interleaving.
         const MANY: usize = 64;
+        /// The same of words with atomics that overlap: memory is used for other things when it has been freed, which
+        /// shows in one word after the other.
+        const MANY_WORDS: usize = 4;
         if LearntOrderings::is_place(object) {
             let is_news = self.orderings.learn(object);
             self.observed_in_order.extend(is_news.then_some(object));
@@ -133,7 +136,8 @@ impl Refinements {
         self.overlaps |= atomics::is_word(object);
         self.observed_in_order.push(object);
         let kind = part_of(object);
-        if self.observed.iter().filter(|&&other| part_of(other) == kind).count() > MANY {
+        let many = if atomics::is_word(object) { MANY_WORDS } else { MANY };
+        if self.observed.iter().filter(|&&other| part_of(other) == kind).count() > many {
             self.observed_kinds.insert(kind);
         }
         true
