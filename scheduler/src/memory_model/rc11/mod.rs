@@ -44,7 +44,7 @@ use by_location::ByLocation;
 use dpor_explorer::{BitSet, Location};
 use dpor_protocol::WEAK_ORDERINGS;
 use history::{History, Message};
-use psc::Psc;
+use psc::{Newcomers, Psc};
 pub(crate) use request::{Ask, Request};
 use sequential::{Event, EventKind, Log};
 use smallvec::SmallVec;
@@ -169,13 +169,15 @@ impl Rc11 {
         let knows = faults::knowing(order, thread, knows);
         let floor = history.floor(knows);
         let psc = OnceCell::new();
+        let mut newcomers = None;
         for older in 1..history.len() - floor {
             let at = history.len() - 1 - older;
             for kind in 0..kinds {
                 let allowed = history.allows(at, request.ask, kind == 1);
                 #[cfg(feature = "faults")]
                 let allowed = faults::allows(order.fault, request.ask, history.messages[at].value, allowed);
-                if allowed && self.is_consistent(order, thread, request, &history.messages[at], kind == 1, &psc) {
+                let message = &history.messages[at];
+                if allowed && self.is_consistent(order, thread, request, (message, kind == 1), (&psc, &mut newcomers)) {
                     choices.insert(older as u32 * kinds + kind);
                 }
             }
@@ -184,15 +186,15 @@ impl Rc11 {
     }
 
     /// Whether the graph with this operation of the thread is consistent, which takes this message, and not the last
-    /// one. `psc` is that of the record, if it was needed so far.
-    fn is_consistent<'a>(
-        &'a self,
+    /// one, and may fail spuriously. `psc` is that of the record, and judges the operation's messages, if they were
+    /// needed so far.
+    fn is_consistent<'psc, 'log: 'psc>(
+        &'log self,
         order: &HappensBefore,
         thread: usize,
         request: &Request,
-        message: &Message,
-        spuriously: bool,
-        psc: &OnceCell<Psc<'a>>,
+        (message, spuriously): (&Message, bool),
+        (psc, newcomers): (&'psc OnceCell<Psc<'log>>, &mut Option<Newcomers<'psc, 'log>>),
     ) -> bool {
         if self.log.is_empty() {
             return true;
@@ -210,8 +212,10 @@ impl Rc11 {
             join(&mut clock, &message.released);
         }
         let who = (thread, entry(&view.current, thread).max(1), clock);
-        psc.get_or_init(|| Psc::new(&self.log))
-            .allows(&Event::of(who, request.location(), access, message.event))
+        let event = Event::of(who, request.location(), access, message.event);
+        newcomers
+            .get_or_insert_with(|| Newcomers::new(psc.get_or_init(|| Psc::new(&self.log))))
+            .allow(&event)
     }
 
     /// The thread's operation goes on by this choice: memory holds what it has taken, until it has

@@ -139,34 +139,25 @@ impl<'a> Psc<'a> {
         self.lists[list as usize].push(event);
     }
 
-    /// Whether `psc` has no cycle with this event as well. It has none without.
-    ///
-    /// A new cycle leads through the event. Nothing comes after it by happens-before, so that the cycle goes on with a
-    /// store that is later in modification order, or, between two fences, with whatever comes after it by `eco`. It
-    /// begins with the event, if that is sequentially consistent, or with a sequentially consistent fence that happens
-    /// before it. So it is enough to look whether one of these comes after such a store by the `psc` of the events
-    /// before. If a cycle leads through the event twice, there is also one that begins with a fence and leads through
-    /// it once.
-    pub fn allows(&self, event: &Event) -> bool {
-        let mut first_fences = self.fences.iter().filter_map(|fences| fences.first());
-        let fences = first_fences.any(|&fence| event.comes_after(self.event(fence)));
-        if !event.is_sequential && !fences {
-            return true;
-        }
-        let mut search = Search::new(self, event);
-        search.come_to_overwriting_new();
-        if search.finds(event.is_sequential) {
-            return false;
-        }
-        if !fences {
-            return true;
-        }
-        search.come_after_new_by_eco();
-        !search.finds(false)
-    }
-
     fn event(&self, number: u32) -> &'a Event {
         &self.log.events[number as usize]
+    }
+
+    /// The key of an event of an atomic.
+    fn key(&self, event: u32) -> u32 {
+        let node = self.nodes[event as usize];
+        self.keys[node.atomic as usize][node.place as usize]
+    }
+
+    /// The key of a new event: between those of the events between which it would be.
+    fn key_of_new(&self, event: &Event) -> u32 {
+        let source = event.source.map_or(0, |source| self.key(source));
+        source + if event.kind.writes() { 3 } else { 2 }
+    }
+
+    /// The first place in the order of the atomic whose key is larger.
+    fn place_after(&self, atomic: u32, key: u32) -> u32 {
+        self.keys[atomic as usize].partition_point(|&other| other <= key) as u32
     }
 
     /// The first place in a list of a thread's events, or some of them, from which on they come after another event by
@@ -177,14 +168,84 @@ impl<'a> Psc<'a> {
     }
 }
 
-/// A search for what leads to a new event.
-struct Search<'a> {
-    psc: &'a Psc<'a>,
-    new: &'a Event,
-    /// The number of the new event's atomic, if there are others of it.
+/// Judges events of one thread and of one atomic, or of none, each of which could be the next one.
+///
+/// Where the message that is taken is an older one, more stores come after the event. So as long as each event that is
+/// asked for takes one that is not newer than that of the last, a search goes on from what it has come to.
+pub(super) struct Newcomers<'psc, 'log> {
+    psc: &'psc Psc<'log>,
+    /// What comes after stores that are later in modification order.
+    overwriting: Option<Search<'psc, 'log>>,
+    /// That, and what comes after whatever comes after the event by `eco`.
+    by_eco: Option<Search<'psc, 'log>>,
+}
+
+impl<'psc, 'log> Newcomers<'psc, 'log> {
+    pub fn new(psc: &'psc Psc<'log>) -> Self {
+        Newcomers {
+            psc,
+            overwriting: None,
+            by_eco: None,
+        }
+    }
+
+    /// Whether `psc` has no cycle with this event as well. It has none without.
+    ///
+    /// A new cycle leads through the event. Nothing comes after it by happens-before, so that the cycle goes on with a
+    /// store that is later in modification order, or, between two fences, with whatever comes after it by `eco`. It
+    /// begins with the event, if that is sequentially consistent, or with a sequentially consistent fence that happens
+    /// before it. So it is enough to look whether one of these comes after such a store by the `psc` of the events
+    /// before. If a cycle leads through the event twice, there is also one that begins with a fence and leads through
+    /// it once.
+    pub fn allow(&mut self, event: &Event) -> bool {
+        let Newcomers {
+            psc,
+            overwriting,
+            by_eco,
+        } = self;
+        let key = psc.key_of_new(event);
+        if event.is_sequential {
+            let search = Search::from(overwriting, psc, event, key);
+            if let Some(atomic) = search.atomic {
+                search.come_to_writes(atomic, psc.place_after(atomic, key));
+            }
+            search.exhaust();
+            if search.has_come_to_new(event, key) {
+                return false;
+            }
+        }
+        let mut first_fences = psc.fences.iter().filter_map(|fences| fences.first());
+        if !first_fences.any(|&fence| event.comes_after(psc.event(fence))) {
+            return true;
+        }
+        let search = Search::from(by_eco, psc, event, key);
+        if let Some(atomic) = search.atomic {
+            let from = psc.place_after(atomic, key);
+            search.come_to_writes(atomic, from);
+            search.come_by_eco(atomic, from);
+        }
+        search.exhaust();
+        !search.has_come_to_fence_before(event)
+    }
+}
+
+/// A search for what leads to new events of a thread and an atomic.
+struct Search<'psc, 'log> {
+    psc: &'psc Psc<'log>,
+    thread: u16,
+    at: Option<Location>,
+    /// The number of the atomic, if there are others of it.
     atomic: Option<u32>,
-    /// The new event's [`key`]: between those of the events between which it would be.
+    /// The least [`key`] of the new events that were asked for.
     key: u32,
+    /// By thread, the first fence that ways have come to in `Place::Start`.
+    first_fences: SmallVec<[Option<u32>; 8]>,
+    /// Whether `scb` leads from where ways have come to each new event.
+    leads_to_all: bool,
+    /// By thread, the first event of the atomic from which `scb` leads to a new one that it happens before.
+    first_same: SmallVec<[Option<u32>; 8]>,
+    /// The least key of such events: `mo` and `rb` lead from it to a new store with a larger one.
+    least_same: u32,
     /// By event, the bits of the places in which a way has come there.
     seen: Vec<u8>,
     next: Vec<(u32, Place)>,
@@ -201,19 +262,20 @@ struct Search<'a> {
     same: Vec<u32>,
 }
 
-impl<'a> Search<'a> {
-    fn new(psc: &'a Psc<'a>, new: &'a Event) -> Search<'a> {
-        let atomic = new.at.and_then(|at| psc.atomics.get(&at).copied());
-        let source = new.source.map_or(0, |source| {
-            let node = psc.nodes[source as usize];
-            psc.keys[node.atomic as usize][node.place as usize]
-        });
+impl<'psc, 'log> Search<'psc, 'log> {
+    fn new(psc: &'psc Psc<'log>, new: &Event, key: u32) -> Self {
         let ranks = || psc.threads.iter().map(|thread| thread.len() as u32).collect();
+        let none = || psc.threads.iter().map(|_| None).collect();
         Search {
             psc,
-            new,
-            atomic,
-            key: source + if new.kind.writes() { 3 } else { 2 },
+            thread: new.thread,
+            at: new.at,
+            atomic: new.at.and_then(|at| psc.atomics.get(&at).copied()),
+            key,
+            first_fences: none(),
+            leads_to_all: false,
+            first_same: none(),
+            least_same: u32::MAX,
             seen: vec![0; psc.nodes.len()],
             next: Vec::new(),
             ends: ranks(),
@@ -223,6 +285,17 @@ impl<'a> Search<'a> {
             overwriting: psc.orders.iter().map(|order| [order.len() as u32; 2]).collect(),
             same: psc.lists.iter().map(|list| list.len() as u32).collect(),
         }
+    }
+
+    /// The search as far as it has come, or a new one if that is too far for the event.
+    fn from<'s>(known: &'s mut Option<Self>, psc: &'psc Psc<'log>, new: &Event, key: u32) -> &'s mut Self {
+        let serves = |known: &Self| known.thread == new.thread && known.at == new.at && key <= known.key;
+        if !known.as_ref().is_some_and(serves) {
+            *known = None;
+        }
+        let search = known.get_or_insert_with(|| Search::new(psc, new, key));
+        search.key = key;
+        search
     }
 
     fn come(&mut self, event: u32, place: Place) {
@@ -241,23 +314,6 @@ impl<'a> Search<'a> {
             }
         }
         from.min(known)
-    }
-
-    /// The first place in the order of the atomic whose key is larger than the new event's.
-    fn place_after_new(&self, atomic: u32) -> u32 {
-        self.psc.keys[atomic as usize].partition_point(|&key| key <= self.key) as u32
-    }
-
-    fn come_to_overwriting_new(&mut self) {
-        if let Some(atomic) = self.atomic {
-            self.come_to_writes(atomic, self.place_after_new(atomic));
-        }
-    }
-
-    fn come_after_new_by_eco(&mut self) {
-        if let Some(atomic) = self.atomic {
-            self.come_by_eco(atomic, self.place_after_new(atomic));
-        }
     }
 
     /// Comes to the writes to the atomic from a place on: `mo` and `rb`.
@@ -314,16 +370,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Comes from an event to the end of `sb≠loc;hb;sb≠loc`. Says whether the new event is there.
+    /// Comes from an event to the end of `sb≠loc;hb;sb≠loc`. A new event may be there.
     ///
     /// Of each thread, only the first event counts to which the first two parts lead: what comes after a later one
     /// comes after it. So it is for the first part alone.
-    fn come_far(&mut self, one: u32) -> bool {
+    fn come_far(&mut self, one: u32) {
         let own = &self.psc.threads[usize::from(self.psc.event(one).thread)];
         let Some(&elsewhere) = own.get(self.psc.nodes[one as usize].elsewhere as usize) else {
-            return false;
+            return;
         };
-        let mut is_new = false;
         for thread in 0..self.fars.len() {
             let events = &self.psc.threads[thread];
             let from = self.psc.first_after(events, elsewhere);
@@ -333,33 +388,47 @@ impl<'a> Search<'a> {
             self.fars[thread] = from as u32;
             let node = self.psc.nodes[events[from] as usize];
             self.come_to_end(thread, node.elsewhere);
-            if thread == usize::from(self.new.thread) {
+            if thread == usize::from(self.thread) {
                 let at = self.psc.event(events[from]).at;
-                is_new |= at.is_none() || at != self.new.at || (node.elsewhere as usize) < events.len();
+                self.leads_to_all |= at.is_none() || at != self.at || (node.elsewhere as usize) < events.len();
             }
         }
-        is_new
     }
 
-    /// Whether `scb` leads from the event to the new one, but for `sb≠loc;hb;sb≠loc`.
-    fn leads_to_new(&self, one: u32) -> bool {
+    /// Notes where `scb` leads from the event, but for `sb≠loc;hb;sb≠loc`, among new ones.
+    fn come_to_new(&mut self, one: u32) {
         let event = self.psc.event(one);
-        let same = event.atomic().is_some() && event.atomic() == self.new.at;
-        let is_overwritten = || {
-            let node = self.psc.nodes[one as usize];
-            self.new.kind.writes() && self.psc.keys[node.atomic as usize][node.place as usize] < self.key
-        };
-        event.thread == self.new.thread || same && (self.new.comes_after(event) || is_overwritten())
+        self.leads_to_all |= event.thread == self.thread;
+        if event.atomic().is_some() && event.atomic() == self.at {
+            note_first(&mut self.first_same, event.thread, one);
+            self.least_same = self.least_same.min(self.psc.key(one));
+        }
     }
 
-    /// Says whether a way that has begun leads to a sequentially consistent fence that happens before the new event,
-    /// or, if that `counts`, to the new event.
-    fn finds(&mut self, counts: bool) -> bool {
+    /// Whether a way that has begun leads to the new event. What the search has come to is what leads on from it.
+    fn has_come_to_new(&self, new: &Event, key: u32) -> bool {
+        let is_overwriting = new.kind.writes() && self.least_same < key;
+        self.leads_to_all || is_overwriting || self.happens_before(&self.first_same, new)
+    }
+
+    /// Whether a way that has begun leads to a sequentially consistent fence that happens before the new event.
+    fn has_come_to_fence_before(&self, new: &Event) -> bool {
+        self.happens_before(&self.first_fences, new)
+    }
+
+    /// Whether one of the events happens before the new one.
+    fn happens_before(&self, events: &[Option<u32>], new: &Event) -> bool {
+        let mut events = events.iter().flatten();
+        events.any(|&event| new.comes_after(self.psc.event(event)))
+    }
+
+    /// Follows all ways that have begun.
+    fn exhaust(&mut self) {
         while let Some((one, place)) = self.next.pop() {
             let event = self.psc.event(one);
             let is_fence = place == Place::Start && event.is_sequential_fence();
-            if is_fence && self.new.comes_after(event) {
-                return true;
+            if is_fence {
+                note_first(&mut self.first_fences, event.thread, one);
             }
             if is_fence || matches!(place, Place::End | Place::AfterEco) {
                 self.come_to_fences(one);
@@ -370,10 +439,8 @@ impl<'a> Search<'a> {
             if matches!(place, Place::End | Place::AfterEco) {
                 continue;
             }
-            let is_far = self.come_far(one);
-            if counts && (is_far || self.leads_to_new(one)) {
-                return true;
-            }
+            self.come_far(one);
+            self.come_to_new(one);
             let Node {
                 rank,
                 atomic,
@@ -394,6 +461,11 @@ impl<'a> Search<'a> {
                 self.come_before(one);
             }
         }
-        false
     }
+}
+
+/// Notes the event of the thread, if none before it is noted.
+fn note_first(first: &mut [Option<u32>], thread: u16, event: u32) {
+    let first = &mut first[usize::from(thread)];
+    *first = Some(first.map_or(event, |known| known.min(event)));
 }

@@ -1,7 +1,8 @@
-use super::super::psc::Psc;
+use super::super::psc::{Newcomers, Psc};
 use super::*;
 use crate::memory_model::clocks::join;
 use dpor_explorer::SplitMix64;
+use std::cmp::Reverse;
 
 /// For each event, those that come after it in some relation.
 type Relation = Vec<BitSet>;
@@ -23,7 +24,7 @@ impl Log {
 
     /// Whether `psc` has no cycle with this event as well.
     fn allows(&self, event: &Event) -> bool {
-        Psc::new(self).allows(event)
+        Newcomers::new(&Psc::new(self)).allow(event)
     }
 
     fn relation(&self, holds: impl Fn(usize, usize) -> bool) -> Relation {
@@ -140,6 +141,7 @@ fn after_by_definition(log: &Log, entries: &BitSet) -> BitSet {
 /// The same events in a log that keeps all of them, and in one without those that are needless.
 struct Both {
     random: SplitMix64,
+    random_of_turns: SplitMix64,
     whole: Log,
     short: Log,
     clocks: Vec<Clock>,
@@ -174,6 +176,8 @@ struct Both {
     /// Those of which it counts only where they were, each time that they are met.
     past: usize,
     refused: usize,
+    /// Messages that were judged one after the other, and not allowed.
+    refused_in_turn: usize,
 }
 
 impl Both {
@@ -181,6 +185,7 @@ impl Both {
         let clock = |thread: usize| (0..3).map(|of| u32::from(of == thread)).collect();
         Both {
             random: SplitMix64::new(seed),
+            random_of_turns: SplitMix64::new(!seed),
             whole: Log::default(),
             short: Log::default(),
             clocks: (0..3).map(clock).collect(),
@@ -201,6 +206,7 @@ impl Both {
             forgotten: 0,
             past: 0,
             refused: 0,
+            refused_in_turn: 0,
         }
     }
 
@@ -295,6 +301,43 @@ impl Both {
             self.short.remove(needless, stores.chain([&mut short]));
         }
         Some([Some(whole), Some(short)])
+    }
+
+    /// Judges all messages of an atomic that an event of the thread could take, from the newest one on and one after the
+    /// other, as each of them by itself. Now and then, the first ones are judged again after the last.
+    fn judge_in_turn(&mut self) {
+        let mut below = |bound: usize| self.random_of_turns.below(bound);
+        let (thread, at) = (below(3), below(2) as u64);
+        let kind = [EventKind::Load, EventKind::Store, EventKind::Modify][below(3)];
+        let again = below(3);
+        let sequential = below(1 << 20);
+        let known = (0..self.stores.len()).filter(|&of| self.stores[of].0 == at);
+        let can_be_taken = |&source: &_| self.position(at, source) >= self.floors[at as usize];
+        let mut sources: Vec<_> = known.map(Some).chain([None]).filter(can_be_taken).collect();
+        sources.sort_by_key(|&source| Reverse(self.position(at, source)));
+        sources.extend_from_within(..again.min(sources.len()));
+        let events = (0..).zip(sources).map(|(turn, source)| {
+            let is_sequential = sequential >> (turn % 20) & 1 == 1;
+            let mut event = self.event(thread, Some(at), kind, is_sequential);
+            let store = source.map(|source| &self.stores[source]);
+            if let Some((.., published)) = store.filter(|_| is_sequential) {
+                join(&mut event.clock, published);
+            }
+            [0, 1].map(|log| Event {
+                source: store.and_then(|(_, numbers, _)| numbers[log]),
+                ..event.clone()
+            })
+        });
+        let events: Vec<_> = events.collect();
+        for (log, which) in [(&self.whole, 0), (&self.short, 1)] {
+            let psc = Psc::new(log);
+            let mut newcomers = Newcomers::new(&psc);
+            for event in events.iter().map(|both| &both[which]) {
+                let allows = log.allows(event);
+                assert_eq!(newcomers.allow(event), allows, "{event:?} {:?}", log.events);
+                self.refused_in_turn += usize::from(!allows);
+            }
+        }
     }
 
     fn fence(&mut self, thread: usize, order: Ordering) {
@@ -836,11 +879,12 @@ fn the_first_load_of_a_message_counts() {
 #[test]
 fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
     let (mut removed, mut rounds, mut short_rounds, mut locked) = (0, 0, 0, 0);
-    let (mut forgotten, mut past, mut refused) = (0, 0, 0);
+    let (mut forgotten, mut past, mut refused, mut refused_in_turn) = (0, 0, 0, 0);
     for seed in 0..20_000 {
         let mut both = Both::new(seed);
         for _ in 0..30 {
             both.step();
+            both.judge_in_turn();
             // Little is left to be needless then.
             if seed % 2 == 0 {
                 both.forget();
@@ -854,6 +898,7 @@ fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
         forgotten += both.forgotten;
         past += both.past;
         refused += both.refused;
+        refused_in_turn += both.refused_in_turn;
     }
     assert!(
         removed > 10_000
@@ -862,7 +907,8 @@ fn what_is_needless_or_forgotten_is_in_no_new_cycle_of_its_own() {
             && locked > 2_000
             && forgotten > 20_000
             && past > 20_000
-            && refused > 20_000,
-        "{removed} {rounds} {short_rounds} {locked} {forgotten} {past} {refused}"
+            && refused > 20_000
+            && refused_in_turn > 20_000,
+        "{removed} {rounds} {short_rounds} {locked} {forgotten} {past} {refused} {refused_in_turn}"
     );
 }
