@@ -1,18 +1,18 @@
 //! What can still happen after a state: which accesses, by which threads, and what has always happened before them.
 //!
 //! The *past* of an access is what comes before its thread gets to it, in the order of dependency, in each execution
-//! from the state on: the threads that make a step before it, and the accesses that are before it, however the execution
-//! goes. An access that races with a step of another thread has that step not in its past.
+//! from the state on: the threads that make a step before it, and the accesses that are before it, however the
+//! execution goes. An access that races with a step of another thread has that step not in its past.
 //!
-//! Of the accesses, a past holds those that conflict with one of another thread, as far as is known when it is made: a
-//! step is before what comes after the others of its thread in any case. So a thread that works on what is its own for
-//! hundreds of steps does not make as many pasts.
+//! Of the accesses, a past holds those that conflict with one of another thread, as far as is known when it is made.
+//! That a step is before later ones of its thread is told by the threads. So a thread that works on what is its own
+//! for hundreds of steps does not make as many pasts.
 //!
 //! Sets are kept once, and have numbers, as few of them are different.
 //!
 //! Invariant: numbers are given in the order in which things were first met, and stay.
 //!
-//! Invariant: a past may lack accesses, and a future may have some that cannot happen. Both make the search explore
+//! Invariant: a past may lack accesses and threads, and a future may have some that cannot happen. Both make the search explore
 //! more, never less.
 
 use crate::bits::BitSet;
@@ -37,6 +37,19 @@ pub(super) struct FutureAccess {
 }
 
 crate::codec!(struct FutureAccess { thread, location, kind, awaits, wait });
+
+impl FutureAccess {
+    /// The access of an operation of the thread, with the operation's guards.
+    fn of(thread: ThreadId, &Access { location, kind, awaits }: &Access, guards: &[Guard]) -> Self {
+        FutureAccess {
+            thread,
+            location,
+            kind,
+            awaits,
+            wait: Wait::of(guards, location),
+        }
+    }
+}
 
 /// The number of a past.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -84,7 +97,6 @@ const MOST_ENTRIES: usize = 1 << 27;
 
 /// A step, in terms of numbers of accesses.
 pub(super) struct Moved {
-    thread: ThreadId,
     own: BitSet,
     /// What is in a past if the step is.
     past: PastId,
@@ -149,75 +161,54 @@ impl Futures {
         number
     }
 
-    /// Notes the accesses of a step that the thread has made. Pasts that are made from now on take into account that they
-    /// can conflict with others.
+    /// Notes the accesses of a step that the thread has made. Pasts that are made from now on take into account that
+    /// they can conflict with others.
     pub fn note(&mut self, thread: ThreadId, step: &Step) {
-        self.numbers(thread, &step.footprint, &step.guards);
+        for access in step.footprint.accesses() {
+            self.number(FutureAccess::of(thread, access, &step.guards));
+        }
     }
 
     fn numbers(&mut self, thread: ThreadId, footprint: &Footprint, guards: &[Guard]) -> BitSet {
         let mut numbers = BitSet::new();
-        for &Access { location, kind, awaits } in footprint.accesses() {
-            numbers.insert(self.number(FutureAccess {
-                thread,
-                location,
-                kind,
-                awaits,
-                wait: Wait::of(guards, location),
-            }));
+        for access in footprint.accesses() {
+            numbers.insert(self.number(FutureAccess::of(thread, access, guards)));
         }
         numbers
     }
 
+    /// The numbers of accesses by other threads that conflict with one of the thread.
+    fn conflicts(&self, thread: ThreadId, location: Location, kind: AccessKind) -> impl Iterator<Item = u32> {
+        let known = self.by_location.get(&location).into_iter().flatten().copied();
+        known.filter(move |&number| {
+            let other = &self.accesses[number as usize];
+            other.thread != thread && other.kind.conflicts_with(kind)
+        })
+    }
+
     /// The numbers of accesses by other threads that conflict with these.
     fn conflicting(&self, thread: ThreadId, accesses: &[Access]) -> BitSet {
-        let known = |access: &Access| {
-            (
-                access.kind,
-                self.by_location.get(&access.location).into_iter().flatten(),
-            )
-        };
-        let mut conflicts = BitSet::new();
-        for (kind, numbers) in accesses.iter().map(known) {
-            for &number in numbers {
-                let other = &self.accesses[number as usize];
-                if other.thread != thread && other.kind.conflicts_with(kind) {
-                    conflicts.insert(number);
-                }
-            }
-        }
-        conflicts
+        let of = |access: &Access| self.conflicts(thread, access.location, access.kind);
+        accesses.iter().flat_map(of).collect()
     }
 
     /// A step of the thread, in terms of numbers.
     pub fn moved(&mut self, thread: ThreadId, step: &Step) -> Moved {
         let own = self.numbers(thread, &step.footprint, &step.guards);
-        let conflicts = self.conflicting(thread, step.footprint.accesses());
+        let has_conflicts = |&number: &u32| {
+            let FutureAccess { location, kind, .. } = self.accesses[number as usize];
+            self.conflicts(thread, location, kind).next().is_some()
+        };
         let past = Past {
-            accesses: own.iter().filter(|&number| self.is_contended(number)).collect(),
+            accesses: own.iter().filter(has_conflicts).collect(),
             threads: BitSet::of(thread.0),
         };
         Moved {
-            thread,
             past: self.past(past).unwrap_or(PastId::EMPTY),
             own,
-            followers: step
-                .spawned
-                .iter()
-                .copied()
-                .chain([thread])
-                .map(|thread| thread.0)
-                .collect(),
-            conflicts,
+            followers: step.spawned.iter().chain([&thread]).map(|thread| thread.0).collect(),
+            conflicts: self.conflicting(thread, step.footprint.accesses()),
         }
-    }
-
-    /// Says whether an access conflicts with one of another thread that is known.
-    fn is_contended(&self, number: u32) -> bool {
-        let access = &self.accesses[number as usize];
-        let others = self.by_location.get(&access.location).into_iter().flatten();
-        let mut others = others.map(|&other| &self.accesses[other as usize]);
-        others.any(|other| other.thread != access.thread && other.kind.conflicts_with(access.kind))
     }
 
     /// Adds the accesses of an operation of the thread, which comes next.
@@ -330,10 +321,6 @@ impl Futures {
     /// The past with the step, or as it is if there are too many pasts.
     fn with(&mut self, past: PastId, step: &Moved) -> PastId {
         if step.past == PastId::EMPTY {
-            return past;
-        }
-        let is_own = step.conflicts.is_empty() && self.pasts[past.0 as usize].threads.contains(step.thread.0);
-        if is_own {
             return past;
         }
         if let Some(&known) = self.unions.get(&pair(past.0, step.past.0)) {

@@ -36,7 +36,8 @@
 //!   (`States::waits`).
 //! * The future of `s` is all that follows its explored steps, and these steps. The past of an access before a step is
 //!   longer by the step if the step is before it in the order of dependency: if it is of the same thread, creates it,
-//!   or conflicts with something in the past. Where two futures meet, a past is what they have in common.
+//!   or is before something in the past: creates or is of a thread that moves there, or conflicts with an access there.
+//!   Where two futures meet, a past is what they have in common: threads and accesses, each for themselves.
 //!
 //! That an access is the same in equal states, and that a step's footprint does not hide a conflict, is the contract of
 //! [`System`](crate::system::System).
