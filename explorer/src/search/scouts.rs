@@ -106,6 +106,7 @@ fn executions<S: System>(
             Err(Halt::Refine) => {
                 *learnt = true;
                 until = exploration.statistics.states + states;
+                exploration.in_time()?;
             }
             // The main search comes to that, or it is said of it why it does not.
             Err(Halt::Incomplete(_)) => {}
