@@ -170,22 +170,22 @@ impl<'a> Psc<'a> {
 
 /// Judges events of one thread and of one atomic, or of none, each of which could be the next one.
 ///
-/// Where the message that is taken is an older one, more stores come after the event. So as long as each event that is
-/// asked for takes one that is not newer than that of the last, a search goes on from what it has come to.
+/// Where the message that is taken is an older one, more stores come after the event. So as long as the [`key`] of each
+/// event that is asked for is none larger than that of the last, a search goes on from what it has come to.
 pub(super) struct Newcomers<'psc, 'log> {
     psc: &'psc Psc<'log>,
-    /// What comes after stores that are later in modification order.
-    overwriting: Option<Search<'psc, 'log>>,
-    /// That, and what comes after whatever comes after the event by `eco`.
-    by_eco: Option<Search<'psc, 'log>>,
+    /// From stores that are later in modification order, to the new event.
+    after_stores: Option<Search<'psc, 'log>>,
+    /// From whatever comes after the event by `eco` as well, to fences before it.
+    after_eco: Option<Search<'psc, 'log>>,
 }
 
 impl<'psc, 'log> Newcomers<'psc, 'log> {
     pub fn new(psc: &'psc Psc<'log>) -> Self {
         Newcomers {
             psc,
-            overwriting: None,
-            by_eco: None,
+            after_stores: None,
+            after_eco: None,
         }
     }
 
@@ -200,12 +200,12 @@ impl<'psc, 'log> Newcomers<'psc, 'log> {
     pub fn allow(&mut self, event: &Event) -> bool {
         let Newcomers {
             psc,
-            overwriting,
-            by_eco,
+            after_stores,
+            after_eco,
         } = self;
         let key = psc.key_of_new(event);
         if event.is_sequential {
-            let search = Search::from(overwriting, psc, event, key);
+            let search = Search::from(after_stores, psc, event, key);
             if let Some(atomic) = search.atomic {
                 search.come_to_writes(atomic, psc.place_after(atomic, key));
             }
@@ -218,7 +218,7 @@ impl<'psc, 'log> Newcomers<'psc, 'log> {
         if !first_fences.any(|&fence| event.comes_after(psc.event(fence))) {
             return true;
         }
-        let search = Search::from(by_eco, psc, event, key);
+        let search = Search::from(after_eco, psc, event, key);
         if let Some(atomic) = search.atomic {
             let from = psc.place_after(atomic, key);
             search.come_to_writes(atomic, from);
@@ -236,11 +236,12 @@ struct Search<'psc, 'log> {
     at: Option<Location>,
     /// The number of the atomic, if there are others of it.
     atomic: Option<u32>,
-    /// The least [`key`] of the new events that were asked for.
+    /// The [`key`] of the last new event that was asked for, and the least one.
     key: u32,
     /// By thread, the first fence that ways have come to in `Place::Start`.
     first_fences: SmallVec<[Option<u32>; 8]>,
-    /// Whether `scb` leads from where ways have come to each new event.
+    /// Whether `scb` leads from where ways have come to each new event. This and the next two are for searches that
+    /// lead to the new event itself.
     leads_to_all: bool,
     /// By thread, the first event of the atomic from which `scb` leads to a new one that it happens before.
     first_same: SmallVec<[Option<u32>; 8]>,
@@ -289,11 +290,9 @@ impl<'psc, 'log> Search<'psc, 'log> {
 
     /// The search as far as it has come, or a new one if that is too far for the event.
     fn from<'s>(known: &'s mut Option<Self>, psc: &'psc Psc<'log>, new: &Event, key: u32) -> &'s mut Self {
-        let serves = |known: &Self| known.thread == new.thread && known.at == new.at && key <= known.key;
-        if !known.as_ref().is_some_and(serves) {
-            *known = None;
-        }
+        known.take_if(|known| known.key < key);
         let search = known.get_or_insert_with(|| Search::new(psc, new, key));
+        debug_assert_eq!((search.thread, search.at), (new.thread, new.at));
         search.key = key;
         search
     }
