@@ -2,9 +2,9 @@
 //!
 //! An atomic is known by its address, which suffices as long as atomics lie apart. The first time that one is used
 //! where another was, of another size or shifted against it, exploration starts again, and those eight bytes are one
-//! location from then on; after a few of them, so are any other eight. That the other was used in another execution counts as well: what follows equal states is
-//! explored once, whatever came before them. (Accesses of different sizes that race are outside of Rust's rules; what
-//! we explore is that each of them happens at once.)
+//! location from then on; after a few of them, so are any other eight. That the other was used in another execution
+//! counts as well: what follows equal states is explored once, whatever came before them. (Accesses of different sizes
+//! that race are outside of Rust's rules; what we explore is that each of them happens at once.)
 
 use crate::operation::{address_of, part_of, sub_location};
 use dpor_explorer::Location;

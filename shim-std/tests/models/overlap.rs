@@ -80,6 +80,27 @@ fn neighbours_are_independent() {
 }
 
 /// A loop that waits for a half is woken by a store to the whole.
+/// Where some words have been used for atomics of different sizes, any other may be: memory is used again.
+#[test]
+fn after_a_few_words_the_neighbours_in_all_are_dependent() {
+    let halves_after = |words: usize| {
+        move || {
+            let used: Vec<Bytes> = (0..words).map(|_| Bytes::new()).collect();
+            for bytes in &used {
+                bytes.0.store(1, SeqCst);
+                bytes.at::<AtomicU32>(0).load(SeqCst);
+            }
+            races(
+                |b| b.at::<AtomicU32>(0).store(1, SeqCst),
+                |b| b.at::<AtomicU32>(4).load(SeqCst) as usize,
+            )()
+        }
+    };
+    assert_eq!(traces(halves_after(4)), 1);
+    assert_eq!(traces(halves_after(5)), 2);
+    all_find(halves_after(5), [0]);
+}
+
 #[test]
 fn a_loop_waits_for_a_part() {
     let waits = || {
