@@ -41,11 +41,11 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// After 2,000 states, as many up to 16,384, and a quarter of what the main search reaches beyond.
+    /// After 2,000 states, as many up to 8,192, and an eighth of what the main search reaches beyond.
     pub const LONG: Turns = Turns {
         after: 2_000,
-        even: 1 << 14,
-        ratio: NonZeroU64::new(4),
+        even: 1 << 13,
+        ratio: NonZeroU64::new(8),
     };
 
     /// Number of states that the second search may have reached when the main one has reached so many.

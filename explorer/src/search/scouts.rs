@@ -4,9 +4,10 @@
 //! explored before. A depth-first search changes the end of the first execution in every way before it comes to its
 //! beginning, so it may learn such a thing when nearly all has been explored. Random executions differ everywhere. So
 //! where the main search is long, some are run now and then, a third of them by priorities (`strategy::pct`), in
-//! which one thread can be far ahead of another. The more has been explored, the more there is to lose: the number of
-//! their states is half of that of the main search, whenever that has become four times as large. If they learn
-//! something, they go on until they have learnt nothing in as many states.
+//! which one thread can be far ahead of another. The more has been explored, the more there is to lose: they run whenever
+//! the main search has become four times as large. The number of their states is half of that of the main search, but
+//! of what it reaches beyond some number only a sixteenth: what random executions find at all, they mostly find soon. If
+//! they learn something, they go on until they have learnt nothing in as many states.
 //!
 //! Nothing follows from what they do not find. If one of them fails, that is the verdict. Turns are told by numbers of
 //! states, and do not depend on the clock. It is a search [aside](super::aside).
@@ -23,6 +24,8 @@ use std::ops::ControlFlow;
 
 /// The factor by which the number of states of the main search grows from one turn to the next.
 const GROWTH: u64 = 4;
+/// Number of states of the main search up to which a turn has half as many.
+const MANY: u64 = 1 << 13;
 /// The number of random changes of priorities in an execution by priorities, and one.
 const PRIORITIES: u32 = 3;
 
@@ -67,7 +70,7 @@ impl<S: System> Scouts<S> {
     /// The exploration starts again, or a limit is reached.
     pub fn turn(&mut self, explorer: &mut Explorer<S>, observer: &mut dyn Observer<S>) -> Result<Turn, Halt> {
         let main = explorer.exploration().statistics.states;
-        let each = main / 2 / self.all.len() as u64;
+        let each = (main.min(MANY) / 2 + main.saturating_sub(MANY) / 16) / self.all.len() as u64;
         self.next = main.saturating_mul(GROWTH);
         let mut learnt = false;
         for aside in &mut self.all {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Minimum interval between saves, which is also at least `PART` times the duration of the last one.
 const INTERVAL: Duration = Duration::from_millis(700);
-const PART: u32 = 20;
+const PART: u32 = 50;
 /// Number of steps between looks at the clock.
 const STEPS: u64 = 1 << 10;
 /// Size of a key in bytes.
