@@ -8,13 +8,15 @@
 //! That a step is before later ones of its thread is told by the threads. So a thread that works on what is its own
 //! for hundreds of steps does not make as many pasts.
 //!
-//! Sets are kept once, and have numbers, as few of them are different.
+//! Sets are kept once, and have numbers, as few of them are different. What comes before a step is made of the same
+//! sets again and again, from different states: what came of it is kept, too.
 //!
-//! Invariant: numbers are given in the order in which things were first met, and stay.
+//! Invariant: numbers are given in the order in which things were first met, and stay, but for those of steps.
 //!
-//! Invariant: a past may lack accesses and threads, and a future may have some that cannot happen. Both make the search explore
-//! more, never less.
+//! Invariant: a past may lack accesses and threads, and a future may have some that cannot happen. Both make the
+//! search explore more, never less.
 
+use super::pasts::{Past, PastId, Pasts};
 use crate::bits::BitSet;
 use crate::codec::Codec;
 use crate::keys::KeyMap;
@@ -51,20 +53,9 @@ impl FutureAccess {
     }
 }
 
-/// The number of a past.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct PastId(u32);
-
-crate::codec!(struct PastId { 0 });
-
-impl PastId {
-    /// Nothing is known to come before.
-    const EMPTY: PastId = PastId(0);
-}
-
 /// Accesses that may still be made, by their numbers, in ascending order, each with its past.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub(super) struct Future(Vec<(u32, PastId)>);
+struct Future(Vec<(u32, PastId)>);
 
 crate::codec!(struct Future { 0 });
 
@@ -76,27 +67,23 @@ impl Hash for Future {
     }
 }
 
-/// The number of a [`Future`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The number of a set of accesses that may still be made. The default is that of none.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct FutureId(pub u32);
 
-#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
-struct Past {
-    /// Accesses that conflict with others.
-    accesses: BitSet,
-    threads: BitSet,
-}
+crate::codec!(struct FutureId { 0 });
 
-crate::codec!(struct Past { accesses, threads });
-
-/// Maximum number of pasts. Where there are more, some stay smaller than they could be.
-const MOST_PASTS: usize = 1 << 20;
 /// Maximum number of accesses in all futures together, of 8 bytes each. Where there are more, new futures have no
 /// pasts.
 const MOST_ENTRIES: usize = 1 << 27;
+/// Maximum number of results that are kept, of each kind.
+const MOST_RESULTS: usize = 1 << 22;
 
 /// A step, in terms of numbers of accesses.
+#[derive(Debug)]
 pub(super) struct Moved {
+    /// Its number among those that were met since the last access was.
+    id: u32,
     own: BitSet,
     /// What is in a past if the step is.
     past: PastId,
@@ -111,31 +98,32 @@ pub(super) struct Moved {
 pub(super) struct Futures {
     accesses: Vec<FutureAccess>,
     by_location: KeyMap<Location, Vec<u32>>,
-    pasts: Vec<Rc<Past>>,
-    past_ids: KeyMap<Rc<Past>, PastId>,
-    /// The common parts of pasts, by pairs of their numbers.
-    intersections: KeyMap<u64, PastId>,
-    /// The unions of pasts, by pairs of their numbers.
-    unions: KeyMap<u64, PastId>,
+    pasts: Pasts,
     sets: Vec<Rc<Future>>,
     set_ids: KeyMap<Rc<Future>, FutureId>,
     entries: usize,
+    /// The steps that were met since the last access was, by thread, own accesses and followers.
+    steps: KeyMap<(ThreadId, BitSet, BitSet), Rc<Moved>>,
+    /// The futures before steps, by the number of the future after the step and that of the step.
+    befores: KeyMap<u64, FutureId>,
+    /// What was merged, by pairs of numbers.
+    merged: KeyMap<u64, FutureId>,
     faults: Faults,
 }
 
 impl Default for Futures {
     fn default() -> Self {
-        let empty = Rc::new(Past::default());
+        let none = Rc::new(Future::default());
         Futures {
             accesses: Vec::new(),
             by_location: KeyMap::default(),
-            pasts: vec![empty.clone()],
-            past_ids: [(empty, PastId::EMPTY)].into_iter().collect(),
-            intersections: KeyMap::default(),
-            unions: KeyMap::default(),
-            sets: Vec::new(),
-            set_ids: KeyMap::default(),
+            pasts: Pasts::default(),
+            sets: vec![none.clone()],
+            set_ids: [(none, FutureId::default())].into_iter().collect(),
             entries: 0,
+            steps: KeyMap::default(),
+            befores: KeyMap::default(),
+            merged: KeyMap::default(),
             faults: Faults::default(),
         }
     }
@@ -158,6 +146,9 @@ impl Futures {
         let number = self.accesses.len() as u32;
         known.push(number);
         self.accesses.push(access);
+        // It can conflict with those of steps.
+        self.steps.clear();
+        self.befores.clear();
         number
     }
 
@@ -193,8 +184,14 @@ impl Futures {
     }
 
     /// A step of the thread, in terms of numbers.
-    pub fn moved(&mut self, thread: ThreadId, step: &Step) -> Moved {
+    pub fn moved(&mut self, thread: ThreadId, step: &Step) -> Rc<Moved> {
         let own = self.numbers(thread, &step.footprint, &step.guards);
+        let followers: BitSet = step.spawned.iter().chain([&thread]).map(|thread| thread.0).collect();
+        let key = (thread, own, followers);
+        if let Some(known) = self.steps.get(&key) {
+            return known.clone();
+        }
+        let (_, own, followers) = key.clone();
         let has_conflicts = |&number: &u32| {
             let FutureAccess { location, kind, .. } = self.accesses[number as usize];
             self.conflicts(thread, location, kind).next().is_some()
@@ -203,18 +200,23 @@ impl Futures {
             accesses: own.iter().filter(has_conflicts).collect(),
             threads: BitSet::of(thread.0),
         };
-        Moved {
-            past: self.past(past).unwrap_or(PastId::EMPTY),
+        let moved = Rc::new(Moved {
+            id: self.steps.len() as u32,
+            past: self.pasts.intern(past).unwrap_or(PastId::EMPTY),
             own,
-            followers: step.spawned.iter().chain([&thread]).map(|thread| thread.0).collect(),
+            followers,
             conflicts: self.conflicting(thread, step.footprint.accesses()),
-        }
+        });
+        self.steps.insert(key, moved.clone());
+        moved
     }
 
-    /// Adds the accesses of an operation of the thread, which comes next.
-    pub fn add(&mut self, future: &mut Future, thread: ThreadId, pending: &Pending) {
+    /// The future with the accesses of an operation of the thread, which comes next.
+    pub fn with(&mut self, future: FutureId, thread: ThreadId, pending: &Pending) -> FutureId {
         let next = self.numbers(thread, &pending.footprint, &pending.guards);
-        self.add_next(future, &next);
+        let mut future = Future::clone(&self.sets[future.0 as usize]);
+        self.add_next(&mut future, &next);
+        self.intern(future)
     }
 
     fn add_next(&mut self, future: &mut Future, next: &BitSet) {
@@ -226,14 +228,22 @@ impl Futures {
         }
     }
 
-    /// Adds another future: either may come.
-    pub fn merge(&mut self, future: &mut Future, other: Future) {
-        if future.0.is_empty() {
-            *future = other;
-            return;
+    /// Two futures of which either may come.
+    pub fn merge(&mut self, future: FutureId, other: FutureId) -> FutureId {
+        let none = FutureId::default();
+        if future == other || other == none {
+            return future;
         }
-        let mut merged = Vec::with_capacity(future.0.len().max(other.0.len()));
-        let (mut mine, mut theirs) = (future.0.iter().copied().peekable(), other.0.into_iter().peekable());
+        if future == none {
+            return other;
+        }
+        let key = pair(future.0.min(other.0), future.0.max(other.0));
+        if let Some(&known) = self.merged.get(&key) {
+            return known;
+        }
+        let [mine, theirs] = [future, other].map(|id| self.sets[id.0 as usize].clone());
+        let mut merged = Vec::with_capacity(mine.0.len().max(theirs.0.len()));
+        let (mut mine, mut theirs) = (mine.0.iter().copied().peekable(), theirs.0.iter().copied().peekable());
         while let (Some(&(a, past)), Some(&(b, other))) = (mine.peek(), theirs.peek()) {
             match a.cmp(&b) {
                 Ordering::Less => merged.extend(mine.next()),
@@ -247,51 +257,31 @@ impl Futures {
         }
         merged.extend(mine);
         merged.extend(theirs);
-        future.0 = merged;
+        let merged = self.intern(Future(merged));
+        keep(&mut self.merged, key, merged);
+        merged
     }
 
     /// The past that is common to two.
     fn in_both(&mut self, a: PastId, b: PastId) -> PastId {
-        if a == b || self.faults.long_pasts() {
-            return a;
+        match self.faults.long_pasts() {
+            true => a,
+            false => self.pasts.in_both(a, b),
         }
-        if a == PastId::EMPTY || b == PastId::EMPTY {
-            return PastId::EMPTY;
-        }
-        let key = pair(a.0.min(b.0), a.0.max(b.0));
-        if let Some(&known) = self.intersections.get(&key) {
-            return known;
-        }
-        let mut common = (*self.pasts[a.0 as usize]).clone();
-        common.accesses.retain_in(&self.pasts[b.0 as usize].accesses);
-        common.threads.retain_in(&self.pasts[b.0 as usize].threads);
-        let common = self.past(common).unwrap_or(PastId::EMPTY);
-        self.intersections.insert(key, common);
-        common
-    }
-
-    /// The number of a past; `None` if there are too many.
-    fn past(&mut self, past: Past) -> Option<PastId> {
-        if let Some(&id) = self.past_ids.get(&past) {
-            return Some(id);
-        }
-        if self.pasts.len() >= MOST_PASTS {
-            return None;
-        }
-        let id = PastId(self.pasts.len() as u32);
-        let past = Rc::new(past);
-        self.past_ids.insert(past.clone(), id);
-        self.pasts.push(past);
-        Some(id)
     }
 
     /// The future before a step, of what follows it: with the step in the pasts to which it belongs, and itself next.
-    pub fn before(&mut self, step: &Moved, future: &Future) -> Future {
+    pub fn before(&mut self, step: &Moved, future: FutureId) -> FutureId {
+        let key = pair(future.0, step.id);
+        if let Some(&known) = self.befores.get(&key) {
+            return known;
+        }
+        let after = self.sets[future.0 as usize].clone();
         // Accesses that come one after the other often have the same past.
         let mut extended: Option<(PastId, PastId)> = None;
         let mut judged: Option<(PastId, bool)> = None;
-        let mut before = Vec::with_capacity(future.0.len() + 2);
-        for &(number, past) in &future.0 {
+        let mut before = Vec::with_capacity(after.0.len() + 2);
+        for &(number, past) in &after.0 {
             let is_in_past = match judged {
                 Some((known, is_in_past)) if known == past => is_in_past,
                 _ => self.is_in_past(step, past),
@@ -303,13 +293,15 @@ impl Futures {
             }
             let with_step = match extended {
                 Some((from, to)) if from == past => to,
-                _ => self.with(past, step),
+                _ => self.pasts.in_either(past, step.past),
             };
             extended = Some((past, with_step));
             before.push((number, with_step));
         }
         let mut before = Future(before);
         self.add_next(&mut before, &step.own);
+        let before = self.intern(before);
+        keep(&mut self.befores, key, before);
         before
     }
 
@@ -318,41 +310,24 @@ impl Futures {
         step.followers.contains(self.accesses[number as usize].thread.0)
     }
 
-    /// The past with the step, or as it is if there are too many pasts.
-    fn with(&mut self, past: PastId, step: &Moved) -> PastId {
-        if step.past == PastId::EMPTY {
-            return past;
-        }
-        if let Some(&known) = self.unions.get(&pair(past.0, step.past.0)) {
-            return known;
-        }
-        let mut with_step = (*self.pasts[past.0 as usize]).clone();
-        let own = &self.pasts[step.past.0 as usize];
-        with_step.accesses.extend_from(&own.accesses);
-        with_step.threads.extend_from(&own.threads);
-        let with_step = self.past(with_step).unwrap_or(past);
-        self.unions.insert(pair(past.0, step.past.0), with_step);
-        with_step
-    }
-
     /// Says whether the step is in a past that follows it.
     fn is_in_past(&self, step: &Moved, past: PastId) -> bool {
-        let past = &self.pasts[past.0 as usize];
+        let past = self.pasts.get(past);
         past.threads.intersects(&step.followers) || past.accesses.intersects(&step.conflicts)
     }
 
     /// The accesses of a future that race with the step before it, and need no step of these threads.
     pub fn races<'a>(
         &'a self,
-        future: &'a Future,
+        future: FutureId,
         step: &'a Moved,
         without: &'a BitSet,
     ) -> impl Iterator<Item = &'a FutureAccess> {
-        let racing = future.0.iter().filter(move |&&(number, past)| {
+        let racing = self.sets[future.0 as usize].0.iter().filter(move |&&(number, past)| {
             step.conflicts.contains(number)
                 && !self.follows(number, step)
                 && !self.is_in_past(step, past)
-                && !self.pasts[past.0 as usize].threads.intersects(without)
+                && !self.pasts.get(past).threads.intersects(without)
         });
         racing.map(|&(number, _)| &self.accesses[number as usize])
     }
@@ -361,23 +336,24 @@ impl Futures {
     /// need no step of some threads.
     pub fn movers<'a>(
         &'a self,
-        future: &'a Future,
+        future: FutureId,
         (thread, operation): (ThreadId, &Footprint),
         step: &'a Moved,
         without: &'a BitSet,
     ) -> impl Iterator<Item = ThreadId> + use<'a> {
         let conflicts = self.conflicting(thread, operation.accesses());
-        let possible = future.0.iter().filter(move |&&(number, past)| {
+        let possible = self.sets[future.0 as usize].0.iter().filter(move |&&(number, past)| {
             conflicts.contains(number)
                 && !step.conflicts.contains(number)
-                && !self.pasts[past.0 as usize].threads.intersects(without)
+                && !self.pasts.get(past).threads.intersects(without)
         });
         possible.map(|&(number, _)| self.accesses[number as usize].thread)
     }
 
     /// Says whether the location can be changed by what follows the step, is independent of it and needs no step of
     /// some threads.
-    pub fn can_change(&self, future: &Future, location: Location, step: &Moved, without: &BitSet) -> bool {
+    pub fn can_change(&self, future: FutureId, location: Location, step: &Moved, without: &BitSet) -> bool {
+        let future = &self.sets[future.0 as usize];
         let numbers = self.by_location.get(&location).into_iter().flatten();
         numbers
             .filter(|&&number| {
@@ -387,44 +363,60 @@ impl Futures {
                     && !without.contains(access.thread.0)
             })
             .filter_map(|number| future.0.binary_search_by_key(number, |&(known, _)| known).ok())
-            .any(|at| !self.pasts[future.0[at].1.0 as usize].threads.intersects(without))
+            .any(|at| !self.pasts.get(future.0[at].1).threads.intersects(without))
     }
 
     /// The future, with nothing known of what comes before its accesses.
-    pub fn loosened(future: &Future) -> Future {
-        Future(future.0.iter().map(|&(number, _)| (number, PastId::EMPTY)).collect())
+    pub fn loosened(&mut self, future: FutureId) -> FutureId {
+        let loosened = self.sets[future.0 as usize].loosened();
+        self.intern(loosened)
     }
 
     /// The number of a future, or of one with fewer pasts if there are too many.
-    pub fn intern(&mut self, future: &Future) -> FutureId {
-        if let Some(&id) = self.set_ids.get(future) {
+    fn intern(&mut self, future: Future) -> FutureId {
+        if let Some(&id) = self.set_ids.get(&future) {
             return id;
         }
         if self.entries > MOST_ENTRIES && future.0.iter().any(|&(_, past)| past != PastId::EMPTY) {
-            return self.intern(&Futures::loosened(future));
+            return self.intern(future.loosened());
         }
         self.entries += future.0.len();
         let id = FutureId(self.sets.len() as u32);
-        let future = Rc::new(future.clone());
+        let future = Rc::new(future);
         self.sets.push(future.clone());
         self.set_ids.insert(future, id);
         id
     }
 
-    /// The future with this number; `None` if there is none.
-    pub fn get(&self, id: FutureId) -> Option<Rc<Future>> {
-        self.sets.get(id.0 as usize).cloned()
+    /// `None` if there is no future with this number.
+    pub fn check(&self, id: FutureId) -> Option<()> {
+        ((id.0 as usize) < self.sets.len()).then_some(())
     }
 }
 
-fn pair(a: u32, b: u32) -> u64 {
+impl Future {
+    fn loosened(&self) -> Future {
+        Future(self.0.iter().map(|&(number, _)| (number, PastId::EMPTY)).collect())
+    }
+}
+
+/// Keeps a result. If there are too many, the others are forgotten.
+fn keep(results: &mut KeyMap<u64, FutureId>, key: u64, result: FutureId) {
+    if results.len() >= MOST_RESULTS {
+        results.clear();
+    }
+    results.insert(key, result);
+}
+
+/// Two numbers as one.
+pub(super) fn pair(a: u32, b: u32) -> u64 {
     u64::from(a) << 32 | u64::from(b)
 }
 
 impl Codec for Futures {
     fn encode(&self, out: &mut Vec<u8>) {
         self.accesses.encode(out);
-        crate::codec::put_all(self.pasts.iter().map(|past| &**past), out);
+        self.pasts.encode(out);
         crate::codec::put_all(self.sets.iter().map(|set| &**set), out);
     }
 
@@ -433,27 +425,23 @@ impl Codec for Futures {
         for access in Vec::<FutureAccess>::decode(from)? {
             futures.number(access);
         }
+        futures.pasts = Codec::decode(from)?;
         let known = futures.accesses.len();
-        for past in Vec::<Past>::decode(from)? {
-            if past.accesses.iter().any(|number| number as usize >= known) {
-                return None;
-            }
-            futures.past(past)?;
+        if futures
+            .pasts
+            .all()
+            .any(|past| past.accesses.iter().any(|number| number as usize >= known))
+        {
+            return None;
         }
         for set in Vec::<Future>::decode(from)? {
-            futures.check(&set)?;
-            futures.intern(&set);
+            let is_known =
+                |&(number, past): &(u32, PastId)| (number as usize) < known && (past.0 as usize) < futures.pasts.len();
+            if !set.0.iter().all(is_known) {
+                return None;
+            }
+            futures.intern(set);
         }
         Some(futures)
-    }
-}
-
-impl Futures {
-    /// `None` if the future is none of accesses and pasts that are known.
-    pub fn check(&self, future: &Future) -> Option<()> {
-        let known = |&(number, past): &(u32, PastId)| {
-            (number as usize) < self.accesses.len() && (past.0 as usize) < self.pasts.len()
-        };
-        future.0.iter().all(known).then_some(())
     }
 }

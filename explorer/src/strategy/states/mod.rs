@@ -11,6 +11,7 @@
 //! | module | what |
 //! |---|---|
 //! | `futures` | what can still happen after a state |
+//! | `pasts` | what comes before that |
 //! | `table` | the states that were reached |
 //! | `policy` | the hooks of the search |
 //!
@@ -80,6 +81,7 @@
 //! Invariant: the future of a node on the stack has all that follows the steps that were left.
 
 mod futures;
+mod pasts;
 mod policy;
 mod table;
 

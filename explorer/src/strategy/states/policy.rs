@@ -1,6 +1,6 @@
 //! What the policy keeps for each node, and its hooks.
 
-use super::futures::{Future, FutureAccess, Futures, Moved};
+use super::futures::{FutureAccess, FutureId, Futures, Moved};
 use super::table::{Known, Likeness, StateTable};
 use crate::bits::BitSet;
 use crate::codec::{Codec, to_bytes};
@@ -38,7 +38,7 @@ struct Visit {
     /// What it has in common with those that it covers.
     likeness: Option<Likeness>,
     /// What was found to follow.
-    future: Future,
+    future: FutureId,
     /// The blocked threads, with the footprints of their operations.
     blocked: Vec<(ThreadId, Footprint)>,
     /// The lowest node on the present way with a state that can be reached again, as far as is known.
@@ -137,8 +137,8 @@ impl States {
             round.any(|event| cursor.trace.lessons_before(event, node as usize) < lessons)
         };
         match self.table.get(key) {
-            Some(Known::Explored(future)) if let Some(future) = self.futures.get(future) => {
-                self.visits[at].future.clone_from(&future);
+            Some(Known::Explored(future)) if self.futures.check(future).is_some() => {
+                self.visits[at].future = future;
             }
             Some(Known::OnTheWay(node)) if on_the_way(node) && !may_be_held(node) => {
                 self.close_cycle(stack, at, node);
@@ -153,14 +153,14 @@ impl States {
                 let faulty = self.faults.cover_all();
                 let covers = |known: &[u64], present: &[u64]| faulty || cursor.system.covers(known, present);
                 let covering = self.table.covering(rest, knowledge.words, covers);
-                let Some(future) = covering.and_then(|future| self.futures.get(future)) else {
+                let Some(future) = covering else {
                     self.table.enter(key, at);
                     let visit = &mut self.visits[at];
                     visit.key = Some(key);
                     visit.likeness = self.table.likeness(rest, knowledge);
                     return false;
                 };
-                self.visits[at].future.clone_from(&future);
+                self.visits[at].future = future;
             }
         }
         statistics.equal += 1;
@@ -182,7 +182,7 @@ impl States {
 
     /// Adds to the backtrack set of the node before the newest event what can come into conflict with that event's step
     /// if it comes first. `future` is what follows the step.
-    fn want_what_races(&self, stack: &mut Stack, trace: &Trace, step: &Moved, future: &Future) -> u64 {
+    fn want_what_races(&self, stack: &mut Stack, trace: &Trace, step: &Moved, future: FutureId) -> u64 {
         let at = trace.len() - 1;
         let node = &mut stack[at];
         let mut wanted = BitSet::new();
@@ -200,7 +200,13 @@ impl States {
 
     /// Says whether an access that conflicts with the newest event's step cannot come before it, unless one of some
     /// threads moves, because its operation waits for something that the step does, or that nobody else does.
-    fn waits(&self, access: &FutureAccess, trace: &Trace, (step, future): (&Moved, &Future), without: &BitSet) -> bool {
+    fn waits(
+        &self,
+        access: &FutureAccess,
+        trace: &Trace,
+        (step, future): (&Moved, FutureId),
+        without: &BitSet,
+    ) -> bool {
         let at = trace.len() - 1;
         let location = access.location;
         let mut own = trace.events()[at].step().footprint.accesses().iter();
@@ -227,7 +233,7 @@ impl States {
         node: &Node,
         trace: &Trace,
         thread: ThreadId,
-        (step, future): (&Moved, &Future),
+        (step, future): (&Moved, FutureId),
         wanted: &mut BitSet,
     ) {
         let at = trace.len() - 1;
@@ -268,16 +274,15 @@ impl States {
             return;
         }
         if in_cycle {
-            visit.future = Futures::loosened(&visit.future);
+            visit.future = self.futures.loosened(visit.future);
             self.is_endless |= !visit.is_left && !visit.left_behind;
         }
         if let Some(key) = visit.key {
-            let future = self.futures.intern(&visit.future);
-            self.table.close(visit.open as usize, future);
-            self.table.explored(key, future);
+            self.table.close(visit.open as usize, visit.future);
+            self.table.explored(key, visit.future);
             if let Some(likeness) = visit.likeness {
                 let covers = |known: &[u64], present: &[u64]| system.covers(known, present);
-                self.table.stands_for_others(likeness, future, covers);
+                self.table.stands_for_others(likeness, visit.future, covers);
             }
         }
     }
@@ -329,8 +334,8 @@ impl<S: System> Policy<S> for States {
     }
 
     fn pending(&mut self, _stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId, pending: &Pending) {
-        let future = &mut self.visits[exploration.cursor.trace.len()].future;
-        self.futures.add(future, thread, pending);
+        let visit = &mut self.visits[exploration.cursor.trace.len()];
+        visit.future = self.futures.with(visit.future, thread, pending);
     }
 
     fn ended(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) {
@@ -354,11 +359,11 @@ impl<S: System> Policy<S> for States {
         let event = &trace.events()[at - 1];
         let step = self.futures.moved(event.thread(), event.step());
         if !self.faults.skip_cut_races() || visit.stage != Stage::Met {
-            exploration.statistics.backtracks += self.want_what_races(stack, trace, &step, &visit.future);
+            exploration.statistics.backtracks += self.want_what_races(stack, trace, &step, visit.future);
         }
-        let before = self.futures.before(&step, &visit.future);
+        let before = self.futures.before(&step, visit.future);
         let parent = &mut self.visits[at - 1];
-        self.futures.merge(&mut parent.future, before);
+        parent.future = self.futures.merge(parent.future, before);
         match visit.low.filter(|&low| (low as usize) < at) {
             Some(low) => {
                 parent.leads_back(low);
@@ -408,7 +413,7 @@ impl<S: System> Policy<S> for States {
         for (at, visit) in visits.iter_mut().enumerate() {
             // States of cycles that are not closed are not saved.
             visit.open = 0;
-            self.futures.check(&visit.future)?;
+            self.futures.check(visit.future)?;
             if let Some(key) = visit.key {
                 self.table.enter(key, at);
             }
