@@ -102,11 +102,24 @@ pub(crate) struct PutOff {
     orderings: LearntOrderings,
     /// Whether it is put off no longer than this, whatever is still unexplored.
     pub is_due: bool,
-    /// Whether all sequentially consistent executions have been explored, and none has failed.
-    pub sequential_complete: bool,
+    /// What has been explored of the sequentially consistent executions, of which none has failed.
+    pub explored: Sequential,
 }
 
-dpor_explorer::codec!(struct PutOff { now, orderings, is_due, sequential_complete });
+dpor_explorer::codec!(struct PutOff { now, orderings, is_due, explored });
+
+/// What was explored of the sequentially consistent executions before weak memory.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Sequential {
+    #[default]
+    Some,
+    /// All of them, but some data races may have been overlooked: states were compared without what threads know of
+    /// memory that was only later found to be used by several.
+    AllButRaces,
+    All,
+}
+
+dpor_explorer::codec!(enum Sequential { 0 => Some, 1 => AllButRaces, 2 => All });
 
 impl PutOff {
     /// Whether there is something that is put off.
@@ -168,8 +181,9 @@ impl Refinements {
         }
     }
 
-    /// Says whether exploration starts again because it turns to weak memory, which was put off.
-    pub fn turns_to_weak(&mut self, asked: Asked) -> bool {
+    /// Says whether exploration starts again because it turns to weak memory, which was put off. `overlooks_races` says
+    /// whether data races may have been overlooked until now.
+    pub fn turns_to_weak(&mut self, asked: Asked, overlooks_races: bool) -> bool {
         let PutOff { now, is_due, .. } = self.put_off;
         let turns = match asked {
             Asked::AtTheEnd { .. } => now && self.put_off.orderings.weak,
@@ -178,7 +192,11 @@ impl Refinements {
         };
         if turns {
             self.put_off.now = false;
-            self.put_off.sequential_complete = asked == Asked::AtTheEnd { complete: true };
+            self.put_off.explored = match asked {
+                Asked::AtTheEnd { complete: true } if overlooks_races => Sequential::AllButRaces,
+                Asked::AtTheEnd { complete: true } => Sequential::All,
+                _ => Sequential::Some,
+            };
             self.learn(self.put_off.orderings);
         }
         // Orderings that are met later are learnt then.
@@ -188,5 +206,28 @@ impl Refinements {
     /// Notes the use of an atomic. Says whether it is now known to overlap another one, and was not before.
     pub fn note_atomic(&mut self, address: Location, size: usize) -> bool {
         self.atomics.note(address, size) && self.observe(atomics::whole(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_explored_before_weak_memory_is_said() {
+        let explored = |asked, overlooks_races| {
+            let mut refinements = Refinements::default();
+            refinements.put_off.now = true;
+            refinements.put_off.is_due = asked == Asked::Between;
+            assert!(!refinements.note_orderings(Ordering::Relaxed, Ordering::Relaxed));
+            assert!(refinements.put_off.is_needed() && refinements.turns_to_weak(asked, overlooks_races));
+            assert!(!refinements.put_off.is_needed());
+            refinements.put_off.explored
+        };
+        let at_the_end = |complete| Asked::AtTheEnd { complete };
+        assert_eq!(explored(at_the_end(true), false), Sequential::All);
+        assert_eq!(explored(at_the_end(true), true), Sequential::AllButRaces);
+        assert_eq!(explored(at_the_end(false), false), Sequential::Some);
+        assert_eq!(explored(Asked::Between, false), Sequential::Some);
     }
 }

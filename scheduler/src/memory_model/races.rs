@@ -354,20 +354,32 @@ impl DataRaces {
             .is_some_and(|(block, holds, live)| !live || address + size > block.start + holds)
     }
 
+    /// Whether states may have been taken for equal in which threads know different things of granules that were found
+    /// to be used by several since exploration started.
+    pub fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
     /// Says whether exploration starts again: because something is to be exposed, or because of the granules that
     /// several threads use, if states are `comparing`. Of these it does not do so at the first one that is found, as
-    /// there are more to find: it goes on for as long as it took so far.
-    pub fn starts_again(&mut self, asked: Asked, comparing: bool) -> bool {
+    /// there are more to find: it goes on for as long as it took so far. If it will start again in any case, for what
+    /// `follows`, and has taken long, it goes on.
+    pub fn starts_again(&mut self, asked: Asked, comparing: bool, follows: bool) -> bool {
+        /// Number of executions from which on it has taken long.
+        const MANY: u64 = 256;
         let exposes = !self.to_expose.is_empty();
-        let news = comparing && !self.news.is_empty();
+        self.executions += u64::from(asked == Asked::Between);
+        let mut news = comparing && self.has_news();
+        let until = match self.until {
+            0 => 2 * self.executions,
+            until => until,
+        };
+        if news && asked == Asked::Between {
+            self.until = until;
+        }
+        news &= !follows || until < MANY;
         let again = match asked {
-            Asked::Between => {
-                self.executions += 1;
-                if news && self.until == 0 {
-                    self.until = 2 * self.executions;
-                }
-                exposes || news && self.executions >= self.until
-            }
+            Asked::Between => exposes || news && self.executions >= until,
             // The accesses that were left out before could be what the execution fails by.
             Asked::BeforeFailure => exposes,
             Asked::Ahead | Asked::AtTheEnd { .. } => exposes || news,

@@ -22,6 +22,7 @@ use crate::machine::cell;
 use crate::machine::checkpoint::Checkpoints;
 use crate::machine::execution::Execution;
 use crate::machine::learnt::Learnt;
+use crate::machine::refinements::Sequential;
 use crate::machine::timeouts;
 use crate::machine::traced::Traced;
 #[cfg(feature = "faults")]
@@ -349,7 +350,13 @@ impl Program {
 
     /// Whether all sequentially consistent executions were explored first, and none has failed.
     pub fn is_sequentially_complete(&self) -> bool {
-        Self::machine().session.refinements.put_off.sequential_complete
+        Self::machine().session.refinements.put_off.explored == Sequential::All
+    }
+
+    /// Whether all sequentially consistent executions were explored first, and none has failed, but some data races may
+    /// have been overlooked.
+    pub fn is_sequentially_complete_but_for_races(&self) -> bool {
+        Self::machine().session.refinements.put_off.explored == Sequential::AllButRaces
     }
 
     /// Where the present, traced execution has requested orderings weaker than sequential consistency and has not got
@@ -539,8 +546,11 @@ impl System for Program {
 
     fn starts_again(&mut self, asked: Asked) -> bool {
         let Machine { session, execution, .. } = Self::machine();
-        let mut again = execution.races.starts_again(asked, session.comparing);
-        if !again && session.refinements.turns_to_weak(asked) {
+        // Weak memory begins with all granules that are known by then, and finds all races.
+        let follows = session.refinements.put_off.is_needed();
+        let overlooks_races = session.comparing && execution.races.has_news();
+        let mut again = execution.races.starts_again(asked, session.comparing, follows);
+        if !again && session.refinements.turns_to_weak(asked, overlooks_races) {
             execution.races.start_again();
             again = true;
         }

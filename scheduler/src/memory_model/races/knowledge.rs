@@ -507,7 +507,7 @@ mod tests {
             assert_eq!(one.is_empty(), digest == 0, "{number}");
             found = found.max(one.len());
             // What several threads use is followed from now on.
-            races.starts_again(Asked::AtTheEnd { complete: true }, true);
+            races.starts_again(Asked::AtTheEnd { complete: true }, true, false);
         }
         assert!(found > 20, "there are {found} facts at most");
     }

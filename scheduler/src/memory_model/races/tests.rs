@@ -12,11 +12,11 @@ fn races() -> DataRaces {
 }
 
 fn again(races: &mut DataRaces) -> bool {
-    races.starts_again(Asked::Between, true)
+    races.starts_again(Asked::Between, true, false)
 }
 
 fn again_at_the_end(races: &mut DataRaces) -> bool {
-    races.starts_again(Asked::AtTheEnd { complete: true }, true)
+    races.starts_again(Asked::AtTheEnd { complete: true }, true, false)
 }
 
 fn write(races: &mut DataRaces, thread: ThreadId) {
@@ -59,7 +59,7 @@ fn exploration_starts_again_when_it_has_doubled_or_is_over() {
     share(&mut races);
     // Found in the fourth execution.
     // Whoever is about to tell something asks as well, and has ended no execution.
-    assert!((0..20).all(|_| !races.starts_again(Asked::BeforeFailure, true)));
+    assert!((0..20).all(|_| !races.starts_again(Asked::BeforeFailure, true, false)));
     assert!((4..8).all(|_| !again(&mut races)));
     assert!(again(&mut races));
     // Now it is known.
@@ -70,6 +70,34 @@ fn exploration_starts_again_when_it_has_doubled_or_is_over() {
     assert!(!again(&mut races));
     assert!(again_at_the_end(&mut races));
     assert!(!again_at_the_end(&mut races));
+}
+
+#[test]
+fn late_news_wait_for_what_follows() {
+    let again = |races: &mut DataRaces, asked| races.starts_again(asked, true, true);
+    // Few executions are explored again.
+    let mut races = races();
+    share(&mut races);
+    assert!(!again(&mut races, Asked::Between) && again(&mut races, Asked::Between));
+    // Many are not.
+    let mut races = self::races();
+    assert!((0..200).all(|_| !again(&mut races, Asked::Between)));
+    share(&mut races);
+    assert!((0..1000).all(|_| !again(&mut races, Asked::Between)));
+    assert!(
+        [Asked::Ahead, Asked::BeforeFailure]
+            .into_iter()
+            .all(|asked| !again(&mut races, asked))
+    );
+    assert!(!again(&mut races, Asked::AtTheEnd { complete: true }) && races.has_news());
+    // When it has come, they are known.
+    races.start_again();
+    assert!(!races.has_news() && !again_at_the_end(&mut races));
+    // Nothing follows.
+    let mut races = self::races();
+    assert!((0..200).all(|_| !self::again(&mut races)));
+    share(&mut races);
+    assert!(again_at_the_end(&mut races));
 }
 
 #[test]
@@ -107,20 +135,20 @@ fn own_stacks_are_left_out_until_they_are_exposed() {
     let mut races = races();
     races.leave_out_private(true);
     races.spawned(ThreadId::MAIN, OTHER);
-    assert!(main_writes(&mut races, place) && !races.starts_again(Asked::BeforeFailure, false));
+    assert!(main_writes(&mut races, place) && !races.starts_again(Asked::BeforeFailure, false, false));
     // It is noticed, and changes nothing yet.
     assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
-    assert!(races.starts_again(Asked::BeforeFailure, false));
+    assert!(races.starts_again(Asked::BeforeFailure, false, false));
     // SAFETY: there is no program.
     unsafe { races.reset() };
     races.begins(false, LearntOrderings::default());
     races.spawned(ThreadId::MAIN, OTHER);
     assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
-    assert!(!races.starts_again(Asked::AtTheEnd { complete: true }, false));
+    assert!(!races.starts_again(Asked::AtTheEnd { complete: true }, false, false));
     // What other threads do on theirs is still left out.
     let place = region::stack_slot(1).1 - 64;
     assert!(other_writes(&mut races, place) && main_writes(&mut races, place));
-    assert!(races.starts_again(Asked::Between, false));
+    assert!(races.starts_again(Asked::Between, false, false));
     // Who records all does so at once.
     let mut races = self::races();
     races.spawned(ThreadId::MAIN, OTHER);

@@ -309,10 +309,14 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
 /// The note on what is known of the sequentially consistent executions, and of the others, of an exploration that did
 /// not come to its end.
 fn beyond_sequential(program: &Program, verdict: &Verdict) -> Option<String> {
-    let note = match (program.puts_weak_memory_off(), program.is_sequentially_complete()) {
-        (true, _) => "weak memory has not been explored",
-        (_, true) => "under sequential consistency, the test is complete",
-        _ => return None,
+    let note = if program.puts_weak_memory_off() {
+        "weak memory has not been explored"
+    } else if program.is_sequentially_complete() {
+        "under sequential consistency, the test is complete"
+    } else if program.is_sequentially_complete_but_for_races() {
+        "under sequential consistency, the test is complete, but for data races"
+    } else {
+        return None;
     };
     matches!(verdict, Verdict::Incomplete { .. }).then(|| note.to_owned())
 }
