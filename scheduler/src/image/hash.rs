@@ -13,6 +13,10 @@ use xxhash_rust::xxh3::xxh3_128;
 const LARGE: usize = 256;
 /// Maximum size of the pieces in which a large range is hashed: of a large heap, a step changes little.
 const PIECE: usize = 512;
+/// Maximum size of what is compared at once.
+const GROUP: usize = 8 * PIECE;
+/// The size of a hash.
+const HASH: usize = size_of::<u128>();
 
 /// The hash of some numbers.
 pub(crate) fn hash_of(numbers: &[u64]) -> u128 {
@@ -85,9 +89,8 @@ impl StateHasher {
 
     fn add_large(&mut self, bytes: &[u8]) {
         self.hashed += bytes.len() as u64;
-        for piece in bytes.chunks(PIECE) {
-            let hash = self.pieces.hash(piece);
-            self.gathered.extend_from_slice(&hash.to_ne_bytes());
+        for group in bytes.chunks(GROUP) {
+            self.pieces.add(group, &mut self.gathered);
         }
     }
 
@@ -105,37 +108,57 @@ impl StateHasher {
 /// Hashes of pieces of memory, each with the bytes of which it is the hash.
 ///
 /// From one state to the next, most pieces stay as they are, and to compare bytes takes a fraction of the time that it
-/// takes to hash them. Whether a hash is remembered or made anew makes no difference: it is that of the present bytes.
+/// takes to hash them. It takes least for many at once: several pieces are compared together, and one by one only if
+/// they differ. Whether a hash is remembered or made anew makes no difference: it is that of the present bytes.
 #[derive(Default)]
 struct Pieces {
-    /// A place for each piece is given by its address. Of several with the same place, the last one is remembered.
-    remembered: Vec<Remembered>,
+    /// A place for each group of pieces is given by its address. Of several with the same place, the last one is
+    /// remembered.
+    remembered: Vec<Group>,
 }
 
+/// Pieces that follow each other.
 #[derive(Clone, Default)]
-struct Remembered {
+struct Group {
     bytes: Vec<u8>,
-    hash: u128,
+    /// The hash of each piece.
+    hashes: Vec<u8>,
 }
 
 impl Pieces {
     /// Binary logarithm of the number of places.
-    const BITS: u32 = 12;
+    const BITS: u32 = 10;
 
-    /// The hash of the piece, which is not empty.
-    fn hash(&mut self, piece: &[u8]) -> u128 {
+    /// Adds the hash of each piece of a group, which is not empty.
+    fn add(&mut self, group: &[u8], hashes: &mut Vec<u8>) {
         if self.remembered.is_empty() {
-            self.remembered = vec![Remembered::default(); 1 << Self::BITS];
+            self.remembered = vec![Group::default(); 1 << Self::BITS];
         }
-        let address = piece.as_ptr().addr() as u64;
+        let address = group.as_ptr().addr() as u64;
         let place = address.wrapping_mul(SplitMix64::GAMMA) >> (u64::BITS - Self::BITS);
         let remembered = &mut self.remembered[place as usize];
-        if remembered.bytes != piece {
-            remembered.hash = xxh3_128(piece);
-            remembered.bytes.clear();
-            remembered.bytes.extend_from_slice(piece);
+        if remembered.bytes != group {
+            remembered.become_those_of(group);
         }
-        remembered.hash
+        hashes.extend_from_slice(&remembered.hashes);
+    }
+}
+
+impl Group {
+    fn become_those_of(&mut self, group: &[u8]) {
+        // A piece that is not as long as it was counts as changed.
+        let same_length = self.bytes.len().min(group.len()) / PIECE * PIECE;
+        let all_same = self.bytes.len() == group.len();
+        self.bytes.resize(group.len(), 0);
+        self.hashes.resize(group.len().div_ceil(PIECE) * HASH, 0);
+        let hashes = self.hashes.chunks_exact_mut(HASH);
+        let known = self.bytes.chunks_mut(PIECE).zip(hashes);
+        for (at, (piece, (known, hash))) in (0..).step_by(PIECE).zip(group.chunks(PIECE).zip(known)) {
+            if !all_same && at >= same_length || known != piece {
+                hash.copy_from_slice(&xxh3_128(piece).to_ne_bytes());
+                known.copy_from_slice(piece);
+            }
+        }
     }
 }
 
@@ -159,7 +182,7 @@ mod tests {
 
     #[test]
     fn every_byte_and_every_border_counts() {
-        for size in [20, LARGE - 1, LARGE, 10 * LARGE, PIECE + 1, 10 * PIECE] {
+        for size in [20, LARGE - 1, LARGE, 10 * LARGE, PIECE + 1, 10 * PIECE, 3 * GROUP] {
             let mut bytes = vec![0u8; size];
             let (half, before) = (size / 2, hash(&[&bytes]));
             assert_eq!(before, hash(&[&bytes]));
@@ -183,7 +206,15 @@ mod tests {
         let mut hasher = StateHasher::default();
         for (at, value) in [(0, 1), (5 * PIECE, 2), (0, 0), (5 * PIECE, 0), (10 * PIECE - 1, 3)] {
             bytes[at] = value;
-            for part in [&bytes[..], &bytes[..LARGE], &bytes[at..], &bytes[..at]] {
+            let border = at.next_multiple_of(PIECE);
+            for part in [
+                &bytes[..],
+                &bytes[..LARGE],
+                &bytes[at..],
+                &bytes[..at],
+                &bytes[..border],
+                &bytes[..],
+            ] {
                 hasher.range_of(part);
                 assert_eq!(hasher.finish().0, hash(&[part]), "{at} {value}");
             }
@@ -192,7 +223,7 @@ mod tests {
 
     #[test]
     fn places_may_be_too_few() {
-        let bytes = vec![1u8; PIECE << (Pieces::BITS + 1)];
+        let bytes = vec![1u8; GROUP << (Pieces::BITS + 1)];
         let mut hasher = StateHasher::default();
         for _ in 0..2 {
             hasher.range_of(&bytes);

@@ -24,15 +24,17 @@ pub(crate) enum Before {
 pub(crate) struct Watch {
     /// Whether any thread is watched.
     active: bool,
-    /// The surroundings of the thread that made the last step, after that step, if known.
-    surroundings: Option<(ThreadId, Surroundings)>,
+    /// The hash of the stacks of all threads but one, between two steps, if known.
+    others: Option<(ThreadId, u128)>,
+    /// The hash of the heap and the statics between two steps, if known.
+    memory: Option<u128>,
     /// Whether the execution has ended, and runs on to see whether it comes back to where it was. No thread is watched
     /// for repeating itself then.
     pub trying_out: bool,
 }
 
 impl Part for Watch {
-    type Saved = (bool, Option<(ThreadId, Surroundings)>);
+    type Saved = (bool, Option<(ThreadId, u128)>, Option<u128>);
 
     unsafe fn reset(&mut self) {
         *self = Watch::default();
@@ -42,11 +44,11 @@ impl Part for Watch {
     fn visit(&self, _: Extent, _: &mut impl Visitor) {}
 
     unsafe fn save(&self, saved: &mut Self::Saved, _: &mut Vec<u8>) {
-        *saved = (self.active, self.surroundings);
+        *saved = (self.active, self.others, self.memory);
     }
 
     unsafe fn load(&mut self, saved: &Self::Saved, _: &mut &[u8]) {
-        (self.active, self.surroundings) = *saved;
+        (self.active, self.others, self.memory) = *saved;
         self.trying_out = false;
     }
 }
@@ -71,8 +73,8 @@ pub(crate) fn begins(machine: &mut Machine, transition: Transition) {
                 .surroundings_of(transition.thread, session, &execution.threads),
         ),
     });
-    // It is about to change.
-    execution.watch.surroundings = None;
+    // They are about to change.
+    (execution.watch.others, execution.watch.memory) = (None, None);
 }
 
 /// Tells the detector whose step it was, and what it touched.
@@ -103,7 +105,9 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
             around
         }
     });
-    watch.surroundings = around.map(|around| (thread, around.after));
+    if let Some(Around { after, .. }) = around {
+        (watch.others, watch.memory) = (Some((thread, after.others)), Some(after.memory));
+    }
     let (meddled, stirred) = around.map_or((false, false), |around| (around.meddled, around.stirred));
     let own = &mut threads[thread];
     // To change it is to copy what saved states share.
@@ -220,14 +224,16 @@ fn others_hash(session: &Session, threads: &Threads, thread: ThreadId) -> u128 {
 
 impl Watch {
     /// Hashes of everything that is not the thread's own.
-    fn surroundings_of(&self, thread: ThreadId, session: &Session, threads: &Threads) -> Surroundings {
-        let (whose, known) = self.surroundings.unzip();
+    fn surroundings_of(&mut self, thread: ThreadId, session: &Session, threads: &Threads) -> Surroundings {
+        let known = self.others.filter(|&(of, _)| of == thread);
         Surroundings {
-            others: match known.filter(|_| whose == Some(thread)) {
-                Some(known) => known.others,
-                None => others_hash(session, threads, thread),
-            },
-            memory: known.map_or_else(|| memory_hash(session), |known| known.memory),
+            others: known.map_or_else(|| others_hash(session, threads, thread), |(_, others)| others),
+            memory: self.memory(session),
         }
+    }
+
+    /// The hash of the heap and the statics. It is made once between two steps.
+    pub fn memory(&mut self, session: &Session) -> u128 {
+        *self.memory.get_or_insert_with(|| memory_hash(session))
     }
 }

@@ -298,6 +298,10 @@ impl Log {
 
     /// [`Log::keep_after`], and [`Log::shorten`] as long as that makes a difference.
     pub fn settle(&mut self, entries: BitSet) -> Option<Numbers> {
+        if self.seen.names.len() == self.events.len() && self.entries == entries {
+            // It is as it was left.
+            return None;
+        }
         let mut numbers = self.keep_after(entries);
         while let Some(shortened) = self.shorten() {
             numbers = Some(shortened.after(numbers));
