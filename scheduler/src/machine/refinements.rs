@@ -113,8 +113,8 @@ dpor_explorer::codec!(struct PutOff { now, orderings, is_due, explored });
 pub(crate) enum Sequential {
     #[default]
     Some,
-    /// All of them, but some data races may have been overlooked: states were compared without what threads know of
-    /// memory that was only later found to be used by several.
+    /// All of them, but some data races may have been overlooked: states were compared without what threads know of each
+    /// other's accesses.
     AllButRaces,
     All,
 }

@@ -104,6 +104,8 @@ pub(crate) struct DataRaces {
     executions: u64,
     /// The number of executions after which it starts again, if there are news.
     until: u64,
+    /// Whether what threads know of each other's accesses is left out of states, because weak memory follows.
+    leaves_out_knowledge: bool,
     /// The destructors that the running thread is in, and another thread could have run.
     destructors: Vec<Destructor>,
 }
@@ -121,9 +123,11 @@ pub(crate) struct LearntRaces {
     exposed: BitSet,
     /// Those whose stacks are to be exposed, for which it has to start again.
     to_expose: BitSet,
+    /// Whether what threads know of each other's accesses is left out of states.
+    leaves_out_knowledge: bool,
 }
 
-dpor_explorer::codec!(struct LearntRaces { shared, news, uses, exposed, to_expose });
+dpor_explorer::codec!(struct LearntRaces { shared, news, uses, exposed, to_expose, leaves_out_knowledge });
 
 fn index(thread: ThreadId) -> u16 {
     thread.0 as u16
@@ -234,6 +238,7 @@ impl DataRaces {
             news: self.news.iter().map(|&granule| granule as u64).collect(),
             exposed: self.exposed.clone(),
             to_expose: self.to_expose.clone(),
+            leaves_out_knowledge: self.leaves_out_knowledge,
         }
     }
 
@@ -246,6 +251,7 @@ impl DataRaces {
         self.exposed.extend_from(&learnt.exposed);
         self.to_expose.extend_from(&learnt.to_expose);
         exposure::expose(&learnt.exposed);
+        self.leaves_out_knowledge = learnt.leaves_out_knowledge;
         self.follow_shared();
     }
 
@@ -354,32 +360,34 @@ impl DataRaces {
             .is_some_and(|(block, holds, live)| !live || address + size > block.start + holds)
     }
 
-    /// Whether states may have been taken for equal in which threads know different things of granules that were found
-    /// to be used by several since exploration started.
-    pub fn has_news(&self) -> bool {
-        !self.news.is_empty()
+    /// Whether states are taken for equal in which threads know different things of each other's accesses. Of two of
+    /// them, the one that is not explored further may be the one after which there is a race.
+    pub fn overlooks_some(&self) -> bool {
+        self.leaves_out_knowledge
     }
 
     /// Says whether exploration starts again: because something is to be exposed, or because of the granules that
     /// several threads use, if states are `comparing`. Of these it does not do so at the first one that is found, as
-    /// there are more to find: it goes on for as long as it took so far. If it will start again in any case, for what
-    /// `follows`, and has taken long, it goes on.
+    /// there are more to find: it goes on for as long as it took so far.
+    ///
+    /// If weak memory `follows`, which finds all races, what threads know of each other's accesses is left out of
+    /// states once there are many, and exploration starts again for that.
     pub fn starts_again(&mut self, asked: Asked, comparing: bool, follows: bool) -> bool {
-        /// Number of executions from which on it has taken long.
-        const MANY: u64 = 256;
+        /// Number of executions from which on there are many states.
+        const MANY: u64 = 64;
         let exposes = !self.to_expose.is_empty();
-        self.executions += u64::from(asked == Asked::Between);
-        let mut news = comparing && self.has_news();
-        let until = match self.until {
-            0 => 2 * self.executions,
-            until => until,
-        };
-        if news && asked == Asked::Between {
-            self.until = until;
-        }
-        news &= !follows || until < MANY;
+        let matters = comparing && !self.leaves_out_knowledge;
+        let news = matters && !self.news.is_empty();
         let again = match asked {
-            Asked::Between => exposes || news && self.executions >= until,
+            Asked::Between => {
+                self.executions += 1;
+                if news && self.until == 0 {
+                    self.until = 2 * self.executions;
+                }
+                let leaves_out = matters && follows && self.executions >= MANY;
+                self.leaves_out_knowledge |= leaves_out;
+                exposes || leaves_out || news && self.executions >= self.until
+            }
             // The accesses that were left out before could be what the execution fails by.
             Asked::BeforeFailure => exposes,
             Asked::Ahead | Asked::AtTheEnd { .. } => exposes || news,
@@ -398,6 +406,12 @@ impl DataRaces {
         exposure::expose(&exposed);
         self.exposed.extend_from(&exposed);
         (self.executions, self.until) = (0, 0);
+    }
+
+    /// Weak memory follows no longer: exploration starts again with it.
+    pub fn turn_to_weak_memory(&mut self) {
+        self.leaves_out_knowledge = false;
+        self.start_again();
     }
 
     /// The thread makes a fence.
@@ -816,6 +830,7 @@ impl Part for DataRaces {
             news: _,
             executions: _,
             until: _,
+            leaves_out_knowledge: _,
             destructors,
         } = self;
         if let Some(shadow) = shadow {

@@ -546,12 +546,11 @@ impl System for Program {
 
     fn starts_again(&mut self, asked: Asked) -> bool {
         let Machine { session, execution, .. } = Self::machine();
-        // Weak memory begins with all granules that are known by then, and finds all races.
         let follows = session.refinements.put_off.is_needed();
-        let overlooks_races = session.comparing && execution.races.has_news();
         let mut again = execution.races.starts_again(asked, session.comparing, follows);
-        if !again && session.refinements.turns_to_weak(asked, overlooks_races) {
-            execution.races.start_again();
+        let overlooks_some = execution.races.overlooks_some();
+        if !again && session.refinements.turns_to_weak(asked, overlooks_some) {
+            execution.races.turn_to_weak_memory();
             again = true;
         }
         if again {

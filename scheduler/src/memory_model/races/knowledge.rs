@@ -203,7 +203,7 @@ impl DataRaces {
         if self.order.fault == Some(RaceFault::IgnoreInStates) {
             return false;
         }
-        self.is_on() && !self.rc11.chooses()
+        self.is_on() && !self.rc11.chooses() && !self.leaves_out_knowledge
     }
 
     /// Sets `holders` to who knows of an epoch, in words.
