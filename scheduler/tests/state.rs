@@ -4,8 +4,9 @@
 mod common;
 
 use common::{Handle, Lock, Register, spawn};
-use dpor_explorer::{Fingerprint, SplitMix64, Step, Stop, System, ThreadId, Transition};
-use dpor_scheduler::{OperationKind, Options, Program, StateImage, hint, time};
+use dpor_explorer::{Fingerprint, Guard, SplitMix64, Step, Stop, System, ThreadId, Transition};
+use dpor_scheduler::{AccessKind, Condition, Operation, OperationKind, Options, Program, StateImage, Word};
+use dpor_scheduler::{access_of, hint, location, perform, time};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
@@ -397,6 +398,38 @@ fn loads_that_nobody_remembers_commute() {
     assert!(commute(told_apart(|shared, _| {
         shared.y.load();
     })));
+}
+
+/// Waits until the word is 1, or for a second.
+fn wait_for_a_second(word: &Word) {
+    let accesses = [access_of(location(word), AccessKind::Read)];
+    let guards = [Guard::when(Condition::Equals(word.variable(), 1)), Guard::always()];
+    let wait = Operation {
+        timeout: Some((1, Duration::from_secs(1))),
+        ..Operation::guarded(OperationKind::Park, location(word), &accesses, &guards)
+    };
+    perform(&wait, |_, touch| touch.read(location(word)));
+}
+
+/// Not inlined, so that its caller's frame does not keep the value.
+#[inline(never)]
+fn create_and_count(shared: &Shared, value: i64) {
+    let word = Word::new(0);
+    spawn(move || wait_for_a_second(&word));
+    shared.count.set(value);
+}
+
+/// A new thread comes to its first scheduling point in the step of the one that creates it. If it may time out there,
+/// memory is hashed. The step goes on, and changes it.
+#[test]
+fn what_is_written_after_a_thread_is_created_is_seen() {
+    let create = |shared: &Shared, value| {
+        create_and_count(shared, value);
+        shared.y.load();
+    };
+    assert!(!commute(told_apart(create)));
+    // All else is the same.
+    assert!(commute(told_apart(move |shared, value| create(shared, value / 2))));
 }
 
 #[test]

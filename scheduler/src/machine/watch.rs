@@ -24,9 +24,9 @@ pub(crate) enum Before {
 pub(crate) struct Watch {
     /// Whether any thread is watched.
     active: bool,
-    /// The hash of the stacks of all threads but one, between two steps, if known.
+    /// The hash of the stacks of all threads but one, as they are, if known.
     others: Option<(ThreadId, u128)>,
-    /// The hash of the heap and the statics between two steps, if known.
+    /// The hash of the heap and the statics, as they are, if known.
     memory: Option<u128>,
     /// Whether the execution has ended, and runs on to see whether it comes back to where it was. No thread is watched
     /// for repeating itself then.
@@ -73,8 +73,6 @@ pub(crate) fn begins(machine: &mut Machine, transition: Transition) {
                 .surroundings_of(transition.thread, session, &execution.threads),
         ),
     });
-    // They are about to change.
-    (execution.watch.others, execution.watch.memory) = (None, None);
 }
 
 /// Tells the detector whose step it was, and what it touched.
@@ -96,6 +94,7 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
         Before::Recalled(around) => around,
         Before::Hashed(before) => {
             let after = watch.surroundings_of(thread, session, threads);
+            watch.others = Some((thread, after.others));
             let around = Around {
                 meddled: before.others != after.others,
                 stirred: before.memory != after.memory,
@@ -105,9 +104,6 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
             around
         }
     });
-    if let Some(Around { after, .. }) = around {
-        (watch.others, watch.memory) = (Some((thread, after.others)), Some(after.memory));
-    }
     let (meddled, stirred) = around.map_or((false, false), |around| (around.meddled, around.stirred));
     let own = &mut threads[thread];
     // To change it is to copy what saved states share.
@@ -232,7 +228,12 @@ impl Watch {
         }
     }
 
-    /// The hash of the heap and the statics. It is made once between two steps.
+    /// The program is about to run, and to change what was hashed.
+    pub fn program_runs(&mut self) {
+        (self.others, self.memory) = (None, None);
+    }
+
+    /// The hash of the heap and the statics. It is made once as long as the program does not run.
     pub fn memory(&mut self, session: &Session) -> u128 {
         *self.memory.get_or_insert_with(|| memory_hash(session))
     }

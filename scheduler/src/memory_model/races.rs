@@ -13,7 +13,8 @@
 //! the state, where states are compared: of each granule that several threads use, the accesses that some thread does
 //! not know of, and who does. It is not known from the start which granules are used by several threads. When one is
 //! found, exploration starts again after the execution that has shown it. What the first thread does before it has
-//! created another one is known to all, and does not count.
+//! created another one is known to all, and does not count. All this is left out where weak memory is still to come,
+//! which finds all races ([`DataRaces::overlooks_some`]).
 //!
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
@@ -373,7 +374,7 @@ impl DataRaces {
     /// If weak memory `follows`, which finds all races, what threads know of each other's accesses is left out of
     /// states once there are many, and exploration starts again for that.
     pub fn starts_again(&mut self, asked: Asked, comparing: bool, follows: bool) -> bool {
-        /// Number of executions from which on there are many states.
+        /// Number of executions from which on there are many states, but few to explore again.
         const MANY: u64 = 64;
         let exposes = !self.to_expose.is_empty();
         let matters = comparing && !self.leaves_out_knowledge;
@@ -384,7 +385,7 @@ impl DataRaces {
                 if news && self.until == 0 {
                     self.until = 2 * self.executions;
                 }
-                let leaves_out = matters && follows && self.executions >= MANY;
+                let leaves_out = matters && follows && (MANY..2 * MANY).contains(&self.executions);
                 self.leaves_out_knowledge |= leaves_out;
                 exposes || leaves_out || news && self.executions >= self.until
             }

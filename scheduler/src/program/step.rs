@@ -185,6 +185,7 @@ impl Program {
             ..
         } = Self::machine();
         step.thread = thread;
+        execution.watch.program_runs();
         session.tls.switch(Some(thread), &mut execution.threads);
         let clean = execution.threads.clean;
         let watched = execution.races.is_on();
