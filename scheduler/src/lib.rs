@@ -37,6 +37,7 @@ pub use failure::failure;
 pub use image::glimpse::{Glimpse, glimpse};
 pub use machine::learnt::Learnt;
 pub use machine::libraries::Library;
+pub use machine::refinements::Sequential;
 pub use memory_model::happens_before::AtomicAccess;
 #[cfg(feature = "faults")]
 pub use memory_model::happens_before::RaceFault;

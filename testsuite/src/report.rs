@@ -65,8 +65,12 @@ pub fn listed(line: &str) -> Option<(String, String)> {
 /// The beginning of the notes below the line of a test.
 const INDENT: &str = "             ";
 
-/// What is said of an incomplete test of which all that is sequentially consistent has been explored.
+/// What is said of an incomplete test of which all that is sequentially consistent has been explored, if only
+/// [`BUT_FOR_RACES`].
 pub const SEQUENTIALLY_COMPLETE: &str = "under sequential consistency, the test is complete";
+
+/// What is added if data races may have been overlooked there.
+pub const BUT_FOR_RACES: &str = ", but for data races";
 
 /// The beginning of the note on weak orderings, which is no reason for anything.
 const WEAK: &str = "only sequentially consistent ";

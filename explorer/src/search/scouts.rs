@@ -4,10 +4,10 @@
 //! explored before. A depth-first search changes the end of the first execution in every way before it comes to its
 //! beginning, so it may learn such a thing when nearly all has been explored. Random executions differ everywhere. So
 //! where the main search is long, some are run now and then, a third of them by priorities (`strategy::pct`), in
-//! which one thread can be far ahead of another. The more has been explored, the more there is to lose: they run whenever
-//! the main search has become four times as large. The number of their states is half of that of the main search, but
-//! of what it reaches beyond some number only a sixteenth: what random executions find at all, they mostly find soon. If
-//! they learn something, they go on until they have learnt nothing in as many states.
+//! which one thread can be far ahead of another. The more has been explored, the more there is to lose: they run
+//! whenever the main search has become four times as large. The number of their states is half of that of the main
+//! search, but of what it reaches beyond some number only a sixteenth: what random executions find at all, they mostly
+//! find soon. If they learn something, they go on until they have learnt nothing in as many states.
 //!
 //! Nothing follows from what they do not find. If one of them fails, that is the verdict. Turns are told by numbers of
 //! states, and do not depend on the clock. It is a search [aside](super::aside).

@@ -146,19 +146,15 @@ impl Pieces {
 
 impl Group {
     fn become_those_of(&mut self, group: &[u8]) {
-        // A piece that is not as long as it was counts as changed.
-        let same_length = self.bytes.len().min(group.len()) / PIECE * PIECE;
-        let all_same = self.bytes.len() == group.len();
-        self.bytes.resize(group.len(), 0);
         self.hashes.resize(group.len().div_ceil(PIECE) * HASH, 0);
-        let hashes = self.hashes.chunks_exact_mut(HASH);
-        let known = self.bytes.chunks_mut(PIECE).zip(hashes);
-        for (at, (piece, (known, hash))) in (0..).step_by(PIECE).zip(group.chunks(PIECE).zip(known)) {
-            if !all_same && at >= same_length || known != piece {
+        let mut known = self.bytes.chunks(PIECE);
+        for (piece, hash) in group.chunks(PIECE).zip(self.hashes.chunks_exact_mut(HASH)) {
+            if known.next() != Some(piece) {
                 hash.copy_from_slice(&xxh3_128(piece).to_ne_bytes());
-                known.copy_from_slice(piece);
             }
         }
+        self.bytes.clear();
+        self.bytes.extend_from_slice(group);
     }
 }
 

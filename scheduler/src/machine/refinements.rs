@@ -108,14 +108,16 @@ pub(crate) struct PutOff {
 
 dpor_explorer::codec!(struct PutOff { now, orderings, is_due, explored });
 
-/// What was explored of the sequentially consistent executions before weak memory.
+/// What was explored of the sequentially consistent executions before weak memory. None of them has failed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Sequential {
+pub enum Sequential {
+    /// Not all of them, or that is not known.
     #[default]
     Some,
-    /// All of them, but some data races may have been overlooked: states were compared without what threads know of each
-    /// other's accesses.
+    /// All of them, but some data races may have been overlooked: states were compared without what threads know of
+    /// each other's accesses.
     AllButRaces,
+    /// All of them.
     All,
 }
 

@@ -14,7 +14,7 @@
 //! not know of, and who does. It is not known from the start which granules are used by several threads. When one is
 //! found, exploration starts again after the execution that has shown it. What the first thread does before it has
 //! created another one is known to all, and does not count. All this is left out where weak memory is still to come,
-//! which finds all races ([`DataRaces::overlooks_some`]).
+//! which finds all races ([`DataRaces::leaves_out_knowledge`]).
 //!
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
@@ -363,7 +363,7 @@ impl DataRaces {
 
     /// Whether states are taken for equal in which threads know different things of each other's accesses. Of two of
     /// them, the one that is not explored further may be the one after which there is a race.
-    pub fn overlooks_some(&self) -> bool {
+    pub fn leaves_out_knowledge(&self) -> bool {
         self.leaves_out_knowledge
     }
 

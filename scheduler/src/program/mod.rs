@@ -348,15 +348,9 @@ impl Program {
         Self::machine().session.refinements.put_off.is_needed()
     }
 
-    /// Whether all sequentially consistent executions were explored first, and none has failed.
-    pub fn is_sequentially_complete(&self) -> bool {
-        Self::machine().session.refinements.put_off.explored == Sequential::All
-    }
-
-    /// Whether all sequentially consistent executions were explored first, and none has failed, but some data races may
-    /// have been overlooked.
-    pub fn is_sequentially_complete_but_for_races(&self) -> bool {
-        Self::machine().session.refinements.put_off.explored == Sequential::AllButRaces
+    /// What was explored of the sequentially consistent executions before weak memory.
+    pub fn explored_first(&self) -> Sequential {
+        Self::machine().session.refinements.put_off.explored
     }
 
     /// Where the present, traced execution has requested orderings weaker than sequential consistency and has not got
@@ -548,8 +542,8 @@ impl System for Program {
         let Machine { session, execution, .. } = Self::machine();
         let follows = session.refinements.put_off.is_needed();
         let mut again = execution.races.starts_again(asked, session.comparing, follows);
-        let overlooks_some = execution.races.overlooks_some();
-        if !again && session.refinements.turns_to_weak(asked, overlooks_some) {
+        let overlooks_races = execution.races.leaves_out_knowledge();
+        if !again && session.refinements.turns_to_weak(asked, overlooks_races) {
             execution.races.turn_to_weak_memory();
             again = true;
         }

@@ -1,6 +1,6 @@
 //! The tests of one crate under the tool.
 
-use crate::report::{self, Met, SEQUENTIALLY_COMPLETE};
+use crate::report::{self, BUT_FOR_RACES, Met, SEQUENTIALLY_COMPLETE};
 use crate::wild::call::{self, Call};
 use crate::wild::{Circumstances, Crate, Source, Table, fetch, logs};
 use serde::{Deserialize, Serialize};
@@ -273,7 +273,14 @@ fn reason(met: &Met) -> String {
     ];
     let class = classes.iter().find(|(start, _)| text.contains(start));
     match class.map_or(text, |(_, class)| class) {
-        TIME if met.reason.contains(SEQUENTIALLY_COMPLETE) => format!("{TIME}, with weak memory; complete without"),
+        TIME if met.reason.contains(SEQUENTIALLY_COMPLETE) => {
+            let part = if met.reason.contains(BUT_FOR_RACES) {
+                BUT_FOR_RACES
+            } else {
+                ""
+            };
+            format!("{TIME}, with weak memory; complete without{part}")
+        }
         TIME if met.executions == 0 => format!("{TIME} in the first execution"),
         class => class.into(),
     }

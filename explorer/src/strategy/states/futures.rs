@@ -16,6 +16,7 @@
 //! Invariant: a past may lack accesses and threads, and a future may have some that cannot happen. Both make the
 //! search explore more, never less.
 
+use super::numbered::Numbered;
 use super::pasts::{Past, PastId, Pasts};
 use crate::bits::BitSet;
 use crate::codec::Codec;
@@ -94,13 +95,12 @@ pub(super) struct Moved {
 }
 
 /// All accesses, pasts and futures that were met.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Futures {
     accesses: Vec<FutureAccess>,
     by_location: KeyMap<Location, Vec<u32>>,
     pasts: Pasts,
-    sets: Vec<Rc<Future>>,
-    set_ids: KeyMap<Rc<Future>, FutureId>,
+    sets: Numbered<Future>,
     entries: usize,
     /// The steps that were met since the last access was, by thread, own accesses and followers.
     steps: KeyMap<(ThreadId, BitSet, BitSet), Rc<Moved>>,
@@ -109,24 +109,6 @@ pub(super) struct Futures {
     /// What was merged, by pairs of numbers.
     merged: KeyMap<u64, FutureId>,
     faults: Faults,
-}
-
-impl Default for Futures {
-    fn default() -> Self {
-        let none = Rc::new(Future::default());
-        Futures {
-            accesses: Vec::new(),
-            by_location: KeyMap::default(),
-            pasts: Pasts::default(),
-            sets: vec![none.clone()],
-            set_ids: [(none, FutureId::default())].into_iter().collect(),
-            entries: 0,
-            steps: KeyMap::default(),
-            befores: KeyMap::default(),
-            merged: KeyMap::default(),
-            faults: Faults::default(),
-        }
-    }
 }
 
 impl Futures {
@@ -214,7 +196,7 @@ impl Futures {
     /// The future with the accesses of an operation of the thread, which comes next.
     pub fn with(&mut self, future: FutureId, thread: ThreadId, pending: &Pending) -> FutureId {
         let next = self.numbers(thread, &pending.footprint, &pending.guards);
-        let mut future = Future::clone(&self.sets[future.0 as usize]);
+        let mut future = Future::clone(self.sets.get(future.0));
         self.add_next(&mut future, &next);
         self.intern(future)
     }
@@ -241,7 +223,7 @@ impl Futures {
         if let Some(&known) = self.merged.get(&key) {
             return known;
         }
-        let [mine, theirs] = [future, other].map(|id| self.sets[id.0 as usize].clone());
+        let [mine, theirs] = [future, other].map(|id| self.sets.get(id.0).clone());
         let mut merged = Vec::with_capacity(mine.0.len().max(theirs.0.len()));
         let (mut mine, mut theirs) = (mine.0.iter().copied().peekable(), theirs.0.iter().copied().peekable());
         while let (Some(&(a, past)), Some(&(b, other))) = (mine.peek(), theirs.peek()) {
@@ -276,7 +258,7 @@ impl Futures {
         if let Some(&known) = self.befores.get(&key) {
             return known;
         }
-        let after = self.sets[future.0 as usize].clone();
+        let after = self.sets.get(future.0).clone();
         // Accesses that come one after the other often have the same past.
         let mut extended: Option<(PastId, PastId)> = None;
         let mut judged: Option<(PastId, bool)> = None;
@@ -323,7 +305,7 @@ impl Futures {
         step: &'a Moved,
         without: &'a BitSet,
     ) -> impl Iterator<Item = &'a FutureAccess> {
-        let racing = self.sets[future.0 as usize].0.iter().filter(move |&&(number, past)| {
+        let racing = self.sets.get(future.0).0.iter().filter(move |&&(number, past)| {
             step.conflicts.contains(number)
                 && !self.follows(number, step)
                 && !self.is_in_past(step, past)
@@ -342,7 +324,7 @@ impl Futures {
         without: &'a BitSet,
     ) -> impl Iterator<Item = ThreadId> + use<'a> {
         let conflicts = self.conflicting(thread, operation.accesses());
-        let possible = self.sets[future.0 as usize].0.iter().filter(move |&&(number, past)| {
+        let possible = self.sets.get(future.0).0.iter().filter(move |&&(number, past)| {
             conflicts.contains(number)
                 && !step.conflicts.contains(number)
                 && !self.pasts.get(past).threads.intersects(without)
@@ -353,7 +335,7 @@ impl Futures {
     /// Says whether the location can be changed by what follows the step, is independent of it and needs no step of
     /// some threads.
     pub fn can_change(&self, future: FutureId, location: Location, step: &Moved, without: &BitSet) -> bool {
-        let future = &self.sets[future.0 as usize];
+        let future = self.sets.get(future.0);
         let numbers = self.by_location.get(&location).into_iter().flatten();
         numbers
             .filter(|&&number| {
@@ -368,24 +350,20 @@ impl Futures {
 
     /// The future, with nothing known of what comes before its accesses.
     pub fn loosened(&mut self, future: FutureId) -> FutureId {
-        let loosened = self.sets[future.0 as usize].loosened();
+        let loosened = self.sets.get(future.0).loosened();
         self.intern(loosened)
     }
 
     /// The number of a future, or of one with fewer pasts if there are too many.
     fn intern(&mut self, future: Future) -> FutureId {
-        if let Some(&id) = self.set_ids.get(&future) {
-            return id;
+        if let Some(number) = self.sets.number(&future) {
+            return FutureId(number);
         }
         if self.entries > MOST_ENTRIES && future.0.iter().any(|&(_, past)| past != PastId::EMPTY) {
             return self.intern(future.loosened());
         }
         self.entries += future.0.len();
-        let id = FutureId(self.sets.len() as u32);
-        let future = Rc::new(future);
-        self.sets.push(future.clone());
-        self.set_ids.insert(future, id);
-        id
+        FutureId(self.sets.add(future))
     }
 
     /// `None` if there is no future with this number.
@@ -417,7 +395,7 @@ impl Codec for Futures {
     fn encode(&self, out: &mut Vec<u8>) {
         self.accesses.encode(out);
         self.pasts.encode(out);
-        crate::codec::put_all(self.sets.iter().map(|set| &**set), out);
+        self.sets.encode(out);
     }
 
     fn decode(from: &mut &[u8]) -> Option<Self> {
@@ -429,7 +407,7 @@ impl Codec for Futures {
         let known = futures.accesses.len();
         if futures
             .pasts
-            .all()
+            .iter()
             .any(|past| past.accesses.iter().any(|number| number as usize >= known))
         {
             return None;

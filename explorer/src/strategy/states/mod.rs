@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `futures` | what can still happen after a state |
 //! | `pasts` | what comes before that |
+//! | `numbered` | values that are kept once |
 //! | `table` | the states that were reached |
 //! | `policy` | the hooks of the search |
 //!
@@ -81,6 +82,7 @@
 //! Invariant: the future of a node on the stack has all that follows the steps that were left.
 
 mod futures;
+mod numbered;
 mod pasts;
 mod policy;
 mod table;

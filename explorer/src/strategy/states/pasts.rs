@@ -1,14 +1,12 @@
 //! What has always happened before an access that can still be made.
 //!
 //! Sets are kept once, and have numbers, as few of them are different.
-//!
-//! Invariant: numbers are given in the order in which sets were first met, and stay.
 
 use super::futures::pair;
+use super::numbered::Numbered;
 use crate::bits::BitSet;
 use crate::codec::Codec;
 use crate::keys::KeyMap;
-use std::rc::Rc;
 
 /// The number of a past.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,26 +33,13 @@ crate::codec!(struct Past { accesses, threads });
 const MOST_PASTS: usize = 1 << 20;
 
 /// All pasts that were met.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Pasts {
-    all: Vec<Rc<Past>>,
-    ids: KeyMap<Rc<Past>, PastId>,
+    all: Numbered<Past>,
     /// The common parts of pasts, by pairs of their numbers.
     intersections: KeyMap<u64, PastId>,
     /// The unions of pasts, by pairs of their numbers.
     unions: KeyMap<u64, PastId>,
-}
-
-impl Default for Pasts {
-    fn default() -> Self {
-        let empty = Rc::new(Past::default());
-        Pasts {
-            all: vec![empty.clone()],
-            ids: [(empty, PastId::EMPTY)].into_iter().collect(),
-            intersections: KeyMap::default(),
-            unions: KeyMap::default(),
-        }
-    }
 }
 
 impl Pasts {
@@ -62,28 +47,20 @@ impl Pasts {
         self.all.len()
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Past> {
-        self.all.iter().map(|past| &**past)
+    pub fn iter(&self) -> impl Iterator<Item = &Past> {
+        self.all.iter()
     }
 
     /// The past with this number, which was given by these pasts.
     pub fn get(&self, id: PastId) -> &Past {
-        &self.all[id.0 as usize]
+        self.all.get(id.0)
     }
 
     /// The number of a past; `None` if there are too many.
     pub fn intern(&mut self, past: Past) -> Option<PastId> {
-        if let Some(&id) = self.ids.get(&past) {
-            return Some(id);
-        }
-        if self.all.len() >= MOST_PASTS {
-            return None;
-        }
-        let id = PastId(self.all.len() as u32);
-        let past = Rc::new(past);
-        self.ids.insert(past.clone(), id);
-        self.all.push(past);
-        Some(id)
+        let known = self.all.number(&past);
+        let has_room = self.all.len() < MOST_PASTS;
+        known.or_else(|| has_room.then(|| self.all.add(past))).map(PastId)
     }
 
     /// The past that is common to two, or a part of it if there are too many.
@@ -125,7 +102,7 @@ impl Pasts {
 
 impl Codec for Pasts {
     fn encode(&self, out: &mut Vec<u8>) {
-        crate::codec::put_all(self.all.iter().map(|past| &**past), out);
+        self.all.encode(out);
     }
 
     fn decode(from: &mut &[u8]) -> Option<Self> {

@@ -4,7 +4,8 @@
 //! *facts*: the accesses, to granules that several threads use, that some live thread does not know of. Whoever can
 //! pass something on is a *holder*: of each live thread what it knows, what an acquire fence would add, what a relaxed
 //! store publishes, and what it is lent, and each location at which something is published. Who waits for others to end
-//! counts as knowing what it will know after that at least.
+//! counts as knowing what it will know after that at least. States have no facts where weak memory is still to come
+//! ([`DataRaces::leaves_out_knowledge`]).
 //!
 //! Equal memory goes on in the same way, whoever knows what: only weak memory has operations that find something else.
 //! A holder learns what another one knows, and nothing is forgotten. So of two states with equal memory, the one in

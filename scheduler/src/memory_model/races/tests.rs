@@ -84,10 +84,10 @@ fn many_states_leave_knowledge_out_if_weak_memory_follows() {
     let mut races = races();
     share(&mut races);
     assert!(!again(&mut races, Asked::Between) && again(&mut races, Asked::Between));
-    assert!(is_told(&mut races) && !races.overlooks_some());
+    assert!(is_told(&mut races) && !races.leaves_out_knowledge());
     // Many are not.
     assert!((1..64).all(|_| !again(&mut races, Asked::Between)));
-    assert!(again(&mut races, Asked::Between) && races.overlooks_some() && !is_told(&mut races));
+    assert!(again(&mut races, Asked::Between) && races.leaves_out_knowledge() && !is_told(&mut races));
     let place = PLACE + 64;
     assert!(races.access(ThreadId::MAIN, place, 8, Kind::Write).is_ok());
     races.release(ThreadId::MAIN, Location(2));
@@ -99,13 +99,13 @@ fn many_states_leave_knowledge_out_if_weak_memory_follows() {
     // Another process goes on with that.
     let mut second = self::races();
     second.go_on_from(&races.learnt());
-    assert!(second.overlooks_some());
+    assert!(second.leaves_out_knowledge());
     // When weak memory has come, all is known.
     races.turn_to_weak_memory();
-    assert!(is_told(&mut races) && !races.overlooks_some() && !again_at_the_end(&mut races));
+    assert!(is_told(&mut races) && !races.leaves_out_knowledge() && !again_at_the_end(&mut races));
     // Nothing follows.
     let mut races = self::races();
-    assert!((0..1000).all(|_| !self::again(&mut races)) && !races.overlooks_some());
+    assert!((0..1000).all(|_| !self::again(&mut races)) && !races.leaves_out_knowledge());
 }
 
 #[test]

@@ -21,7 +21,7 @@ use dpor_protocol::{
 };
 use dpor_scheduler::label::Label;
 use dpor_scheduler::output::Stream;
-use dpor_scheduler::{Program, SuppressedRaces};
+use dpor_scheduler::{Program, Sequential, SuppressedRaces};
 use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -286,7 +286,7 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
         let suppressions = all.into_iter().map(suppression).collect();
         parent.send(&Message::Suppressed { suppressions });
     }
-    if program.is_sequentially_complete() {
+    if program.explored_first() == Sequential::All {
         parent.send(&Message::SequentiallyComplete {});
     }
     let note = both(note, beyond_sequential(program, &report.verdict));
@@ -309,14 +309,11 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
 /// The note on what is known of the sequentially consistent executions, and of the others, of an exploration that did
 /// not come to its end.
 fn beyond_sequential(program: &Program, verdict: &Verdict) -> Option<String> {
-    let note = if program.puts_weak_memory_off() {
-        "weak memory has not been explored"
-    } else if program.is_sequentially_complete() {
-        "under sequential consistency, the test is complete"
-    } else if program.is_sequentially_complete_but_for_races() {
-        "under sequential consistency, the test is complete, but for data races"
-    } else {
-        return None;
+    let note = match (program.puts_weak_memory_off(), program.explored_first()) {
+        (true, _) => "weak memory has not been explored",
+        (_, Sequential::All) => "under sequential consistency, the test is complete",
+        (_, Sequential::AllButRaces) => "under sequential consistency, the test is complete, but for data races",
+        (_, Sequential::Some) => return None,
     };
     matches!(verdict, Verdict::Incomplete { .. }).then(|| note.to_owned())
 }
