@@ -672,3 +672,6 @@ fn heap_fault(fault: HeapFault, address: usize) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
