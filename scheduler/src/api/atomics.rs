@@ -232,7 +232,8 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<Judg
     let place = (request.address, request.size.into());
     plain::trace(machine, place, access.into(), Some(access), None);
     tell(machine, access, found);
-    if !machine.step.repeating {
+    // The first operation is that of the step; others touch nothing that another thread looks at.
+    if !machine.step.repeating && machine.step.places.len() == 1 {
         let source = found.0.filter(|_| access.reads());
         machine.step.record.graph = machine.graph_event(&request, Some(access), source, excluded);
     }

@@ -16,6 +16,7 @@ pub(crate) mod queue;
 pub mod thread;
 pub mod time;
 pub(crate) mod touch;
+mod unshared;
 pub(crate) mod word;
 
 use crate::failure::{self, failure};
@@ -241,11 +242,11 @@ pub fn perform_from<R>(
     }
 }
 
-/// Number of steps begun in this execution: equal numbers before and after something show that it made no step. 0 off
-/// model threads.
-pub fn steps_begun() -> u32 {
+/// A number that is another one after each operation of this execution: equal numbers before and after something show
+/// that it made none. 0 off model threads.
+pub fn operations_begun() -> u64 {
     if on_model_thread() {
-        of_model(|machine| machine.execution.length.0)
+        of_model(|machine| u64::from(machine.execution.length.0) << 32 | machine.step.places.len() as u64)
     } else {
         0
     }
@@ -354,6 +355,11 @@ pub(crate) fn arrive(
             let asked = machine.step.asked.take();
             machine.step.asked = asked.map(|request| machine.session.stronger.request(caller, request));
         });
+    }
+    if of_model(|machine| machine.session.refinements.unshared.is_any_chosen())
+        && let Some(chosen) = unshared::joins(operation, caller)
+    {
+        return chosen;
     }
     let unwinds = std::thread::panicking();
     witness().suspend(|machine| {

@@ -13,12 +13,12 @@
 //! function that goes round a loop, which counts as the thread's state.
 
 use super::atomics::Judgement;
-use super::{atomics, of_model, on_model, on_model_in_place_if, on_model_thread, ownership, plain, unsupported};
+use super::{atomics, of_model, on_model, on_model_in_place_if, on_model_thread, ownership, plain, stop, unsupported};
 use crate::machine::Machine;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::orderings::Orderings;
 use crate::operation::{Operation, OperationKind, access_of};
-use dpor_explorer::{Access, AccessKind, Awaits, Location};
+use dpor_explorer::{Access, AccessKind, Awaits, Location, Stop};
 use dpor_protocol::Memory;
 
 /// The accesses that an operation has declared, for the closure by which it takes effect.
@@ -174,7 +174,7 @@ impl Touch<'_> {
             let address = self.operation.object;
             on_model(|machine| {
                 if !machine.step.repeating {
-                    let signature = machine.step.record.signature;
+                    let signature = machine.step.signature;
                     machine.session.weak_orderings.note(signature, address, orderings);
                 }
             });
@@ -236,10 +236,21 @@ fn note(operation: &Operation<'_>, declared: (Location, AccessKind), location: L
         }
         ownership::visible();
         let ready = |machine: &Machine| {
-            let Machine { execution, step, .. } = machine;
-            !execution.clock.started && !execution.races.follows_order() && step.record.footprint.has_room()
+            let Machine {
+                session,
+                execution,
+                step,
+                ..
+            } = machine;
+            let notes_more = execution.clock.started || execution.races.follows_order();
+            !notes_more && !session.refinements.unshared.is_wanted() && step.record.footprint.has_room()
         };
-        on_model_in_place_if(ready, |machine| {
+        let is_anothers = on_model_in_place_if(ready, |machine| {
+            let Machine { session, step, .. } = &mut *machine;
+            let unshared = &mut session.refinements.unshared;
+            if unshared.comes_to(step.thread, location, !step.repeating) {
+                return true;
+            }
             machine.step.record.footprint.insert(Access { location, kind, awaits });
             if machine.execution.clock.started {
                 let Machine { execution, step, .. } = machine;
@@ -249,7 +260,11 @@ fn note(operation: &Operation<'_>, declared: (Location, AccessKind), location: L
             if orders {
                 machine.execution.races.order(machine.step.thread, location, kind);
             }
+            false
         });
+        if is_anothers {
+            stop(Stop::Refine);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What exploration has learnt that it needs; it survives restarts.
 
+use crate::detect::unshared::Unshared;
 use crate::memory_model::atomics::{self, Atomics};
 use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::part_of;
@@ -10,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 /// What makes exploration start again when it grows.
 ///
-/// Invariant: it only grows.
+/// Invariant: it only grows, but for the locations of one thread, which are chosen at a start, and become fewer then.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Refinements {
     /// Locations whose release is observed, so that it is a scheduling point.
@@ -31,6 +32,8 @@ pub(crate) struct Refinements {
     pub orderings: LearntOrderings,
     /// Those that do not count yet.
     pub put_off: PutOff,
+    /// The locations where operations are no scheduling points.
+    pub unshared: Unshared,
 }
 
 dpor_explorer::codec!(struct Refinements {
@@ -42,7 +45,8 @@ dpor_explorer::codec!(struct Refinements {
     overlaps,
     atomics,
     orderings,
-    put_off
+    put_off,
+    unshared
 });
 
 /// The places of the program to which a thread came back without having changed anything, in the order in which they

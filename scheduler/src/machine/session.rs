@@ -12,8 +12,9 @@ use crate::image::tls::{TlsBlock, TlsImage};
 use crate::machine::fingerprint::ExactStates;
 use crate::memory_model::orderings::WeakOrderings;
 use crate::memory_model::stronger::Stronger;
+use crate::operation::OperationKind;
 use crate::report::symbols::Symbols;
-use dpor_explorer::ThreadId;
+use dpor_explorer::{ThreadId, Transition};
 use dpor_protocol::Options;
 use std::cell::{Cell, OnceCell};
 
@@ -46,6 +47,8 @@ pub(crate) struct Session {
     pub out_of_sight: Option<String>,
     /// The exact state behind each fingerprint so far, if checked.
     pub exact: Option<ExactStates>,
+    /// Whom to tell of operations that belong to the step before, before they take effect.
+    pub joined: Option<Box<dyn Fn(Transition, OperationKind)>>,
     /// Number of bytes hashed for fingerprints.
     pub hashed: u64,
     /// Hashes states, and what detectors compare of them.
@@ -84,6 +87,7 @@ impl Session {
             replays: false,
             out_of_sight: None,
             exact: None,
+            joined: None,
             hashed: 0,
             hasher: Cell::default(),
             knowledge: (Vec::new(), 0),

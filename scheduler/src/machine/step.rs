@@ -23,8 +23,16 @@ pub(crate) enum Request {
 pub(crate) struct CurrentStep {
     /// The thread that runs: the one that moves, or one that it has created.
     pub thread: ThreadId,
-    /// The chosen alternative.
+    /// The alternative of the running thread's last operation.
     pub chosen: u32,
+    /// The signature of that operation.
+    pub signature: u64,
+    /// The thread and the alternative of the transition.
+    pub of: ThreadId,
+    pub alternative: u32,
+    /// The places of the operations that belong to it: of the pending one, and of those after it that are no scheduling
+    /// points because only the thread uses their locations.
+    pub places: Vec<u64>,
     /// The record of the step.
     pub record: Step,
     /// Whether the step runs again what ran before: only its signature counts.
@@ -44,6 +52,7 @@ impl CurrentStep {
     /// Forgets a step that did not come to its end.
     pub fn clear(&mut self) {
         self.record.clear();
+        self.places.clear();
         (self.request, self.asked, self.before, self.bad_access) = (None, None, None, None);
     }
 }

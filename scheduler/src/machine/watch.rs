@@ -113,7 +113,7 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
             wrote,
             meddled,
             stirred,
-            chosen: step.chosen,
+            chosen: step.alternative,
             choosing: step.choosing,
             steps: execution.length.0,
         });

@@ -175,6 +175,8 @@ pub enum RaceFault {
     ModifyLikeReads,
     /// Accesses of threads to their own stacks are left out, whoever else uses these.
     KeepPrivate,
+    /// Locations that only one thread uses are taken for such ones when another thread has come.
+    KeepUnshared,
     /// An acquire fence acquires what any thread has read.
     AcquireForAll,
     /// A thread may find a value though it knows that another has read or written a later one.

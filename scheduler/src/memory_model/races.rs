@@ -472,6 +472,11 @@ impl DataRaces {
         self.rc11.place(&mut self.order, request, chosen);
     }
 
+    /// The same for an atomic that only this thread uses, of which it finds the last message.
+    pub fn place_last(&mut self, request: &Request) {
+        self.rc11.place(&mut self.order, request, 0);
+    }
+
     /// The thread has made this access to the atomic by this choice, in this step; memory holds what it has left there.
     /// From then on it holds the last value.
     ///

@@ -136,6 +136,25 @@ impl Program {
         Self::machine().execution.races.leave_out_private(true);
     }
 
+    /// Lets operations on locations that only one thread uses belong to that thread's step before, as soon as this
+    /// number of executions has shown which locations these are. Exploration starts again then, and when another thread
+    /// comes to one of them.
+    ///
+    /// `tell` is told of each such operation before it takes effect. A schedule in which they are steps of their own
+    /// leads to the same states where all operations are scheduling points.
+    pub fn join_what_is_unshared(&mut self, after: u64, tell: impl Fn(Transition, OperationKind) + 'static) {
+        let session = &mut Self::machine().session;
+        session.refinements.unshared.look_for(after);
+        session.joined = Some(Box::new(tell));
+    }
+
+    /// Makes all operations scheduling points again. Comes between two executions.
+    pub fn join_nothing(&mut self) {
+        let session = &mut Self::machine().session;
+        session.refinements.unshared.forget();
+        session.recall.forget();
+    }
+
     /// Makes the program ready to be explored, before the first execution: [has states
     /// compared](Program::compare_states), and loops watched from where they are noticed instead of starting again, if
     /// the strategy is such. Where preemptions are bounded, it does neither.
@@ -215,7 +234,9 @@ impl Program {
     /// Makes the search for data races faulty. For tests of tests.
     #[cfg(feature = "faults")]
     pub fn race_fault(&mut self, fault: RaceFault) {
-        Self::machine().execution.races.fault(fault);
+        let Machine { session, execution, .. } = Self::machine();
+        session.refinements.unshared.is_faulty = fault == RaceFault::KeepUnshared;
+        execution.races.fault(fault);
     }
 
     /// Copies the current state, between two steps. In a traced execution, the copy knows where blocks were allocated.
@@ -542,9 +563,13 @@ impl System for Program {
         let Machine { session, execution, .. } = Self::machine();
         let follows = session.refinements.put_off.is_needed();
         let mut again = execution.races.starts_again(asked, session.comparing, follows);
+        let unshared = &mut session.refinements.unshared;
+        again |= asked == Asked::Between && unshared.ends_execution();
         let overlooks_races = execution.races.leaves_out_knowledge();
         if !again && session.refinements.turns_to_weak(asked, overlooks_races) {
             execution.races.turn_to_weak_memory();
+            // All that use them have been seen by now.
+            session.refinements.unshared.choose();
             again = true;
         }
         if again {

@@ -33,13 +33,17 @@ impl Program {
         } = machine;
         session.refinements.loops.begin_step();
         step.repeating = repeating;
+        (step.of, step.alternative) = (thread, transition.alternative);
         step.chosen = transition.alternative;
         execution.length.0 += 1;
         execution.threads.note_move(thread);
         let record = &execution.threads[thread];
+        step.places.clear();
+        step.places.push(record.place());
         let own = &mut step.record;
         debug_assert!(own.footprint.accesses().is_empty() && own.guards.is_empty() && own.signature == 0);
         own.signature = record.signature();
+        step.signature = own.signature;
         let operation = record.operation();
         let (kind, object) = (operation.kind, operation.object);
         if !operation.alternatives.is_empty() || record.spin.awaiting().is_some() {

@@ -30,7 +30,7 @@ use super::System;
 use crate::share::Shareable;
 use dpor_scheduler::{
     AccessKind, Condition, Guard, Location, Operation, OperationKind, Touch, Word, access_of, location, note,
-    on_model_thread, order, perform_from, release, steps_begun, unsupported,
+    on_model_thread, operations_begun, order, perform_from, release, unsupported,
 };
 use std::cell::{Cell, UnsafeCell};
 use std::mem;
@@ -240,10 +240,10 @@ impl<A: 'static> Object<A> {
     /// Evaluates the condition in the present state. It must not perform an operation: there is no step for that.
     #[inline(never)]
     pub(super) fn judged(&self, judge: &Judge<'_, A>) -> bool {
-        let before = steps_begun();
+        let before = operations_begun();
         // SAFETY: the caller has the turn, or nobody has and the caller is in a step of its own.
         let holds = judge(unsafe { &*self.state.get() });
-        if steps_begun() != before {
+        if operations_begun() != before {
             unsupported(&format!(
                 "a constraint or an awaited condition of {} has used something that threads share (a lock, an atomic, \
                  a channel); it can look at the actor's own state only",

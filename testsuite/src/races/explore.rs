@@ -132,6 +132,10 @@ pub fn explore(program: &Program, how: How) -> Found {
         ..Limits::default()
     };
     model.prepare_for(how.strategy, &limits);
+    // Half of the programs.
+    if how.strategy == Strategy::States && program.ops().count().is_multiple_of(2) {
+        model.join_what_is_unshared(1, |_, _| ());
+    }
     model.exact_states(how.thorough);
     let mut explorer = Explorer::new(Erased::new(model), how.strategy, limits)
         .keep_going(true)

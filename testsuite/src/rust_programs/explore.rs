@@ -10,9 +10,10 @@ use dpor_explorer::{
 };
 use dpor_scheduler::{FailureKind, ModelOption, Options, Program as Model};
 use shim_std::thread;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Room for the log of a thread: its lines, and the joins of the main thread.
@@ -222,6 +223,13 @@ fn explore_once(
         ..Limits::default()
     };
     model.prepare_for(strategy, &limits);
+    let joined = Joined::default();
+    // Half of the programs.
+    let joins = strategy == Strategy::States && program.threads.iter().flatten().count().is_multiple_of(2);
+    if joins {
+        let joined = Rc::clone(&joined);
+        model.join_what_is_unshared(1, move |transition, _| joined.borrow_mut().push(transition));
+    }
     model.exact_states(replay);
     let model = Erased::new(model);
     let (model, part) = match shard {
@@ -247,15 +255,31 @@ fn explore_once(
     } = collector;
     let over = matches!(&report.verdict, Verdict::Incomplete { .. });
     if replay && error.is_none() && !over {
-        error = outcomes.iter().find_map(|(outcome, schedule)| {
-            let repeated = repeat(explorer.system(), schedule, strategy.learns_in_place());
-            let repeated = repeated.map(|stuck| last_outcome(recorder, threads, stuck));
-            match repeated {
+        let mut again = |outcome: &Outcome, schedule: &[Transition], apart| {
+            joined.borrow_mut().clear();
+            let repeated = repeat(
+                explorer.system(),
+                schedule,
+                (strategy.learns_in_place(), apart),
+                &joined,
+            );
+            match repeated.map(|stuck| last_outcome(recorder, threads, stuck)) {
                 Ok(repeated) if repeated == *outcome => None,
                 Ok(repeated) => Some(format!("the schedule of {outcome}\nrun again gives {repeated}")),
                 Err(error) => Some(format!("the schedule of {outcome}\ncannot be run again: {error}")),
             }
+        };
+        let mut apart = Vec::new();
+        error = outcomes.iter().find_map(|(outcome, schedule)| {
+            let wrong = again(outcome, schedule, false);
+            apart.push((outcome, joined.borrow().clone()));
+            wrong
         });
+        if joins && error.is_none() {
+            error = apart
+                .iter()
+                .find_map(|(outcome, schedule)| again(outcome, schedule, true));
+        }
     }
     Some(Found {
         outcomes,
@@ -266,6 +290,9 @@ fn explore_once(
     })
 }
 
+/// The steps of a schedule, with the operations that belong to them as steps of their own.
+type Joined = Rc<RefCell<Vec<Transition>>>;
+
 /// Number of steps that may run after the end of a schedule.
 const MORE_ROUNDS: usize = 100;
 
@@ -274,11 +301,27 @@ fn last_outcome(recorder: &Cell<Option<&'static Recorder>>, threads: usize, stuc
     recorder.outcome(threads, stuck)
 }
 
+fn model_in(system: &mut Sharded<Erased>) -> &mut Model {
+    use dpor_explorer::Layer;
+    system.inner_mut().get()
+}
+
 /// Runs a schedule again; says whether threads are left over in the end.
 ///
 /// If loops are learnt `in_place`, it does not know any from the start, so that threads are held back where they were
-/// when the schedule ran first, or later.
-fn repeat(model: &mut impl System, schedule: &[Transition], in_place: bool) -> Result<bool, String> {
+/// when the schedule ran first, or later. The steps are added to `joined`, in which are then all operations of the
+/// schedule. If they are to be steps of their own (`apart`), the schedule is followed as that of a seed.
+fn repeat(
+    model: &mut Sharded<Erased>,
+    schedule: &[Transition],
+    (in_place, apart): (bool, bool),
+    joined: &Joined,
+) -> Result<bool, String> {
+    if apart {
+        let program = model_in(model);
+        program.join_nothing();
+        program.trace();
+    }
     model.restart();
     model.recollect(0);
     let mut step = Step::default();
@@ -287,9 +330,13 @@ fn repeat(model: &mut impl System, schedule: &[Transition], in_place: bool) -> R
             return Err(format!("step {number}, {transition}, is not enabled"));
         }
         step.clear();
+        joined.borrow_mut().push(transition);
         if let Err(stop) = model.step(transition, &mut step) {
             return Err(format!("step {number}, {transition}: {stop:?}"));
         }
+    }
+    if apart {
+        model_in(model).hold_spinning();
     }
     let more = if in_place { MORE_ROUNDS } else { 0 };
     for _ in 0..more {

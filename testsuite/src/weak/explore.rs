@@ -347,6 +347,9 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
     if strategy == Strategy::States {
         // As `cargo dpor` does with it.
         model.put_weak_memory_off();
+        if program.joins() {
+            model.join_what_is_unshared(1, |_, _| ());
+        }
     }
     if let Some(Seeded::Races(fault)) = fault {
         model.race_fault(fault);

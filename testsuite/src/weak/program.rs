@@ -275,6 +275,12 @@ impl Program {
         }
     }
 
+    /// Whether explorations of it join operations on what only one thread uses to other steps. Half of the programs
+    /// are explored so.
+    pub fn joins(&self) -> bool {
+        self.threads.iter().map(Vec::len).sum::<usize>().is_multiple_of(2)
+    }
+
     /// The instructions of each thread.
     pub fn threads(&self) -> &[Vec<Instruction>] {
         &self.threads

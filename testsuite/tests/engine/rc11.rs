@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 const STRATEGIES: [&str; 5] = ["exhaustive", "source", "states", "context", "dpor"];
 
@@ -140,6 +140,29 @@ fn modifications_that_are_not_atomic() {
 #[test]
 fn stores_that_come_last() {
     caught_within(RaceFault::StoreLast, 2000);
+}
+
+/// Whether the second thread comes to the data at all depends on the schedule. Where it does, it finds any of the values.
+#[test]
+fn locations_that_are_taken_for_one_threads() {
+    let _alone = alone();
+    let (flag, data) = (0, 1);
+    let writes = vec![store(flag, 1, SeqCst), store(data, 1, SeqCst), store(data, 2, SeqCst)];
+    let reads = vec![
+        load(0, flag, SeqCst),
+        if_equal(0, 1, vec![load(1, data, SeqCst)]),
+        load(2, flag, SeqCst),
+    ];
+    let mut caught = 0;
+    for threads in [[&writes, &reads], [&reads, &writes]] {
+        let program = Program::new(threads.map(Clone::clone).into());
+        assert!(program.joins());
+        let expected = outcomes(&program);
+        compare(&program, &expected, Memory::Rc11);
+        let fault = Some(Seeded::Races(RaceFault::KeepUnshared));
+        caught += usize::from(check(&program, &expected, Memory::Rc11, fault).is_err());
+    }
+    assert!(caught > 0, "another thread comes to what was one thread's");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod book;
 mod dependencies;
 mod doc_examples;
 mod interrupted;
+mod joined;
 mod orderings;
 mod other_detectors;
 mod pages;

@@ -186,6 +186,11 @@ impl Record {
         self.name.as_deref().unwrap_or("<unnamed>").to_owned()
     }
 
+    /// Whether it has not come to its first scheduling point in this execution.
+    pub fn has_not_arrived(&self) -> bool {
+        ptr::eq(self.pending, &raw const START)
+    }
+
     /// The pending operation of a thread that is alive and suspended.
     pub fn operation(&self) -> Operation<'_> {
         // SAFETY: a live thread is suspended in `arrive`, whose caller keeps the operation on its stack, or has

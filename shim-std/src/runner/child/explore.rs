@@ -180,6 +180,8 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     let looks_beside = looks_beside(strategy, config);
     if looks_beside && matches!(config.mode, Mode::Explore) {
         program.put_weak_memory_off();
+        // On record are the steps of an exploration that does without this, and so are those in seeds.
+        program.join_what_is_unshared(JOINS_AFTER, |transition, kind| map.push(transition, kind as u8));
     }
     program.strengthen(&config.stronger);
     program.save_states(program.hidden_import().is_none());
@@ -204,6 +206,10 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
 
 /// Number of states of a test before random executions look ahead: a small one costs no more.
 const SCOUTS_AFTER: u64 = 500;
+
+/// Number of executions after which operations on what only one thread uses are no scheduling points: then there are
+/// many states, but few to explore again.
+const JOINS_AFTER: u64 = 64;
 
 /// Whether other executions are run beside or before: random ones, those with few preemptions, and, under weak memory,
 /// those that are sequentially consistent. Who chooses a strategy for its counts, or limits them, gets its executions
