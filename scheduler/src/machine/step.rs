@@ -42,6 +42,8 @@ pub(crate) struct CurrentStep {
     pub asked: Option<Asked>,
     /// What is known before the step, between its start and end, if its thread is watched.
     pub before: Option<Before>,
+    /// Whether the thread of the transition can go on in more than one way, if that is known before the step begins.
+    pub has_choice: Option<bool>,
     /// Whether the step's thread is watched, and has more than one alternative.
     pub choosing: bool,
     /// The access of the running thread that ends the execution.
@@ -54,5 +56,6 @@ impl CurrentStep {
         self.record.clear();
         self.places.clear();
         (self.request, self.asked, self.before, self.bad_access) = (None, None, None, None);
+        self.has_choice = None;
     }
 }

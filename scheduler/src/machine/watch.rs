@@ -62,9 +62,10 @@ pub(crate) fn begins(machine: &mut Machine, transition: Transition) {
         ..
     } = machine;
     session.recall.begin(execution.length.0 as usize - 1, transition);
-    let record = &execution.threads[transition.thread];
-    let watched = record.spin.has_anchors();
-    step.choosing = watched && record.has_choice(&execution.races);
+    let known = step.has_choice.take();
+    let watched = execution.threads[transition.thread].spin.has_anchors();
+    let has_choice = || execution.threads.has_choice(transition.thread, &execution.races);
+    step.choosing = watched && known.unwrap_or_else(has_choice);
     step.before = watched.then(|| match session.recall.around().filter(|_| session.exact.is_none()) {
         Some(around) => Before::Recalled(around),
         None => Before::Hashed(

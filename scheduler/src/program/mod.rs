@@ -388,13 +388,17 @@ impl Program {
 
     /// Whether a transition that was possible in this state is so now. Whether threads are held back is not judged
     /// again: when it ran first, this one was not, and those were that had to be for time to pass.
-    pub fn can_repeat(&self, Transition { thread, alternative }: Transition) -> bool {
+    pub fn can_repeat(&self, transition: Transition) -> bool {
+        Self::repeatable(transition).is_some()
+    }
+
+    /// The status of a thread that can take this transition again.
+    fn repeatable(Transition { thread, alternative }: Transition) -> Option<Status> {
         let Execution { threads, races, .. } = &Self::machine().execution;
-        threads.alive(thread).is_some_and(|record| {
-            let status = record.status(false, races);
-            let enabled = status.alternatives().is_some_and(|all| all.contains(alternative));
-            enabled || record.lets_time_pass(alternative)
-        })
+        let record = threads.alive(thread)?;
+        let status = record.status(false, races);
+        let enabled = status.alternatives().is_some_and(|all| all.contains(alternative));
+        (enabled || record.lets_time_pass(alternative)).then_some(status)
     }
 
     fn make_main(&mut self) {
@@ -463,11 +467,16 @@ impl System for Program {
     }
 
     fn repeat(&mut self, transition: Transition, _scratch: &mut Step) -> Result<Option<u64>, Stop> {
-        if !self.can_repeat(transition) {
+        let Some(status) = Self::repeatable(transition) else {
             return Ok(None);
-        }
+        };
+        let Machine { execution, step, .. } = Self::machine();
+        step.has_choice = Some(execution.threads[transition.thread].has_choice(&status));
         let result = self.advance(transition, true);
-        let step = &mut Self::machine().step.record;
+        let Machine { step, .. } = Self::machine();
+        // Time has passed, and no thread has begun.
+        step.has_choice = None;
+        let step = &mut step.record;
         let signature = step.signature;
         step.clear();
         result.map(|()| Some(signature))

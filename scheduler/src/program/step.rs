@@ -36,7 +36,6 @@ impl Program {
         (step.of, step.alternative) = (thread, transition.alternative);
         step.chosen = transition.alternative;
         execution.length.0 += 1;
-        execution.threads.note_move(thread);
         let record = &execution.threads[thread];
         step.places.clear();
         step.places.push(record.place());
@@ -58,6 +57,7 @@ impl Program {
         let lateness = record.lateness_access();
         let main_ran_before = execution.outcome.of_main.is_some();
         watch::begins(machine, transition);
+        machine.execution.threads.note_move(thread);
         Self::end_wait(machine, thread);
         // Last, because the memory is not that of the program from here until the thread has made its operation.
         let Execution { threads, races, .. } = &mut machine.execution;

@@ -138,6 +138,21 @@ impl Threads {
         &self.statuses
     }
 
+    /// Says whether the thread, which has not moved, can go on in more than one way.
+    pub fn has_choice(&self, thread: ThreadId, races: &DataRaces) -> bool {
+        let record = &self[thread];
+        if self.stale {
+            return record.has_choice(&record.status(false, races));
+        }
+        let known = record.has_choice(&self.statuses[thread.index()]);
+        debug_assert_eq!(
+            known,
+            record.has_choice(&record.status(false, races)),
+            "statuses are fresh"
+        );
+        known
+    }
+
     /// Notes that a variable has changed.
     #[inline]
     pub fn note_change(&mut self, variable: Variable) {

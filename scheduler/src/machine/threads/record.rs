@@ -299,19 +299,11 @@ impl Record {
         variables
     }
 
-    /// Says whether more than one alternative of the pending operation is enabled.
-    pub fn has_choice(&self, races: &DataRaces) -> bool {
-        if let Some(choices) = self.choices(races) {
-            return choices
-                .iter()
-                .filter(|&choice| !self.spin.holds_back(choice))
-                .nth(1)
-                .is_some();
-        }
-        let alternatives = self.operation().alternatives.iter().zip(0u32..);
-        let free = |alternative| !self.spin.holds_back(alternative) && !self.is_early(alternative);
-        let mut enabled = alternatives.filter(|&(guard, i)| free(i) && holds_now(guard));
-        enabled.nth(1).is_some()
+    /// Says whether more than one of the alternatives that this status has is not held back.
+    pub fn has_choice(&self, status: &Status) -> bool {
+        let enabled = status.alternatives().into_iter().flat_map(BitSet::iter);
+        let mut free = enabled.filter(|&alternative| !self.spin.holds_back(alternative));
+        free.nth(1).is_some()
     }
 
     /// Adds the guards of the pending operation's alternatives, with what a spinning thread waits for. Adds none if all
