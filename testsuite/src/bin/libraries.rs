@@ -42,13 +42,15 @@ const CAUSES: &str = "
 
 * **Bounded spinning.** parking_lot (and with it dashmap, bus, futures-intrusive, quick_cache, and the caches of moka)
   tries up to ten times before a thread waits, crossbeam-channel up to eleven times, and scc for 32 µs, which are some
-  25 looks at the clock. Each attempt that fails is a state of its own, times those of all other threads.
+  25 looks at the clock. Each attempt that fails is a state of its own, times those of all other threads. Who waits in
+  scc for another thread's answer does so again and again, and each time it is later: no state comes back.
 * **Loops that count for ever.** append-only-vec counts its attempts and yields; kanal's lock doubles the number of
   attempts, draws from a generator that all threads share, and sleeps. No round comes back to an earlier state, so that
-  [a loop is not recognised as waiting](limits.md#loops) and executions are cut at `--max-depth`.
+  [a loop is not recognised as waiting](limits.md#loops) and executions are cut at `--max-depth`. With kanal's pauses
+  [as specified](commands.md#libraries-as-specified), which is the default, its three tests are complete.
 * **Pools of threads.** A worker of rayon looks for work in 32 rounds and more before it sleeps; one of tokio
   looks for tasks of others before it waits, and has to be stopped when its runtime is dropped. With two workers, all of
-  that comes twice. Given 40 s, `states` completes three of those with one worker (broadcast, notify, mpsc).
+  that comes twice.
 * **Timers that come again.** The threads of r2d2's scheduler wait with timeouts, which [may fire at
   once](commands.md#when-timeouts-fire), for ever; with `--timeouts last` its test does not end in 10 s either.
 * **Three threads.** Two producers, or two readers, beside a third thread multiply what one of them has: the channels of
