@@ -474,7 +474,7 @@ impl System for Program {
         step.has_choice = Some(execution.threads[transition.thread].has_choice(&status));
         let result = self.advance(transition, true);
         let Machine { step, .. } = Self::machine();
-        // Time has passed, and no thread has begun.
+        // No thread has taken it, if time has passed.
         step.has_choice = None;
         let step = &mut step.record;
         let signature = step.signature;
