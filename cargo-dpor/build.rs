@@ -94,7 +94,7 @@ impl Pack {
             let name = format!("{name}/{file_name}");
             if entry.is_dir() {
                 self.folder(&name, &entry);
-            } else if file_name.ends_with(".rs") || file_name.ends_with(".yaml") {
+            } else if [".rs", ".yaml", ".toml"].iter().any(|end| file_name.ends_with(end)) {
                 self.file(&name, &entry);
             }
         }

@@ -2,8 +2,9 @@
 //! user's files or lock file.
 //!
 //! Cargo calls cargo-dpor as its compiler wrapper ([`wrap`]). Where it compiles a library that has a stand-in, the
-//! compiler gets another root file: that of a copy of the library's sources, in which some modules are the stand-in's.
-//! So the library keeps its interface, its features and its dependencies. All other calls are passed on as they are.
+//! compiler gets another root file: that of a copy of the library's sources, in which some modules, or some lines, are
+//! the stand-in's. So the library keeps its interface, its features and its dependencies. All other calls are passed on
+//! as they are.
 //!
 //! Which sources have a stand-in is told by a digest of all of them. A version that is not known, and a library that
 //! somebody has changed, is compiled as written; so is a member of the workspace, which is under test itself.
@@ -28,6 +29,9 @@ const AS_FOR_MIRI: [&str; 3] = ["concurrent-queue", "event-listener", "seize"];
 
 /// The root file of a library, in its package.
 const ROOT: &str = "src/lib.rs";
+
+/// The file of a stand-in that tells which lines are others ([`Edits`]).
+const EDITS: &str = "edits.toml";
 
 /// The environment variable by which the wrapper gets its [`Wrapper`].
 const ENV: &str = "CARGO_DPOR_STAND_INS";
@@ -204,14 +208,46 @@ impl Call {
     /// The arguments for another root file.
     fn with_root(&self, mut arguments: Vec<OsString>, root: PathBuf) -> Vec<OsString> {
         arguments[self.root] = root.into();
-        // What only the replaced modules have used.
-        arguments.push("-Adead_code".into());
+        // What only the replaced modules or lines have used.
+        arguments.push("-Aunused".into());
         arguments
     }
 }
 
-/// Makes a copy of a library's sources, with the files of a stand-in in the place of its own. The files that are beside
-/// the folder with the sources are there, too: sources may include them.
+/// The lines of a library's modules in the place of which a stand-in has its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edits {
+    edits: Vec<Edit>,
+}
+
+/// One text of a module in the place of another.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    /// The module's file, relative to the folder with the sources.
+    file: PathBuf,
+    /// The library's own text, which may be there more than once.
+    text: String,
+    /// What is there instead.
+    by: String,
+}
+
+impl Edit {
+    /// Makes the edit in the copy of the sources.
+    fn make(&self, sources: &Path) -> io::Result<()> {
+        let file = sources.join(&self.file);
+        let before =
+            fs::read_to_string(&file).map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?;
+        if !before.contains(&self.text) {
+            return Err(io::Error::other(format!("{} has no {:?}", file.display(), self.text)));
+        }
+        fs::write(file, before.replace(&self.text, &self.by))
+    }
+}
+
+/// Makes a copy of a library's sources, with the files and lines of a stand-in in the place of its own. The files that
+/// are beside the folder with the sources are there, too: sources may include them.
 fn make(copy: &Path, package: &Path, own: &Path) -> io::Result<()> {
     let parent = copy.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;
@@ -226,6 +262,11 @@ fn make(copy: &Path, package: &Path, own: &Path) -> io::Result<()> {
             fs::create_dir_all(to.parent().unwrap_or(parent))?;
             fs::write(to, fs::read(folder.join(file))?)?;
         }
+    }
+    if own.join(EDITS).is_file() {
+        let edits: Edits = toml::from_str(&fs::read_to_string(own.join(EDITS))?).map_err(io::Error::other)?;
+        edits.edits.iter().try_for_each(|edit| edit.make(&files_of))?;
+        fs::remove_file(files_of.join(EDITS))?;
     }
     for entry in fs::read_dir(package)? {
         let entry = entry?;

@@ -39,6 +39,14 @@ const fn kanal(version: &'static str, digest: u64) -> StandIn {
     library("kanal", version, digest, "kanal-0.1")
 }
 
+/// A version of saa. With its feature for loom, it looks once by itself.
+const fn saa(version: &'static str, digest: u64, folder: &'static str) -> StandIn {
+    StandIn {
+        as_written_with: &["loom"],
+        ..library("saa", version, digest, folder)
+    }
+}
+
 /// All of them.
 pub const KNOWN: &[StandIn] = &[
     parking_lot("0.11.0", 0x2856_f0c5_69f9_21cd, "parking_lot-0.12"),
@@ -77,4 +85,9 @@ pub const KNOWN: &[StandIn] = &[
     crossbeam_utils("0.8.23", 0xe3d3_243c_6109_19a4),
     kanal("0.1.0", 0xef74_8629_b774_1592),
     kanal("0.1.1", 0x2914_d40a_66d3_2c75),
+    saa("5.5.0", 0x432a_49a4_7939_bbb6, "saa-5.5"),
+    saa("5.5.1", 0x3c40_dbf6_84cf_3b9e, "saa-5.5"),
+    saa("5.6.0", 0xbb97_7490_57aa_536e, "saa-5.5"),
+    saa("5.6.1", 0x2309_5842_ad93_0853, "saa-5.6"),
+    saa("5.6.2", 0x7ffd_1dff_483a_c49e, "saa-5.6"),
 ];

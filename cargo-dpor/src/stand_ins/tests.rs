@@ -90,6 +90,35 @@ fn a_copy_has_the_files_of_the_stand_in() {
 }
 
 #[test]
+fn lines_are_the_stand_ins() {
+    let folder = tempfile::tempdir().unwrap();
+    let (package, own) = (folder.path().join("package"), folder.path().join("own"));
+    let edit = |file: &str, text: &str| {
+        let edits = format!("[[edits]]\nfile = {file:?}\ntext = {text:?}\nby = \"once\"\n");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join(EDITS), edits).unwrap();
+    };
+    fs::create_dir_all(package.join("src")).unwrap();
+    fs::write(package.join("src/lib.rs"), "mod wait;\n").unwrap();
+    fs::write(package.join("src/wait.rs"), "a(often); b(often);").unwrap();
+    edit("wait.rs", "often");
+    let copy = folder.path().join("copies/one");
+    make(&copy, &package, &own).unwrap();
+    assert_eq!(
+        fs::read_to_string(copy.join("src/wait.rs")).unwrap(),
+        "a(once); b(once);"
+    );
+    assert!(!copy.join("src").join(EDITS).exists());
+
+    let fails = |at: &str| make(&folder.path().join(at), &package, &own).unwrap_err().to_string();
+    edit("wait.rs", "seldom");
+    assert!(fails("copies/two").contains("wait.rs has no \"seldom\""));
+    edit("other.rs", "often");
+    assert!(fails("copies/two").contains("other.rs"));
+    assert!(!folder.path().join("copies/two").exists());
+}
+
+#[test]
 fn each_version_is_known_once_and_its_stand_in_is_there() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sources/shim-std/stand-ins");
     for (at, known) in KNOWN.iter().enumerate() {

@@ -11,16 +11,19 @@ pub enum Library {
     Backoff,
     /// What kanal does in a loop while it waits.
     Kanal,
+    /// How long saa looks before a thread blocks.
+    Saa,
 }
 
 impl Library {
-    const ALL: [Library; 3] = [Library::ParkingLot, Library::Backoff, Library::Kanal];
+    const ALL: [Library; 4] = [Library::ParkingLot, Library::Backoff, Library::Kanal, Library::Saa];
 
     const fn name(self) -> &'static str {
         match self {
             Library::ParkingLot => "parking_lot",
             Library::Backoff => "crossbeam_utils::Backoff",
             Library::Kanal => "kanal's backoff",
+            Library::Saa => "saa's spinning",
         }
     }
 }
@@ -71,7 +74,8 @@ mod tests {
         let both = "parking_lot, crossbeam_utils::Backoff: as specified";
         assert_eq!(libraries.condition().as_deref(), Some(both));
         libraries.add(Library::Kanal);
-        let all = "parking_lot, crossbeam_utils::Backoff, kanal's backoff: as specified";
+        libraries.add(Library::Saa);
+        let all = "parking_lot, crossbeam_utils::Backoff, kanal's backoff, saa's spinning: as specified";
         assert_eq!(libraries.condition().as_deref(), Some(all));
         let mut bytes = Vec::new();
         libraries.encode(&mut bytes);

@@ -27,6 +27,13 @@ pub fn pause_of_kanal() {
     crate::thread::yield_now();
 }
 
+/// Whether a thread that waits in saa has looked often enough: once is enough, where saa looks for some microseconds.
+#[inline]
+pub fn saa_has_looked() -> bool {
+    specified(Library::Saa);
+    true
+}
+
 /// The time left until a deadline.
 pub fn until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())

@@ -43,7 +43,8 @@ const CAUSES: &str = "
 * **Bounded spinning.** parking_lot (and with it dashmap, bus, futures-intrusive, quick_cache, and the caches of moka)
   tries up to ten times before a thread waits, crossbeam-channel up to eleven times, and scc for 32 µs, which are some
   25 looks at the clock. Each attempt that fails is a state of its own, times those of all other threads. Who waits in
-  scc for another thread's answer does so again and again, and each time it is later: no state comes back.
+  scc for another thread's answer does so again and again, and each time it is later: no state comes back. With what
+  scc waits on [as specified](commands.md#libraries-as-specified), which is the default, its tests end.
 * **Loops that count for ever.** append-only-vec counts its attempts and yields; kanal's lock doubles the number of
   attempts, draws from a generator that all threads share, and sleeps. No round comes back to an earlier state, so that
   [a loop is not recognised as waiting](limits.md#loops) and executions are cut at `--max-depth`. With kanal's pauses

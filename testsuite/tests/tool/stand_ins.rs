@@ -341,6 +341,47 @@ fn kanals_lock_waits() {
     }
 }
 
+const SAA: &str = r#"
+use saa::Lock;
+use std::sync::Arc;
+use std::thread;
+
+#[test]
+fn locks() {
+    let lock = Arc::new(Lock::default());
+    let other = Arc::clone(&lock);
+    let child = thread::spawn(move || {
+        assert!(other.lock_sync());
+        assert!(other.release_lock());
+    });
+    assert!(lock.lock_sync());
+    assert!(lock.release_lock());
+    child.join().unwrap();
+}
+"#;
+
+/// As it is written, a thread waits by the clock, which goes on with each question. One version for each stand-in.
+#[test]
+fn saa_waits() {
+    for (version, features) in [("5.5.1", ""), ("5.6.2", "\"lock_api\"")] {
+        let dependency = format!("saa = {{ version = \"={version}\", features = [{features}] }}");
+        let project = package("saa", SAA, &dependency);
+        let tests = ["test", "--strategy", "states", "--message-format", "json"];
+        let states = |run: &Run| {
+            let test = run.events("test-finished").remove(0);
+            let rests = test["note"].to_string().contains("saa's spinning: as specified");
+            (test["counts"]["states"].as_u64().unwrap(), rests)
+        };
+        let run = project.run(&tests).ends(0);
+        let (specified, rests) = states(&run);
+        assert!(rests, "{version}: {run:?}");
+        let few = ["--as-written", "--max-time", "5s", "--incomplete", "ok"];
+        let written = project.run(&[&tests[..], &few].concat()).ends(0);
+        let (timed, rests) = states(&written);
+        assert!(!rests && timed > specified, "{version}: {run:?} {written:?}");
+    }
+}
+
 /// The tests of parking_lot under the tool, with the stand-ins in the place of its modules.
 #[test]
 fn its_own_tests_pass() {
