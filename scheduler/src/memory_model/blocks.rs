@@ -4,8 +4,10 @@
 //! A heap gives out no address twice in an execution, and those of each thread in ascending order, so that a block is
 //! found by a binary search. Size and state of a block are in its header (`image::arena`).
 
+use super::clocks::entry;
 use super::shadow::Epoch;
 use crate::image::{arena, region};
+use std::ops::Range;
 
 /// A block, and its allocation.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +54,16 @@ impl Blocks {
         let blocks = &mut self.of_threads[thread];
         debug_assert!(blocks.last().is_none_or(|last| last.start < block.start));
         blocks.push(block);
+    }
+
+    /// The memory, by thread, from the first block on whose allocation is none of those in `known` epochs of its thread.
+    pub fn unknown(&self, known: &[u32]) -> impl Iterator<Item = Range<usize>> {
+        self.of_threads.iter().enumerate().filter_map(|(thread, blocks)| {
+            // Epochs ascend, as addresses do.
+            let first = blocks.partition_point(|block| block.allocated.number <= entry(known, thread));
+            let (_, end) = region::arena_slot(thread);
+            blocks.get(first).map(|block| block.start..end)
+        })
     }
 
     /// The last block that starts at or below an address of the heap, with its size and whether it is live.

@@ -33,7 +33,8 @@ use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
 use destructors::Destructor;
 use dpor_explorer::{AccessKind, Asked, BitSet, Location, ThreadId};
-use knowledge::Met;
+use knowledge::{Candidates, Met};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::{io, ops::Range};
@@ -97,6 +98,8 @@ pub(crate) struct DataRaces {
     live: Vec<u16>,
     /// What was known in states.
     met: Met,
+    /// Where to look for what is known in the present one.
+    candidates: RefCell<Candidates>,
     /// The granules that several threads use, as was known when exploration started.
     shared: BTreeSet<usize>,
     /// Those that were found since.
@@ -812,6 +815,7 @@ pub(crate) struct SavedRaces {
     blocks: SavedBlocks,
     live: Vec<u16>,
     destructors: Vec<Destructor>,
+    candidates: Candidates,
     point: Point,
 }
 
@@ -832,6 +836,7 @@ impl Part for DataRaces {
             exposed: _,
             to_expose: _,
             met: _,
+            candidates,
             shared,
             news: _,
             executions: _,
@@ -853,6 +858,7 @@ impl Part for DataRaces {
         blocks.reset();
         live.clear();
         destructors.clear();
+        candidates.get_mut().reset();
         self.set_recording();
     }
 
@@ -886,6 +892,7 @@ impl Part for DataRaces {
         self.blocks.save(&mut saved.blocks);
         saved.live.clone_from(&self.live);
         saved.destructors.clone_from(&self.destructors);
+        saved.candidates.copy_from(&self.candidates.borrow());
         saved.point = self.shadow.as_ref().map(Shadow::point).unwrap_or_default();
     }
 
@@ -898,6 +905,7 @@ impl Part for DataRaces {
         self.blocks.load(&saved.blocks);
         self.live.clone_from(&saved.live);
         self.destructors.clone_from(&saved.destructors);
+        self.candidates.get_mut().copy_from(&saved.candidates);
         self.set_recording();
         if let Some(shadow) = &mut self.shadow {
             shadow.undo(saved.point);

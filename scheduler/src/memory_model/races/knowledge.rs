@@ -18,14 +18,14 @@
 use super::DataRaces;
 use crate::image::hash::hash_of;
 use crate::image::region;
+use crate::memory_model::blocks::Blocks;
 use crate::memory_model::clocks::entry;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::happens_before::View;
-use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE};
+use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE, Shadow};
 use dpor_explorer::keys::KeyMap;
 use smallvec::SmallVec;
-use std::ops::Range;
 
 /// An access that some live thread does not know of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +53,61 @@ impl Fact {
 }
 
 type Facts = SmallVec<[Fact; 32]>;
+
+/// Where facts can be: all that were found at the last look at the state are of these granules, or of others of which
+/// something has changed, or of memory whose allocation is not known to all.
+///
+/// Threads learn and do not forget: what was known to all is known to all later.
+#[derive(Default)]
+pub(super) struct Candidates {
+    /// The granules with facts, by their positions among those that are followed; ascending.
+    granules: Vec<u32>,
+    /// What was [known to all](DataRaces::known_to_all).
+    known: SmallVec<[u32; 16]>,
+    /// Number of changes in shadow memory.
+    changes: usize,
+    /// [`Shadow::followed_times`].
+    followed_times: u64,
+}
+
+impl Candidates {
+    /// Begins with no access.
+    pub fn reset(&mut self) {
+        self.granules.clear();
+        self.known.clear();
+        self.changes = 0;
+    }
+
+    /// Becomes a copy, and keeps the storage.
+    pub fn copy_from(&mut self, other: &Candidates) {
+        let Candidates {
+            granules,
+            known,
+            changes,
+            followed_times,
+        } = other;
+        self.granules.clone_from(granules);
+        self.known.clone_from(known);
+        (self.changes, self.followed_times) = (*changes, *followed_times);
+    }
+
+    /// Becomes the granules that may have facts where this is known to all.
+    fn update(&mut self, known: &[u32], shadow: &Shadow, blocks: &Blocks) {
+        // What one thread does when it is alone is known to all, but not once it has created another one.
+        let is_less = self.known.iter().zip(known).any(|(before, now)| before > now);
+        if is_less || self.known.len() > known.len() || self.followed_times != shadow.followed_times() {
+            self.reset();
+        }
+        self.granules.extend(shadow.followed_since(self.changes));
+        self.granules
+            .extend(blocks.unknown(known).flat_map(|memory| shadow.followed_in(memory)));
+        self.granules.sort_unstable();
+        self.granules.dedup();
+        self.known.clear();
+        self.known.extend_from_slice(known);
+        (self.changes, self.followed_times) = (shadow.changes(), shadow.followed_times());
+    }
+}
 
 /// Number of facts up to which their epochs are looked up one by one.
 const FEW: usize = 256;
@@ -197,6 +252,18 @@ fn is_subset(some: &[u64], others: &[u64]) -> bool {
     some.iter().all(|one| others.find(|&other| other >= one) == Some(one))
 }
 
+/// Makes one fact of those that differ only in their bytes: which bytes one access has used beside others, and which
+/// alone, is no part of the state.
+fn merge(facts: &mut Facts) {
+    facts.dedup_by(|later, fact| {
+        let same = Fact { mask: 0, ..*later } == Fact { mask: 0, ..*fact };
+        if same {
+            fact.mask |= later.mask;
+        }
+        same
+    });
+}
+
 impl DataRaces {
     /// Whether what threads know of each other's accesses is told by [`DataRaces::knowledge`].
     fn tells_knowledge(&self) -> bool {
@@ -307,38 +374,39 @@ impl DataRaces {
 
     /// The accesses that some live thread does not know of, by place.
     fn facts(&self) -> Facts {
+        let Some(shadow) = &self.shadow else {
+            return Facts::new();
+        };
         let known = self.known_to_all();
         let mut facts = Facts::new();
-        // Granules often come after others to which the same was done, as in memory that was initialised at once. The
-        // last one about which there was nothing to tell, and the memory in which there is nothing about others like it.
-        let mut silent: Option<(Accesses<'_>, Range<usize>)> = None;
-        if let Some(shadow) = &self.shadow {
-            for (granule, accesses) in shadow.each_followed() {
-                let is_silent = |(like, memory): &(Accesses<'_>, Range<usize>)| {
-                    accesses.are_like(like) && memory.start <= granule && granule + GRANULE <= memory.end
-                };
-                if silent.as_ref().is_some_and(is_silent) {
-                    continue;
-                }
-                let before = facts.len();
-                let memory = self.add_facts(granule, &accesses, &known, &mut facts);
-                silent = (facts.len() == before).then_some((accesses, memory));
-            }
-        }
-        // Which bytes one access has used beside others, and which alone, is no part of the state.
-        facts.dedup_by(|later, fact| {
-            let same = Fact { mask: 0, ..*later } == Fact { mask: 0, ..*fact };
-            if same {
-                fact.mask |= later.mask;
-            }
-            same
+        let mut candidates = self.candidates.borrow_mut();
+        candidates.update(&known, shadow, &self.blocks);
+        candidates.granules.retain(|&position| {
+            let (granule, accesses) = shadow.followed(position);
+            let before = facts.len();
+            self.add_facts(granule, &accesses, &known, &mut facts);
+            facts.len() > before
         });
+        debug_assert!(
+            facts == self.facts_of_all(shadow, &known),
+            "a granule with facts is no candidate"
+        );
+        merge(&mut facts);
+        facts
+    }
+
+    /// The facts of all granules that are followed.
+    fn facts_of_all(&self, shadow: &Shadow, known: &[u32]) -> Facts {
+        let mut facts = Facts::new();
+        for position in shadow.followed_in(0..usize::MAX) {
+            let (granule, accesses) = shadow.followed(position);
+            self.add_facts(granule, &accesses, known, &mut facts);
+        }
         facts
     }
 
     /// Adds the accesses to a granule that some live thread does not know of. `known` is [`DataRaces::known_to_all`].
-    /// Returns the memory in which others like it have like facts.
-    fn add_facts(&self, granule: usize, accesses: &Accesses<'_>, known: &[u32], facts: &mut Facts) -> Range<usize> {
+    fn add_facts(&self, granule: usize, accesses: &Accesses<'_>, known: &[u32], facts: &mut Facts) {
         let from = facts.len();
         let mut add = |mask: u8, kind: u8, extent: Extent, epoch: Epoch| {
             let known = known.get(usize::from(epoch.thread));
@@ -354,23 +422,16 @@ impl DataRaces {
         };
         // That bytes are freed is seen in the heap, and who uses them fails.
         let accessed = accesses.each(|mask, kind, extent, epoch| add(mask, kind as u8 + 1, extent, epoch));
-        let mut memory = 0..usize::MAX;
         // Who uses the other bytes has to know of the allocation.
-        if accessed != u8::MAX {
-            memory = granule..granule + GRANULE;
-            if region::in_arena(granule)
-                && let Some((block, size, live)) = self.blocks.before(granule + GRANULE - 1)
-                && block.start + size > granule
-            {
-                memory = block.start..block.start + size;
-                if live {
-                    add(!accessed, 0, Extent::NONE, block.allocated);
-                }
-            }
+        if accessed != u8::MAX
+            && region::in_arena(granule)
+            && let Some((block, size, true)) = self.blocks.before(granule + GRANULE - 1)
+            && block.start + size > granule
+        {
+            add(!accessed, 0, Extent::NONE, block.allocated);
         }
         // The order in which independent accesses were made is no part of the state.
         facts[from..].sort_unstable();
-        memory
     }
 
     /// By thread, the last epoch that all live threads know.

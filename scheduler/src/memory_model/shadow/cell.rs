@@ -42,22 +42,30 @@ pub(super) const FREED: u64 = 1 << 62;
 
 /// The use of a granule in all executions: one more than the first thread's index, and flags.
 pub(super) mod usage {
-    pub const FIRST: u64 = (1 << 17) - 1;
-    pub const SEVERAL: u64 = 1 << 17;
-    pub const WRITTEN: u64 = 1 << 18;
+    pub const FIRST: u32 = (1 << 17) - 1;
+    pub const SEVERAL: u32 = 1 << 17;
+    pub const WRITTEN: u32 = 1 << 18;
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Cell {
     /// The last write, or flags.
     pub written: u64,
     /// The last read, or the place of a list of histories.
     pub read: u64,
-    pub usage: u64,
+    pub usage: u32,
+    /// One more than the position of the granule among those that are followed; 0 if it is none of these.
+    pub followed: u32,
 }
 
 impl Cell {
+    /// Whether the same is known of both granules.
+    #[inline]
+    pub fn is_like(&self, other: &Cell) -> bool {
+        (self.written, self.read, self.usage) == (other.written, other.read, other.usage)
+    }
+
     /// Whether two words say all that is known, and none of the bytes is freed.
     #[inline]
     pub fn is_brief(&self) -> bool {
@@ -148,7 +156,7 @@ impl Cell {
     /// new.
     #[inline]
     pub fn knows_use(&self, thread: u16, writes: bool) -> bool {
-        let is_known = self.usage & usage::FIRST == u64::from(thread) + 1 || self.usage & usage::SEVERAL != 0;
+        let is_known = self.usage & usage::FIRST == u32::from(thread) + 1 || self.usage & usage::SEVERAL != 0;
         is_known && (!writes || self.usage & usage::WRITTEN != 0)
     }
 

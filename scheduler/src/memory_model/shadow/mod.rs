@@ -75,12 +75,6 @@ pub(crate) struct Accesses<'a> {
 }
 
 impl Accesses<'_> {
-    /// Whether they are the same as those to another granule.
-    #[inline]
-    pub fn are_like(&self, other: &Accesses<'_>) -> bool {
-        (self.cell.written, self.cell.read) == (other.cell.written, other.cell.read)
-    }
-
     /// Shows them: some bytes of the granule, the kind of an access to them, what else it was about if it was atomic,
     /// and its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
     #[inline]
@@ -109,8 +103,10 @@ pub(crate) struct Shadow {
     lists: Lists,
     /// The cells that were changed, with what they held before.
     changes: Vec<(*mut Cell, u64, u64)>,
-    /// The granules that are shown to [`Shadow::each_followed`], with their cells.
-    followed: Vec<(usize, *const Cell)>,
+    /// The granules that are followed, in ascending order, with their cells.
+    followed: Vec<(usize, *mut Cell)>,
+    /// Number of times that they were set.
+    followed_times: u64,
     /// Number of times that changes were undone.
     undone: u64,
     /// The numbers of those times after which fewer changes were left than after any later one, and how many were left.
@@ -156,6 +152,7 @@ impl Shadow {
             chunks: Vec::new(),
             lists: Lists::default(),
             followed: Vec::new(),
+            followed_times: 0,
             changes: Vec::new(),
             undone: 0,
             left: Vec::new(),
@@ -206,21 +203,55 @@ impl Shadow {
             .unwrap_or_default()
     }
 
-    /// Sets which granules [`Shadow::each_followed`] shows, by their addresses.
+    /// Sets which granules are followed, by their addresses, which ascend.
     pub fn follow(&mut self, granules: impl Iterator<Item = usize>) {
         let mut followed = std::mem::take(&mut self.followed);
-        followed.clear();
-        followed.extend(granules.map(|granule| (granule, self.cell(granule).cast_const())));
+        for (_, cell) in followed.drain(..) {
+            // SAFETY: as in `known_cell`; cells stay where they are.
+            unsafe { (*cell).followed = 0 };
+        }
+        followed.extend(granules.map(|granule| (granule, self.cell(granule))));
+        debug_assert!(followed.is_sorted_by_key(|&(granule, _)| granule));
+        for (&(_, cell), position) in followed.iter().zip(1..) {
+            // SAFETY: as above.
+            unsafe { (*cell).followed = position };
+        }
         self.followed = followed;
+        self.followed_times += 1;
     }
 
-    /// Shows each followed granule with its accesses.
-    pub fn each_followed(&self) -> impl Iterator<Item = (usize, Accesses<'_>)> {
-        self.followed.iter().map(|&(granule, cell)| {
-            // SAFETY: as in `known_cell`; cells stay where they are.
-            let cell = unsafe { *cell };
-            (granule, Accesses { shadow: self, cell })
+    /// Number of times that it was set which granules are followed: as long as it stays the same, so do positions.
+    pub fn followed_times(&self) -> u64 {
+        self.followed_times
+    }
+
+    /// A followed granule, by its position among them, with its accesses.
+    pub fn followed(&self, position: u32) -> (usize, Accesses<'_>) {
+        let (granule, cell) = self.followed[position as usize];
+        // SAFETY: as in `known_cell`; cells stay where they are.
+        let cell = unsafe { *cell };
+        (granule, Accesses { shadow: self, cell })
+    }
+
+    /// The positions of the followed granules in some memory.
+    pub fn followed_in(&self, memory: Range<usize>) -> Range<u32> {
+        let position = |address| self.followed.partition_point(|&(granule, _)| granule < address) as u32;
+        position(memory.start)..position(memory.end)
+    }
+
+    /// The positions of the followed granules of which anything has changed since there were so many changes.
+    pub fn followed_since(&self, changes: usize) -> impl Iterator<Item = u32> {
+        let changed = self.changes[changes..].iter();
+        changed.filter_map(|&(cell, ..)| {
+            // SAFETY: as in `known_cell`; cells stay where they are, and a mark has none.
+            let cell = unsafe { cell.as_ref() }?;
+            cell.followed.checked_sub(1)
         })
+    }
+
+    /// Number of changes on record.
+    pub fn changes(&self) -> usize {
+        self.changes.len()
     }
 
     fn decode(&self, cell: Cell) -> Histories {
@@ -260,7 +291,7 @@ impl Shadow {
             // SAFETY: as in `known_cell`.
             let cell = unsafe { *place };
             let after = match alike {
-                Some((like, after)) if like == cell && mask == u8::MAX => after,
+                Some((like, after)) if like.is_like(&cell) && mask == u8::MAX => after,
                 _ => {
                     let Some(after) = cell.plainly_after(mask, kind, accessor, expects_fresh) else {
                         return at;
@@ -337,7 +368,7 @@ impl Shadow {
         let cell = self.cell(address);
         // SAFETY: as in `known_cell`.
         let before = unsafe { (*cell).usage };
-        let first = u64::from(thread) + 1;
+        let first = u32::from(thread) + 1;
         let mut now = before | if writes { usage::WRITTEN } else { 0 };
         match before & usage::FIRST {
             0 => now |= first,
@@ -346,7 +377,7 @@ impl Shadow {
         }
         // SAFETY: as in `known_cell`.
         unsafe { (*cell).usage = now };
-        let is_shared = |usage: u64| usage & usage::SEVERAL != 0 && usage & usage::WRITTEN != 0;
+        let is_shared = |usage: u32| usage & usage::SEVERAL != 0 && usage & usage::WRITTEN != 0;
         is_shared(now) && !is_shared(before)
     }
 
@@ -391,7 +422,7 @@ impl Shadow {
                 // SAFETY: as in `known_cell`; a chunk has so many cells.
                 let usage = unsafe { (*chunk.add(at)).usage };
                 if usage != 0 {
-                    uses.push(((start + at * GRANULE) as u64, usage));
+                    uses.push(((start + at * GRANULE) as u64, usage.into()));
                 }
             }
         }
@@ -403,7 +434,7 @@ impl Shadow {
         for &(granule, usage) in uses {
             let cell = self.cell(granule as usize);
             // SAFETY: as in `known_cell`.
-            unsafe { (*cell).usage = usage };
+            unsafe { (*cell).usage = usage as u32 };
         }
     }
 

@@ -135,6 +135,7 @@ fn all_forms_tell_the_same() {
                 written: 0,
                 read: 0,
                 usage: 0,
+                followed: 0,
             });
             forms[usize::from(cell.written & LISTED != 0)] += 1;
             let before = sorted(world.shadow.decode(cell));
