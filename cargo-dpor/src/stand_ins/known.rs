@@ -31,6 +31,10 @@ const fn parking_lot(version: &'static str, digest: u64, folder: &'static str) -
     }
 }
 
+const fn parking_lot_core(version: &'static str, digest: u64) -> StandIn {
+    library("parking_lot_core", version, digest, "parking_lot_core")
+}
+
 const fn crossbeam_utils(version: &'static str, digest: u64) -> StandIn {
     library("crossbeam-utils", version, digest, "crossbeam-utils-0.8")
 }
@@ -59,6 +63,27 @@ pub const KNOWN: &[StandIn] = &[
     parking_lot("0.12.4", 0xcbcf_146a_0df7_8be7, "parking_lot-0.12"),
     parking_lot("0.12.5", 0xcd08_3f12_deb7_cf11, "parking_lot-0.12"),
     parking_lot("0.13.0", 0x7418_c4ac_3503_3893, "parking_lot-0.13"),
+    parking_lot_core("0.8.0", 0x9ccf_fa5d_b37e_f178),
+    parking_lot_core("0.8.1", 0x2d24_61e3_792a_4063),
+    parking_lot_core("0.8.2", 0x3d0e_3081_1af8_6eec),
+    parking_lot_core("0.8.3", 0x3d0e_3081_1af8_6eec),
+    parking_lot_core("0.8.4", 0xd5cf_4fd5_1723_92c0),
+    parking_lot_core("0.8.5", 0x968f_3793_6804_2cc9),
+    parking_lot_core("0.8.6", 0xbba6_0178_d0f6_3587),
+    parking_lot_core("0.9.0", 0xbde5_a596_7b14_819d),
+    parking_lot_core("0.9.1", 0xf159_4a4c_b7b9_7b70),
+    parking_lot_core("0.9.2", 0xde3e_6e3a_0bd8_8e6f),
+    parking_lot_core("0.9.3", 0xde3e_6e3a_0bd8_8e6f),
+    parking_lot_core("0.9.4", 0x9a01_bf37_28a6_848d),
+    parking_lot_core("0.9.5", 0x6251_0634_f4d9_2b11),
+    parking_lot_core("0.9.6", 0xd9da_cbe3_b25d_0a92),
+    parking_lot_core("0.9.7", 0xd9da_cbe3_b25d_0a92),
+    parking_lot_core("0.9.8", 0x0d71_d2ef_af0c_d236),
+    parking_lot_core("0.9.9", 0x2c78_706a_3a4b_5f6e),
+    parking_lot_core("0.9.10", 0xf502_175c_56bb_115a),
+    parking_lot_core("0.9.11", 0x9bfc_99fe_6d68_b9b3),
+    parking_lot_core("0.9.12", 0x0012_800c_14ca_0360),
+    parking_lot_core("0.10.0", 0x92d8_5fa1_dfb8_18d7),
     crossbeam_utils("0.8.0", 0xb522_f74c_e486_0f58),
     crossbeam_utils("0.8.1", 0x22c9_a1c8_917e_ecff),
     crossbeam_utils("0.8.2", 0xdbe0_96aa_77f7_41f8),

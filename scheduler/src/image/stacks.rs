@@ -183,7 +183,11 @@ pub(crate) unsafe fn lowest_used(pointer: usize) -> usize {
     while lowest + PIECE <= pointer && is_zero(lowest) {
         lowest += PIECE;
     }
-    lowest.max(limit)
+    let lowest = lowest.max(limit);
+    match lowest + PIECE > pointer && are_zero(lowest, pointer - lowest) {
+        true => pointer,
+        false => lowest,
+    }
 }
 
 /// Notes the depth of the stack of a thread that is suspended at `pointer`.

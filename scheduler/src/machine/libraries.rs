@@ -13,10 +13,18 @@ pub enum Library {
     Kanal,
     /// How long saa looks before a thread blocks.
     Saa,
+    /// What users of parking_lot_core do in a loop before a thread parks.
+    SpinWait,
 }
 
 impl Library {
-    const ALL: [Library; 4] = [Library::ParkingLot, Library::Backoff, Library::Kanal, Library::Saa];
+    const ALL: [Library; 5] = [
+        Library::ParkingLot,
+        Library::SpinWait,
+        Library::Backoff,
+        Library::Kanal,
+        Library::Saa,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -24,6 +32,7 @@ impl Library {
             Library::Backoff => "crossbeam_utils::Backoff",
             Library::Kanal => "kanal's backoff",
             Library::Saa => "saa's spinning",
+            Library::SpinWait => "parking_lot_core::SpinWait",
         }
     }
 }
@@ -73,9 +82,11 @@ mod tests {
         libraries.add(Library::Backoff);
         let both = "parking_lot, crossbeam_utils::Backoff: as specified";
         assert_eq!(libraries.condition().as_deref(), Some(both));
-        libraries.add(Library::Kanal);
-        libraries.add(Library::Saa);
-        let all = "parking_lot, crossbeam_utils::Backoff, kanal's backoff, saa's spinning: as specified";
+        for library in Library::ALL {
+            libraries.add(library);
+        }
+        let all = "parking_lot, parking_lot_core::SpinWait, crossbeam_utils::Backoff, kanal's backoff, saa's spinning: as \
+                   specified";
         assert_eq!(libraries.condition().as_deref(), Some(all));
         let mut bytes = Vec::new();
         libraries.encode(&mut bytes);

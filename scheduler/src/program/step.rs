@@ -7,6 +7,7 @@ use crate::image::{stacks, switch};
 use crate::machine::Machine;
 use crate::machine::execution::Execution;
 use crate::machine::step::Request;
+use crate::machine::threads::clear_leftovers;
 use crate::machine::{timeouts, watch};
 use crate::operation::{OperationKind, add_values_now};
 use crate::report::{Source, StepReport};
@@ -207,6 +208,10 @@ impl Program {
         // SAFETY: if there are registers, the thread is suspended in `arrive`, whose caller holds them.
         if let Some(registers) = unsafe { record.registers.as_ref() } {
             stacks::note_depth(registers.stack().start);
+            if clean {
+                // SAFETY: no thread of the program runs.
+                unsafe { clear_leftovers(thread.index(), record) };
+            }
         }
         result
     }

@@ -9,12 +9,14 @@ mod condvar;
 mod mutex;
 mod once;
 mod rwlock;
+mod spin_wait;
 
 pub use backoff::Backoff;
 pub use condvar::Condvar;
 pub use mutex::Mutex;
 pub use once::{Once, Stage};
 pub use rwlock::RwLock;
+pub use spin_wait::SpinWait;
 
 use dpor_scheduler::{Library, specified};
 use std::time::{Duration, Instant};

@@ -341,6 +341,78 @@ fn kanals_lock_waits() {
     }
 }
 
+const SPIN_WAIT: &str = r#"
+use parking_lot_core::{DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, SpinWait, park, unpark_one};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+static FLAG: AtomicBool = AtomicBool::new(false);
+
+#[test]
+fn parks_or_not() {
+    let key = &raw const FLAG as usize;
+    let child = thread::spawn(move || {
+        FLAG.store(true, SeqCst);
+        unsafe { unpark_one(key, |_| DEFAULT_UNPARK_TOKEN) };
+    });
+    let mut wait = SpinWait::new();
+    while !FLAG.load(SeqCst) {
+        if !wait.spin() {
+            unsafe { park(key, || !FLAG.load(SeqCst), || {}, |_, _| {}, DEFAULT_PARK_TOKEN, None) };
+        }
+    }
+    child.join().unwrap();
+}
+
+#[test]
+fn says_when_to_park() {
+    let mut wait = SpinWait::default();
+    assert!(wait.spin());
+    while wait.spin() {}
+    wait.reset();
+    wait.spin_no_yield();
+    assert!(wait.spin());
+    wait.reset();
+    (0..10).for_each(|_| wait.spin_no_yield());
+    assert!(!wait.spin());
+}
+"#;
+
+/// The oldest, and the newest one of each minor version.
+#[test]
+fn parking_lot_cores_rounds_are_one() {
+    for version in ["0.8.0", "0.9.12", "0.10.0"] {
+        let dependency = format!("parking_lot_core = \"={version}\"");
+        let project = package("spin-wait", SPIN_WAIT, &dependency);
+        let tests = [
+            "test",
+            "--strategy",
+            "states",
+            "--memory",
+            "sc",
+            "--message-format",
+            "json",
+        ];
+        let states = |run: &Run| {
+            let tests = run.events("test-finished");
+            let test = tests
+                .iter()
+                .find(|test| test["test"]["name"] == "parks_or_not")
+                .unwrap();
+            let rests = test["note"]
+                .to_string()
+                .contains("parking_lot_core::SpinWait: as specified");
+            (test["counts"]["states"].as_u64().unwrap(), rests)
+        };
+        let (specified, rests) = states(&project.run(&tests).ends(0));
+        let (counted, as_well) = states(&project.run(&[&tests[..], &["--as-written"]].concat()).ends(0));
+        assert!(
+            rests && !as_well && specified < counted,
+            "{version}: {specified} {counted}"
+        );
+    }
+}
+
 const SAA: &str = r#"
 use saa::Lock;
 use std::sync::Arc;

@@ -16,6 +16,7 @@ use corosensei::{Coroutine, Yielder};
 use dpor_explorer::{BitSet, Location, Status, ThreadId, Variable};
 use record::START;
 use saved::SavedThread;
+pub(crate) use saved::clear_leftovers;
 use std::mem;
 use std::ops::{Index, IndexMut};
 use std::panic::Location as Caller;

@@ -50,6 +50,32 @@ fn stack_of(thread: usize) -> Range<usize> {
     limit..region::stack_slot(thread).1
 }
 
+/// The stack pointer of a thread that is suspended.
+fn pointer_of(index: usize, record: &Record, coroutine: &SavedCoroutine) -> Option<usize> {
+    coroutine.stack_pointer(stack_of(index)).filter(|_| record.alive)
+}
+
+/// Zeroes what the thread, if it is suspended with a pending operation, has left below its stack pointer, on a stack
+/// that was cleared before it began. Later frames that do not write all of their bytes would show it, so that states
+/// which no program can tell apart would be different.
+///
+/// # Safety
+///
+/// No thread of the program runs.
+pub unsafe fn clear_leftovers(index: usize, record: &Record) {
+    // A thread that has switched to another stack has its registers there.
+    let frames = |&pointer: &usize| (pointer..stack_of(index).end).contains(&record.registers.addr());
+    let pointer = pointer_of(index, record, &SavedCoroutine::of(&record.coroutine));
+    if let Some(pointer) = pointer.filter(frames) {
+        // SAFETY: the caller's promise; nobody uses what is below the pointer of a suspended thread.
+        unsafe {
+            let lowest = stacks::lowest_used(pointer);
+            std::ptr::write_bytes(lowest as *mut u8, 0, pointer - lowest);
+        }
+        record.lowest.set(Some(pointer));
+    }
+}
+
 impl SavedThread {
     /// Saves a thread that exists, or has existed, in this execution, without the bytes.
     pub(super) fn of(index: usize, record: &Record, clean: bool) -> SavedThread {
@@ -88,7 +114,7 @@ impl SavedThread {
         } = record;
         let coroutine = SavedCoroutine::of(coroutine);
         let whole = stack_of(index);
-        let pointer = coroutine.stack_pointer(whole.clone()).filter(|_| *alive);
+        let pointer = pointer_of(index, record, &coroutine);
         let lowest = pointer.map_or(whole.end, |pointer| match clean {
             true => {
                 // SAFETY: the thread is suspended, and its stack was cleared before it began.
