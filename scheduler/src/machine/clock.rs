@@ -4,8 +4,9 @@
 //! by asking again and again. It takes over the time of what it touches, like a Lamport clock: so no thread sees an
 //! `Instant` from its future, and equivalent executions have equal times.
 //!
-//! The first questions of a thread take no time. Runtimes ask for the time in passing, and states that differ in
-//! nothing but how often they did should be equal. Only a loop that asks until a deadline comes needs time to pass.
+//! The first questions of a thread take no time. Runtimes ask for the time in passing, and what they do then should not
+//! depend on how often. Only a loop that asks until a deadline comes needs time to pass. Once somebody has asked, the
+//! number of each thread's questions is part of the state, since it decides when its questions begin to take time.
 
 use super::threads::Record;
 use crate::image::part::{Extent, Owner, Part, Visitor};
