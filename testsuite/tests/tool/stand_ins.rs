@@ -405,11 +405,11 @@ fn parking_lot_cores_rounds_are_one() {
             (test["counts"]["states"].as_u64().unwrap(), rests)
         };
         let (specified, rests) = states(&project.run(&tests).ends(0));
-        let (counted, as_well) = states(&project.run(&[&tests[..], &["--as-written"]].concat()).ends(0));
-        assert!(
-            rests && !as_well && specified < counted,
-            "{version}: {specified} {counted}"
-        );
+        assert!(rests, "{version}");
+        if version == "0.9.12" {
+            let (counted, rests) = states(&project.run(&[&tests[..], &["--as-written"]].concat()).ends(0));
+            assert!(!rests && specified < counted, "{specified} {counted}");
+        }
     }
 }
 
@@ -447,10 +447,12 @@ fn saa_waits() {
         let run = project.run(&tests).ends(0);
         let (specified, rests) = states(&run);
         assert!(rests, "{version}: {run:?}");
-        let few = ["--as-written", "--max-time", "5s", "--incomplete", "ok"];
-        let written = project.run(&[&tests[..], &few].concat()).ends(0);
-        let (timed, rests) = states(&written);
-        assert!(!rests && timed > specified, "{version}: {run:?} {written:?}");
+        if version == "5.6.2" {
+            let few = ["--as-written", "--max-time", "5s", "--incomplete", "ok"];
+            let written = project.run(&[&tests[..], &few].concat()).ends(0);
+            let (timed, rests) = states(&written);
+            assert!(!rests && timed > specified, "{run:?} {written:?}");
+        }
     }
 }
 
