@@ -155,6 +155,12 @@ fn all_features_and_versions_build() {
 
 #[test]
 fn what_is_changed_or_detects_deadlocks_is_as_written() {
+    // How parking_lot_core spins, on which parking_lot waits, is as specified all the same.
+    let is_as_written = |run: &Run| {
+        !["parking_lot:", "parking_lot,"]
+            .iter()
+            .any(|name| run.stdout.contains(name))
+    };
     let detects = project(
         "detects",
         "{ version = \"=0.12.5\", features = [\"deadlock_detection\"] }",
@@ -169,7 +175,7 @@ fn what_is_changed_or_detects_deadlocks_is_as_written() {
         "ok",
     ];
     let run = detects.run(&few).ends(0);
-    assert!(!run.stdout.contains("as specified"), "{run:?}");
+    assert!(is_as_written(&run), "{run:?}");
 
     let changed = project("changed", "{ path = \"parking_lot\" }");
     let source = registry::source("parking_lot", "0.13.0").unwrap();
@@ -182,7 +188,7 @@ fn what_is_changed_or_detects_deadlocks_is_as_written() {
     assert!(run.stdout.contains(AS_SPECIFIED), "{run:?}");
     append(&changed.folder.join("parking_lot/src/lib.rs"), "// Changed.\n");
     let run = changed.run(&few).ends(0);
-    assert!(!run.stdout.contains("as specified"), "{run:?}");
+    assert!(is_as_written(&run), "{run:?}");
 }
 
 #[test]
