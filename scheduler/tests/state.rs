@@ -10,6 +10,7 @@ use dpor_scheduler::{access_of, hint, location, perform, time};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
@@ -398,6 +399,40 @@ fn loads_that_nobody_remembers_commute() {
     assert!(commute(told_apart(|shared, _| {
         shared.y.load();
     })));
+}
+
+/// Leaves the value on the stack, below zeros where the frames of the next operation will be: what these do not write
+/// is above the stack pointer while the thread waits.
+#[inline(never)]
+fn leave_below(value: i64) {
+    #[inline(never)]
+    fn leave(value: i64) {
+        black_box([value; 256]);
+    }
+    let mut zeros = [0_i64; 256];
+    black_box(&mut zeros);
+    leave(value);
+    black_box(&mut zeros);
+}
+
+/// Loads with a frame below the caller's that nothing is written to.
+#[inline(never)]
+fn load_below_unwritten(register: &Register) {
+    let mut unwritten = [const { MaybeUninit::<i64>::uninit() }; 768];
+    black_box(&mut unwritten);
+    register.load();
+    black_box(&mut unwritten);
+}
+
+/// What is below the stack pointer of a thread that waits is not shown by its later frames.
+#[test]
+fn what_calls_have_left_below_is_no_part_of_later_states() {
+    let mut program = told_apart(|shared, value| {
+        leave_below(value + 1);
+        shared.y.load();
+        load_below_unwritten(&shared.y);
+    });
+    assert_eq!(after(&mut program, &[0, 1, 2, 2]), after(&mut program, &[0, 2, 1, 2]));
 }
 
 /// Waits until the word is 1, or for a second.

@@ -47,6 +47,7 @@ impl SpinWait {
     #[inline]
     #[track_caller]
     pub fn spin_no_yield(&mut self) {
+        specified(Library::SpinWait);
         self.rounds = (self.rounds + 1).min(ROUNDS);
         crate::hint::spin_loop();
     }

@@ -44,7 +44,8 @@ const CAUSES: &str = "
   tries up to ten times before a thread waits, crossbeam-channel up to eleven times, and scc for 32 µs, which are some
   25 looks at the clock. Each attempt that fails is a state of its own, times those of all other threads. Who waits in
   scc for another thread's answer does so again and again, and each time it is later: no state comes back. With what
-  scc waits on [as specified](commands.md#libraries-as-specified), which is the default, its tests end.
+  scc waits on [as specified](commands.md#libraries-as-specified), which is the default, one of its tests is complete
+  within 10 s, one within a minute, and one fails by a data race.
 * **Loops that count for ever.** append-only-vec counts its attempts and yields; kanal's lock doubles the number of
   attempts, draws from a generator that all threads share, and sleeps. No round comes back to an earlier state, so that
   [a loop is not recognised as waiting](limits.md#loops) and executions are cut at `--max-depth`. With kanal's pauses
