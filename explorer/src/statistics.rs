@@ -30,7 +30,8 @@ pub struct Statistics {
     pub races: u64,
     /// Threads added to backtrack sets because of races.
     pub backtracks: u64,
-    /// Races with no initial enabled where the race is reversed (all enabled threads were added).
+    /// Races with no initial enabled where the race is reversed (all enabled threads were added). With
+    /// [`Strategy::Optimal`](crate::Strategy::Optimal), 1 if the search began again without wakeup trees.
     pub fallbacks: u64,
     /// Number of times that exploration started again with more scheduling points.
     pub refinements: u64,

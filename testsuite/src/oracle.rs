@@ -271,8 +271,10 @@ pub struct Settings {
     pub contexts: &'static [Context],
     /// The configurations of `dpor` and `trans`.
     pub dpors: &'static [Dpor],
-    /// A fault of all strategies but `exhaustive`.
+    /// A fault of `source` and those that are built on it, and of `dpor` and `trans`.
     pub fault: Option<Fault>,
+    /// A fault of `optimal`.
+    pub optimal_fault: Option<Fault>,
     /// A fault of the unfolding-based strategy.
     pub unfolding_fault: Option<Fault>,
     /// A fault of the search over states.
@@ -294,6 +296,7 @@ impl Settings {
             contexts: &CONTEXTS,
             dpors: &DPORS,
             fault: None,
+            optimal_fault: None,
             unfolding_fault: None,
             states_fault: None,
             unseen: None,
@@ -310,6 +313,8 @@ pub struct Agreement {
     pub exhaustive: Statistics,
     /// The counters of `source`.
     pub source: Statistics,
+    /// The counters of `optimal`.
+    pub optimal: Statistics,
     /// The counters of each configuration of the context-sensitive strategy, in the order of the settings.
     pub contexts: Vec<Statistics>,
     /// The counters of the search over states.
@@ -375,6 +380,8 @@ pub fn compare_actors(program: &actors::Program, settings: &Settings) -> Result<
     judge(Strategy::Exhaustive, &exhaustive, &exhaustive)?;
     let source = explore(system.clone(), Strategy::Source, limit, None);
     judge(Strategy::Source, &source, &exhaustive)?;
+    let optimal = explore(system.clone(), Strategy::Optimal, limit, None);
+    judge(Strategy::Optimal, &optimal, &exhaustive)?;
     for &context in settings.contexts {
         let strategy = Strategy::Context(context);
         judge(strategy, &explore(system.clone(), strategy, limit, None), &exhaustive)?;
@@ -429,6 +436,8 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
     judge(Strategy::Exhaustive, &exhaustive, &exhaustive)?;
     let source = explore(toy.clone(), Strategy::Source, limit, settings.fault);
     judge(Strategy::Source, &source, &exhaustive)?;
+    let optimal = explore(toy.clone(), Strategy::Optimal, limit, settings.optimal_fault);
+    judge(Strategy::Optimal, &optimal, &exhaustive)?;
     let seed = exhaustive.statistics.steps;
     for strategy in [Strategy::Random { seed }, Strategy::Pct { depth: 3, seed }] {
         judge(strategy, &explore(toy.clone(), strategy, 10, None), &exhaustive)?;
@@ -483,6 +492,7 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         trans,
         exhaustive: exhaustive.statistics,
         source: source.statistics,
+        optimal: optimal.statistics,
         contexts,
         states,
         unfoldings,
@@ -586,10 +596,14 @@ fn judge<S: Exact>(strategy: Strategy, found: &Found<S>, exhaustive: &Found<S>) 
         }
     }
     let once = match strategy {
-        Strategy::Source | Strategy::Context(_) | Strategy::Unfolding { .. } => true,
+        Strategy::Source | Strategy::Optimal | Strategy::Context(_) | Strategy::Unfolding { .. } => true,
         Strategy::Dpor(options) | Strategy::Trans(options) => options.sleep,
         Strategy::Exhaustive | Strategy::States | Strategy::Random { .. } | Strategy::Pct { .. } => false,
     };
+    // Executions before such a search begins again are counted.
+    if strategy == Strategy::Optimal && found.statistics.fallbacks > 0 {
+        return Ok(());
+    }
     if once && found.statistics.complete != found.traces.len() as u64 {
         return wrong(format!(
             "completes {} executions of {} traces, although none is to be run twice",

@@ -12,12 +12,12 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
-    /// How to search for schedules: states, context, source, unfolding, exhaustive, random or pct; dpor and trans to
-    /// compare with [default: states]
+    /// How to search for schedules: states, context, source, optimal, unfolding, exhaustive, random or pct; dpor and
+    /// trans to compare with [default: states]
     ///
     /// `states` explores each state of the program once, `context` merges orders of the same steps that lead to one
-    /// state, `source` explores one interleaving of each equivalence class, `exhaustive` every interleaving; `random`
-    /// and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or stored (when
+    /// state, `source` explores one interleaving of each equivalence class, `optimal` does so and gives fewer up or none,
+    /// `exhaustive` explores every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or stored (when
     /// states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper. `dpor` (Flanagan
     /// and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo, eca or lca. `unfolding` gives no execution up,
     /// at a price in steps; `unfolding:k=NUMBER` takes k-partial alternatives.
@@ -93,7 +93,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "WHEN", value_parser = read::<Timeouts>)]
     pub timeouts: Option<Timeouts>,
     /// What atomics promise: `rc11` (what their orderings say: weak memory) or `sc` (sequential consistency, whatever
-    /// orderings they request) [default: rc11; sc with the strategies `unfolding` and `trans`, which cannot do more]
+    /// orderings they request) [default: rc11; sc with the strategies `optimal`, `unfolding` and `trans`, which cannot do more]
     #[arg(long, value_name = "MODEL", value_parser = read::<Memory>)]
     pub memory: Option<Memory>,
     #[command(flatten)]

@@ -144,6 +144,7 @@ fn strategies_are_those_of_the_explorer() {
         "cdpor2",
         "cdpor3",
         "source",
+        "optimal",
         "dpor",
         "dpor:nosleep",
         "trans",

@@ -329,7 +329,7 @@ impl Settings {
                 "the strategy `{strategy}` cannot let timeouts fire last; all other strategies can"
             )),
             _ if self.memory.value == Memory::Rc11 && !strategy.can_choose_values() => Err(format!(
-                "the strategy `{strategy}` cannot explore weak memory; all but `unfolding` and `trans` can"
+                "the strategy `{strategy}` cannot explore weak memory; all but `optimal`, `unfolding` and `trans` can"
             )),
             _ => Ok(()),
         }

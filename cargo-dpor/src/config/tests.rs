@@ -184,6 +184,7 @@ fn some_strategies_cannot_explore_weak_memory() {
         ("source", true),
         ("context", true),
         ("pct", true),
+        ("optimal", false),
         ("unfolding", false),
         ("trans", false),
     ] {

@@ -206,6 +206,14 @@ impl Trace {
         Some(&self.events[last].clock)
     }
 
+    /// The thread's clock before its event at `at`, or its next step, unless nothing comes before that.
+    pub(crate) fn clock_before(&self, thread: ThreadId, at: EventIndex) -> Option<&VectorClock> {
+        let history = self.threads.get(thread.index())?;
+        let last = history.events[..self.steps_before(thread, at) as usize].last();
+        let last = last.copied().or(history.spawned_by)?;
+        Some(&self.events[last].clock)
+    }
+
     /// The accesses of a location, in the order of events.
     pub(super) fn accesses_of(&self, location: Location) -> &[AccessAt] {
         self.accesses.of(location)
@@ -232,12 +240,7 @@ impl Trace {
         footprint: &Footprint,
         at: EventIndex,
     ) -> Option<EventIndex> {
-        let history = self.threads.get(thread.index())?;
-        let last = history.events[..self.steps_before(thread, at) as usize].last();
-        let mut before = match last.copied().or(history.spawned_by) {
-            Some(last) => self.events[last].clock.clone(),
-            None => VectorClock::new(),
-        };
+        let mut before = self.clock_before(thread, at).cloned().unwrap_or_default();
         let between = || self.notdep(e).take_while(|&f| f < at).filter(|f| !removed.contains(f));
         for f in between() {
             let event = &self.events[f];

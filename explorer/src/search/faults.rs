@@ -18,6 +18,8 @@ pub enum Fault {
     IgnoreAlternatives,
     /// Does not look for races of what a context-sensitive search cuts off: Algorithm 1 as published.
     SkipCutRaces,
+    /// Takes it that whatever sleeps covers all that is independent of it.
+    TrustSleepers,
     /// Keeps a sleeping sequence although a dependent step ran.
     LooseSequences,
     /// Keeps a frozen backtrack set frozen.
@@ -118,6 +120,8 @@ impl Faults {
         ignore_alternatives: IgnoreAlternatives;
         /// Whether a cut by the context looks for no races.
         skip_cut_races: SkipCutRaces;
+        /// Whether whatever sleeps covers all that is independent of it.
+        trust_sleepers: TrustSleepers;
         /// Whether sequences sleep on.
         loose_sequences: LooseSequences;
         /// Whether frozen backtrack sets stay frozen.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `exhaustive` | every interleaving |
 //! | `source` | Source-DPOR, the base of `context` |
+//! | `optimal` | Source-DPOR with wakeup trees, by which few executions are given up, or none |
 //! | `dpor`, `trans` | DPOR as published first, and TransDPOR; `actors` has the orders that the two know |
 //! | `context` | context-sensitive DPOR: orders of steps that lead to the same state are explored once |
 //! | `states` | each state expanded once, with what can follow it |
@@ -21,6 +22,7 @@ mod bounded;
 mod context;
 mod dpor;
 mod exhaustive;
+mod optimal;
 mod pct;
 mod random;
 mod reversal;
@@ -48,6 +50,7 @@ impl Named for Strategy {
         match self {
             Strategy::Exhaustive => depth_first(exhaustive::Exhaustive),
             Strategy::Source => depth_first(source::Source),
+            Strategy::Optimal => depth_first(optimal::Optimal::new(settings.faults)),
             Strategy::Dpor(options) => depth_first(dpor::FlanaganGodefroid::new(options)),
             Strategy::Trans(options) => depth_first(trans::TransDpor::new(options, settings.faults)),
             Strategy::Context(context) => depth_first(context::ContextSensitive::new(context, settings.resumable)),

@@ -12,6 +12,9 @@ pub enum Strategy {
     Exhaustive,
     /// Source-DPOR with sleep sets: at least one execution of every Mazurkiewicz trace.
     Source,
+    /// Optimal-DPOR: like `Source`, with wakeup trees, by which no execution is given up if operations touch what they
+    /// have declared, whatever they find.
+    Optimal,
     /// The DPOR of Flanagan and Godefroid, with or without sleep sets.
     Dpor(Dpor),
     /// TransDPOR: explores less than `Dpor` where the dependency of steps is transitive, and refuses other programs.
@@ -185,16 +188,20 @@ impl Strategy {
     }
 
     /// Whether the strategy can explore programs in which the value that an operation finds is one of several, and
-    /// which ones there are depends on steps that are independent of it, as with weak memory. `unfolding` and `trans`
-    /// take it that what a thread can do after the steps that it depends on is always the same.
+    /// which ones there are depends on steps that are independent of it, as with weak memory. `optimal`, `unfolding`
+    /// and `trans` take it that what a thread can do after the steps that it depends on is always the same.
     pub fn can_choose_values(self) -> bool {
-        !matches!(self, Strategy::Unfolding { .. } | Strategy::Trans(_))
+        !matches!(
+            self,
+            Strategy::Optimal | Strategy::Unfolding { .. } | Strategy::Trans(_)
+        )
     }
 
     /// Whether the strategy explores a part of a program like a whole one (`Sharded` of the explorer). Random walks are
-    /// never complete; and a part of a program with transitive dependency may have a dependency that is not.
+    /// never complete; a part of a program with transitive dependency may have a dependency that is not; and what
+    /// `optimal` does at a node follows from what was explored elsewhere, which may be in another part.
     pub fn can_be_sharded(self) -> bool {
-        !self.is_random() && !matches!(self, Strategy::Trans(_))
+        !self.is_random() && !matches!(self, Strategy::Optimal | Strategy::Trans(_))
     }
 }
 
@@ -203,6 +210,7 @@ impl fmt::Display for Strategy {
         match self {
             Strategy::Exhaustive => f.write_str("exhaustive"),
             Strategy::Source => f.write_str("source"),
+            Strategy::Optimal => f.write_str("optimal"),
             Strategy::Dpor(options) => options.write("dpor", f),
             Strategy::Trans(options) => options.write("trans", f),
             Strategy::Context(context) => context.fmt(f),
@@ -226,7 +234,7 @@ impl fmt::Display for UnknownStrategy {
         write!(
             f,
             "unknown strategy `{}`; there are `context`, `context:OPTIONS` (of eager, lazy, stored, anticipate, \
-             guide), `cdpor1`, `cdpor2`, `cdpor3`, `source`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of \
+             guide), `cdpor1`, `cdpor2`, `cdpor3`, `source`, `optimal`, `dpor`, `trans`, `dpor:OPTIONS` and `trans:OPTIONS` (of \
              sleep, nosleep, fifo, eca, lca), `states`, `unfolding`, `unfolding:k=NUMBER`, `exhaustive`, `random`, \
              `random:SEED`, `pct`, `pct:DEPTH` and `pct:DEPTH:SEED`",
             self.0
@@ -243,6 +251,7 @@ impl FromStr for Strategy {
         match name {
             "exhaustive" => Ok(Strategy::Exhaustive),
             "source" => Ok(Strategy::Source),
+            "optimal" => Ok(Strategy::Optimal),
             "dpor" => Ok(Strategy::Dpor(Dpor::default())),
             "trans" => Ok(Strategy::Trans(Dpor::default())),
             "context" => Ok(Strategy::Context(Context::default())),

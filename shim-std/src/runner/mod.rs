@@ -463,7 +463,7 @@ fn judge_strategy(strategy: Strategy, options: Options) -> Result<(), String> {
             "`{strategy}` cannot let timeouts fire last; all other strategies can"
         )),
         _ if options.memory() == Memory::Rc11 && !strategy.can_choose_values() => Err(format!(
-            "`{strategy}` cannot explore weak memory; all strategies but `unfolding` and `trans` can"
+            "`{strategy}` cannot explore weak memory; all strategies but `optimal`, `unfolding` and `trans` can"
         )),
         _ => Ok(()),
     }

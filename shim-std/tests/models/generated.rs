@@ -76,7 +76,7 @@ fn compare(test: impl Fn(u64) -> u64 + Copy + 'static) {
             Came::TooMany => continue,
         }
         compared += 1;
-        for strategy in ["source", "states", "context", "context:lazy", "cdpor3"] {
+        for strategy in ["source", "optimal", "states", "context", "context:lazy", "cdpor3"] {
             assert_eq!(
                 explore(strategy, move || test(seed)),
                 expected,

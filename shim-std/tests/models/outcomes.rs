@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 /// The strategies that are compared with each other; the first is brute force.
-const STRATEGIES: [&str; 7] = [
+const STRATEGIES: [&str; 8] = [
     "exhaustive",
     "source",
+    "optimal",
     "states",
     "context",
     "context:lazy",

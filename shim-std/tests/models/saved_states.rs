@@ -35,7 +35,15 @@ fn race(steps: usize) {
 
 #[test]
 fn states_are_saved_if_that_is_asked_for() {
-    for name in ["source", "context", "states", "dpor", "exhaustive", "unfolding"] {
+    for name in [
+        "source",
+        "optimal",
+        "context",
+        "states",
+        "dpor",
+        "exhaustive",
+        "unfolding",
+    ] {
         let [with, without] = [true, false].map(|rewinds| explored(name, rewinds, || race(3)).report.statistics);
         assert!(
             with.skipped > 0 && without.skipped == 0,

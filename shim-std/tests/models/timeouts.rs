@@ -11,10 +11,11 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The first is brute force. The last one is refused where timeouts fire last.
-const STRATEGIES: [&str; 11] = [
+const STRATEGIES: [&str; 12] = [
     "exhaustive",
     "states",
     "source",
+    "optimal",
     "dpor",
     "dpor:nosleep",
     "context",

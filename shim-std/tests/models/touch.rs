@@ -189,6 +189,7 @@ fn it_is_noticed_whatever_the_strategy() {
     for strategy in [
         "exhaustive",
         "source",
+        "optimal",
         "dpor",
         "context",
         "states",

@@ -25,8 +25,8 @@ fn explore(program: Program, strategy: Strategy) -> (u64, Statistics) {
     (deadlocks.0, statistics)
 }
 
-/// Complete executions and deadlocks among them under `source`, and under `unfolding` if they are few: it runs no
-/// others.
+/// Complete executions and deadlocks among them under `source`, under `optimal`, and under `unfolding` if they are few:
+/// the two run no others.
 #[track_caller]
 fn expect(name: &str, program: Program, executions: u64, deadlocks: u64) -> Statistics {
     let (found, statistics) = explore(program.clone(), Strategy::Source);
@@ -35,6 +35,9 @@ fn expect(name: &str, program: Program, executions: u64, deadlocks: u64) -> Stat
         statistics.complete, statistics.blocked
     );
     assert_eq!((statistics.complete, found), (executions, deadlocks), "{name}");
+    let (found, optimal) = explore(program.clone(), Strategy::Optimal);
+    let all = (optimal.executions(), optimal.complete, found);
+    assert_eq!(all, (executions, executions, deadlocks), "{name}, optimal");
     if executions <= 1000 {
         let (found, unfolding) = explore(program, Strategy::Unfolding { partial: None });
         let all = (unfolding.executions(), unfolding.complete, found);

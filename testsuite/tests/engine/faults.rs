@@ -15,6 +15,7 @@ const LIMIT: u64 = 500;
 fn caught_within(name: &str, settings: &Settings, budget: u32, generator: impl Strategy<Value = Program>) -> Mismatch {
     let faultless = Settings {
         fault: None,
+        optimal_fault: None,
         unfolding_fault: None,
         states_fault: None,
         unseen: None,
@@ -36,6 +37,20 @@ fn source_caught_within(fault: Fault, budget: u32) {
     };
     let mismatch = caught_within(&format!("{fault:?}"), &settings, budget, generate::programs(LIMIT));
     assert_eq!(mismatch.strategy, Exploration::Source, "only source is faulty");
+}
+
+/// The number of generated programs after which the oracle sees the fault of `optimal`.
+#[track_caller]
+fn optimal_caught_within(fault: Fault, budget: u32) {
+    let settings = Settings {
+        contexts: &[],
+        dpors: &[],
+        optimal_fault: Some(fault),
+        ..Settings::new(LIMIT)
+    };
+    let name = format!("{fault:?} of optimal");
+    let mismatch = caught_within(&name, &settings, budget, generate::programs(LIMIT));
+    assert_eq!(mismatch.strategy, Exploration::Optimal, "only that is faulty");
 }
 
 /// The number of generated programs after which the oracle sees the fault of the unfolding-based strategy.
@@ -115,6 +130,20 @@ fn a_sleeping_entry_that_is_kept() {
 #[test]
 fn blocked_threads_that_are_forgotten() {
     source_caught_within(Fault::SkipBlocked, 100);
+}
+
+#[test]
+fn races_and_sleeping_entries_of_wakeup_trees() {
+    optimal_caught_within(Fault::DropRace(1), 50);
+    optimal_caught_within(Fault::DropRace(5), 50);
+    optimal_caught_within(Fault::KeepSleeping(1), 50);
+    optimal_caught_within(Fault::KeepSleeping(5), 50);
+    optimal_caught_within(Fault::SkipBlocked, 100);
+}
+
+#[test]
+fn sleeping_entries_that_are_trusted_where_a_sequence_did_not_wake_them() {
+    optimal_caught_within(Fault::TrustSleepers, 5000);
 }
 
 #[test]

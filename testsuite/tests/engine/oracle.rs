@@ -25,6 +25,7 @@ struct Totals {
     skipped: u64,
     exhaustive: u64,
     source: Statistics,
+    optimal: Statistics,
     contexts: [Statistics; CONTEXTS.len()],
     unfoldings: [Statistics; UNFOLDINGS.len()],
     states: Statistics,
@@ -103,6 +104,7 @@ impl Totals {
         };
         self.exhaustive += agreement.exhaustive.complete;
         add(&mut self.source, &agreement.source);
+        add(&mut self.optimal, &agreement.optimal);
         for (i, statistics) in agreement.contexts.iter().enumerate() {
             add(&mut self.contexts[i], statistics);
             self.reduced[i] += u64::from(statistics.complete < agreement.source.complete);
@@ -124,14 +126,16 @@ impl Totals {
 
     fn print(&self) {
         println!(
-            "{} programs ({} skipped: too large): executions {} exhaustive, {} source (+ {} blocked), for {} traces \
-             with {} terminal states\nprograms that source reduces: {}, that deadlock: {}, that fail: {}, that refine: \
+            "{} programs ({} skipped: too large): executions {} exhaustive, {} source (+ {} blocked), {} optimal (+ {} \
+             blocked), for {} traces with {} terminal states\nprograms that source reduces: {}, that deadlock: {}, that fail: {}, that refine: \
              {}; races without an enabled initial: {}",
             self.programs,
             self.skipped,
             self.exhaustive,
             self.source.complete,
             self.source.blocked,
+            self.optimal.complete,
+            self.optimal.blocked,
             self.traces,
             self.terminals,
             self.reduced_by_source,

@@ -979,7 +979,7 @@ fn weak_memory_is_explored_unless_it_is_ruled_out() {
         shown.stdout.contains("0, old: t0 does not know of t1's store"),
         "{shown:?}"
     );
-    for strategy in ["unfolding", "trans"] {
+    for strategy in ["optimal", "unfolding", "trans"] {
         let unable = format!("the strategy `{strategy}");
         project.refuses(
             &["test", "relaxed", "--memory", "rc11", "--strategy", strategy],

@@ -1,0 +1,584 @@
+//! Optimal-DPOR with wakeup trees: Abdulla, Aronis, Jonsson and Sagonas, *Source Sets: A Foundation for Optimal Dynamic
+//! Partial Order Reduction* (JACM 2017), Algorithm 2.
+//!
+//! Source sets say with which threads to go on from a node. An execution that begins so can turn out to be equivalent
+//! to one that was explored: then all that is enabled sleeps, and the execution is given up. So a *wakeup tree* says
+//! how to go on after that: the whole reversal of the race, `notdep(e, E).p`, is run, unless what is in the tree, or
+//! has been explored, covers it. That is so if it could begin with a step that is there or asleep: a *weak initial*,
+//! which is one of its own steps that no other one has to come before, or one that is independent of all of them.
+//!
+//! Deviations:
+//!
+//! * A tree is the list of the sequences from its root to its leaves, from left to right.
+//! * Alternatives of an operation are transitions that depend on each other. Where a thread is chosen freely, all of
+//!   its alternatives are explored. Where a sequence asks for one of them, each other one is in a race with it, which
+//!   is reversed like any race.
+//! * The algorithm takes it that each step is known, the last one of a reversal too, which has only run after the
+//!   race's first step. Here it is taken to touch whatever its operation has declared. So a sequence can leave threads
+//!   asleep that it was to wake. They are not trusted ([`Point::mistrusted`]) in what is explored freely from there:
+//!   they cover only reversals with a step of theirs, as in `source`, which explores all from there that does not begin
+//!   with what sleeps. The same holds where a sequence cannot be followed. That may run an execution that is given up.
+//! * Races are looked for when a step runs, and reversed at the end of each execution that has them.
+//! * The algorithm knows no operations that several independent steps disable, each of them alone (`crate::execution`).
+//!   What is left out of their reversals can be part of what must be explored. So as soon as there is one, the search
+//!   begins again, and is that of `source`.
+//!
+//! Invariant: what sleeps at a node and is trusted there was woken, or will be, by each sequence that leads through it.
+
+use super::reversal::{Operation, Reverses, each_race};
+use super::source::{Source, open_awake};
+use crate::bits::BitSet;
+use crate::codec::{Codec, from_bytes};
+use crate::execution::{EventIndex, Trace, VectorClock};
+use crate::search::exploration::Exploration;
+use crate::search::faults::Faults;
+use crate::search::node::{Node, PerNode, Stack};
+use crate::search::policy::{Conduct, Policy};
+use crate::statistics::Statistics;
+use crate::system::{Access, Footprint, Pending, System, ThreadId, Transition};
+use std::ops::Range;
+use std::rc::Rc;
+
+pub(super) struct Optimal {
+    points: PerNode<Point>,
+    way: Way,
+    faults: Faults,
+}
+
+/// How the search proceeds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// With wakeup trees.
+    Trees,
+    /// Not at all, until it begins again.
+    Ending,
+    /// Like `source`.
+    Source,
+}
+
+crate::codec!(enum Way { 0 => Trees, 1 => Ending, 2 => Source });
+
+impl Way {
+    /// Ends the search unless a race can be reversed as the algorithm does.
+    fn go_on(&mut self, reversible: bool, statistics: &mut Statistics) {
+        if !reversible && *self == Way::Trees {
+            statistics.fallbacks += 1;
+            *self = Way::Ending;
+        }
+    }
+}
+
+impl Optimal {
+    pub(super) fn new(faults: Faults) -> Self {
+        Optimal {
+            points: PerNode::default(),
+            way: Way::Trees,
+            faults,
+        }
+    }
+}
+
+/// What is kept for a node.
+#[derive(Clone, Default, Debug)]
+struct Point {
+    /// The wakeup tree.
+    tree: Vec<Sequence>,
+    /// The operations that are pending there, of the threads that are enabled: what they have declared.
+    declared: Vec<(ThreadId, Footprint)>,
+    /// The races of the step that the present execution makes from there.
+    races: Vec<Found>,
+    /// The threads of which all alternatives are explored, without a sequence.
+    free: BitSet,
+    /// Threads that sleep there and do not count where a reversal makes no step of them.
+    mistrusted: BitSet,
+}
+
+crate::codec!(struct Point { tree, declared, races, free, mistrusted });
+
+/// A race of a step with an event before it.
+#[derive(Clone, Debug)]
+struct Found {
+    event: EventIndex,
+    /// Whether its reversals are covered by a step of theirs that has been explored, whatever comes after the race.
+    settled: bool,
+}
+
+crate::codec!(struct Found { event, settled });
+
+/// A sequence of steps, from the root of a tree to a leaf.
+#[derive(Clone, Debug)]
+struct Sequence {
+    steps: Rc<[Guide]>,
+    /// Number of steps that lead to the root.
+    from: usize,
+}
+
+crate::codec!(struct Sequence { steps, from });
+
+impl Sequence {
+    fn steps(&self) -> &[Guide] {
+        &self.steps[self.from..]
+    }
+
+    fn head(&self) -> &Guide {
+        &self.steps[self.from]
+    }
+}
+
+/// A step that is to be made.
+#[derive(Clone, Debug)]
+struct Guide {
+    thread: ThreadId,
+    /// The alternative that is to be taken; `None` for any.
+    alternative: Option<u32>,
+    footprint: Footprint,
+}
+
+crate::codec!(struct Guide { thread, alternative, footprint });
+
+impl Guide {
+    fn continues(&self, alternative: u32) -> bool {
+        self.alternative.is_none_or(|own| own == alternative)
+    }
+
+    fn is_enabled(&self, node: &Node) -> bool {
+        let alternatives = node.alternatives(self.thread);
+        alternatives.is_some_and(|all| self.alternative.is_none_or(|own| all.contains(own)))
+    }
+
+    /// The first transition that is meant and not asleep.
+    fn awake(&self, node: &Node) -> Option<Transition> {
+        let mut awake = node.awake_transitions(self.thread);
+        awake.find(|transition| self.continues(transition.alternative))
+    }
+}
+
+impl<S: System> Policy<S> for Optimal {
+    fn conduct(&self) -> Conduct {
+        Conduct::REVERSALS
+    }
+
+    fn reach(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) -> bool {
+        if self.way == Way::Source {
+            return false;
+        }
+        let at = stack.depth();
+        let taken = at.checked_sub(1).and_then(|below| stack[below].current);
+        let tree = taken.map(|taken| self.points[at - 1].descend(taken));
+        let point = self.points.reach(at);
+        point.tree = tree.unwrap_or_default();
+        point.races.clear();
+        point.declared.clear();
+        let threads = stack.reached().enabled.iter().map(|&(thread, _)| thread);
+        let system = &exploration.cursor.system;
+        let declared = threads.map(|thread| (thread, system.pending(thread).footprint));
+        point.declared.extend(declared);
+        false
+    }
+
+    fn open(&mut self, node: &mut Node, at: usize, previous: Option<ThreadId>) {
+        if self.way == Way::Source {
+            open_awake(node, previous);
+            return;
+        }
+        let (below, point) = self.points.last_two(at);
+        let sleepers = || node.inherited_sleep().map(|entry| entry.transition.thread.0);
+        let can_be_followed = |sequence: &Sequence| sequence.head().is_enabled(node);
+        if point.tree.iter().all(can_be_followed) {
+            point.tree.retain(|sequence| sequence.head().awake(node).is_some());
+        } else {
+            point.tree.clear();
+        }
+        point.free.clear();
+        if point.tree.is_empty() {
+            let doubted = |_: &u32| !self.faults.trust_sleepers();
+            point.mistrusted = sleepers().filter(doubted).collect();
+            open_awake(node, previous);
+            point.free = node.backtrack.clone();
+        } else {
+            let mistrusted = |thread: &u32| below.is_some_and(|below| below.mistrusted.contains(*thread));
+            point.mistrusted = sleepers().filter(mistrusted).collect();
+            node.backtrack = point.tree.iter().map(|sequence| sequence.head().thread.0).collect();
+        }
+    }
+
+    fn pick(&mut self, node: &Node, at: usize) -> Option<Transition> {
+        match self.way {
+            Way::Trees => {}
+            Way::Ending => return None,
+            Way::Source => return node.first_awake(),
+        }
+        let Point { tree, free, .. } = &self.points[at];
+        let mut free = free.iter().map(ThreadId);
+        let mut heads = tree.iter().map(Sequence::head);
+        free.find_map(|thread| node.first_awake_of(thread))
+            .or_else(|| heads.find_map(|head| head.awake(node)))
+    }
+
+    fn ran(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId) {
+        if self.way == Way::Source {
+            Source.reverse_races_of_step(stack, exploration, thread);
+            return;
+        }
+        let Exploration {
+            cursor,
+            statistics,
+            faults,
+            ..
+        } = exploration;
+        let trace = &cursor.trace;
+        let operation = Operation::just_run(trace, thread, faults);
+        let races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
+        let found = &mut self.points[trace.len()].races;
+        found.clear();
+        each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
+            found.push(Found {
+                event: race.event,
+                settled: false,
+            });
+            self.way.go_on(race.removed.is_empty(), statistics);
+        });
+    }
+
+    fn pending(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId, pending: &Pending) {
+        if self.way == Way::Source {
+            Source.reverse_races_of_pending(stack, exploration, thread, pending);
+            return;
+        }
+        let Exploration {
+            cursor,
+            statistics,
+            faults,
+            ..
+        } = exploration;
+        let trace = &cursor.trace;
+        let operation = Operation::pending(thread, pending, faults);
+        let Operation { footprint, guards, .. } = operation;
+        let races = trace.races(thread, footprint, guards, |variable| operation.value(variable));
+        each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
+            let later = Item {
+                thread,
+                event: None,
+                alternative: None,
+                footprint,
+            };
+            self.way.go_on(race.removed.is_empty(), statistics);
+            let reversal = Reversal::of(trace, race.event, later, race.at);
+            self.add(stack, race.event, reversal, statistics);
+        });
+    }
+
+    /// What a race's reversal is made of can be different in each execution with that race.
+    fn ended(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>) {
+        if self.way != Way::Trees {
+            return;
+        }
+        let Exploration { cursor, statistics, .. } = exploration;
+        let trace = &cursor.trace;
+        for (at, step) in trace.events().iter().enumerate() {
+            let mut races = std::mem::take(&mut self.points[at].races);
+            for Found { event, settled } in races.iter_mut().filter(|race| !race.settled) {
+                let thread = step.thread();
+                let mut may_touch = step.step().footprint.clone();
+                for access in self.points[at].declared_by(thread) {
+                    may_touch.insert(*access);
+                }
+                let later = Item {
+                    thread,
+                    event: None,
+                    alternative: None,
+                    footprint: &may_touch,
+                };
+                let reversal = Reversal::of(trace, *event, later, at);
+                *settled = self.add(stack, *event, reversal, statistics);
+            }
+            self.points[at].races = races;
+            self.add_alternatives(stack, trace, at, statistics);
+        }
+    }
+
+    fn widen(&mut self) -> bool {
+        let ended = self.way == Way::Ending;
+        self.way = if ended { Way::Source } else { self.way };
+        ended
+    }
+
+    fn save(&self, depth: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.way.encode(&mut bytes);
+        let kept = if self.way == Way::Source { 0 } else { depth };
+        self.points.encode(kept, &mut bytes);
+        bytes
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Option<()> {
+        let (way, points) = from_bytes::<(Way, Vec<Point>)>(saved)?;
+        (self.way, self.points) = (way, PerNode::from(points));
+        Some(())
+    }
+}
+
+/// The reversal of a race: `notdep(e, E).p`.
+struct Reversal<'a> {
+    trace: &'a Trace,
+    steps: Vec<Item<'a>>,
+    /// What is ordered before the race's later step in its own thread.
+    before: Option<&'a VectorClock>,
+    /// Index of the race's later step in the execution.
+    at: EventIndex,
+}
+
+/// A step of a reversal.
+#[derive(Clone, Copy)]
+struct Item<'a> {
+    thread: ThreadId,
+    /// `None` for the later step of the race, which comes last.
+    event: Option<EventIndex>,
+    /// `None` for any.
+    alternative: Option<u32>,
+    footprint: &'a Footprint,
+}
+
+impl<'a> Reversal<'a> {
+    fn of(trace: &'a Trace, event: EventIndex, later: Item<'a>, at: EventIndex) -> Self {
+        let events = trace.events();
+        let steps = trace.notdep(event).map(|f| Item {
+            thread: events[f].thread(),
+            event: Some(f),
+            alternative: Some(events[f].transition().alternative),
+            footprint: &events[f].step().footprint,
+        });
+        Reversal {
+            trace,
+            steps: steps.chain([later]).collect(),
+            before: trace.clock_before(later.thread, at),
+            at,
+        }
+    }
+
+    /// Says whether the first of the two steps, which comes earlier, is ordered before the other one.
+    fn precedes(&self, earlier: &Item<'_>, later: &Item<'_>) -> bool {
+        let events = self.trace.events();
+        let Some(earlier) = earlier.event.map(|event| &events[event]) else {
+            return false;
+        };
+        match later.event {
+            Some(event) => events[event].ordered_after(earlier),
+            None => {
+                let known = |before: &VectorClock| before.get(earlier.thread()) >= earlier.index();
+                self.before.is_some_and(known) || earlier.step().footprint.conflicts_with(later.footprint)
+            }
+        }
+    }
+
+    /// Says whether no other step is ordered before this one.
+    fn is_initial(&self, at: usize) -> bool {
+        let step = &self.steps[at];
+        !self.steps[..at].iter().any(|earlier| self.precedes(earlier, step))
+    }
+
+    /// The index of the thread's first step.
+    fn first_of(&self, thread: ThreadId) -> Option<usize> {
+        self.steps.iter().position(|step| step.thread == thread)
+    }
+
+    /// The indices of the initials, in the order of the steps.
+    fn initials(&self) -> impl Iterator<Item = usize> {
+        let is_first = |&at: &usize| self.first_of(self.steps[at].thread) == Some(at);
+        (0..self.steps.len()).filter(move |at| is_first(at) && self.is_initial(*at))
+    }
+
+    /// Says whether the thread makes no step here, and its next one is independent of all that are made.
+    fn is_independent_of(&self, thread: ThreadId, footprint: &Footprint) -> bool {
+        let depends = |step: &Item<'_>| step.thread == thread || step.footprint.conflicts_with(footprint);
+        !self.steps.iter().any(depends)
+    }
+
+    /// Says whether the step is a weak initial: one of these that none has to come before, or one that is independent
+    /// of all of them.
+    fn can_begin_with(&self, guide: &Guide) -> bool {
+        match self.first_of(guide.thread) {
+            Some(at) => {
+                let own = self.steps[at].alternative;
+                own.is_none_or(|own| guide.continues(own)) && self.is_initial(at)
+            }
+            None => self.is_independent_of(guide.thread, &guide.footprint),
+        }
+    }
+
+    /// Takes the thread's first step out, if there is one.
+    fn take(&mut self, thread: ThreadId) {
+        if let Some(at) = self.first_of(thread) {
+            self.steps.remove(at);
+        }
+    }
+
+    fn guides(&self) -> impl Iterator<Item = Guide> {
+        self.steps.iter().map(|step| Guide {
+            thread: step.thread,
+            alternative: step.alternative,
+            footprint: step.footprint.clone(),
+        })
+    }
+}
+
+/// What covers a reversal.
+enum Covered {
+    /// A step that has been explored, and comes in the reversal before the race's later step: it covers all reversals
+    /// of the race in executions that begin in the same way.
+    Always,
+    /// Something else: what comes after the race counts.
+    Here,
+}
+
+impl Point {
+    /// Takes the tree below a transition that is explored now.
+    fn descend(&mut self, taken: Transition) -> Vec<Sequence> {
+        let through = |sequence: &mut Sequence| {
+            let head = sequence.head();
+            head.thread == taken.thread && head.continues(taken.alternative)
+        };
+        let below = self.tree.extract_if(.., through).map(|sequence| Sequence {
+            from: sequence.from + 1,
+            ..sequence
+        });
+        below.filter(|sequence| !sequence.steps().is_empty()).collect()
+    }
+
+    /// The accesses that the thread's pending operation has declared.
+    fn declared_by(&self, thread: ThreadId) -> impl Iterator<Item = &Access> {
+        let of_thread = self.declared.iter().filter(move |&&(other, _)| other == thread);
+        of_thread.flat_map(|(_, declared)| declared.accesses())
+    }
+
+    /// What covers the reversal, of all that is not in the tree. Otherwise the index of the initial with which it can
+    /// begin here, if there is one.
+    fn covered(&self, node: &Node, reversal: &Reversal<'_>) -> Result<Covered, Option<usize>> {
+        let mut first = None;
+        for at in reversal.initials() {
+            let Item {
+                thread,
+                event,
+                alternative,
+                ..
+            } = reversal.steps[at];
+            let Some(alternatives) = node.alternatives(thread) else {
+                continue;
+            };
+            let is_asleep = |alternative| node.is_asleep(Transition { thread, alternative });
+            // In the reversed order the race's later operation may take any of its alternatives.
+            let asleep = match alternative {
+                Some(alternative) => is_asleep(alternative),
+                None => alternatives.iter().all(is_asleep),
+            };
+            if asleep {
+                return Ok(match event {
+                    Some(event) if event < reversal.at => Covered::Always,
+                    _ => Covered::Here,
+                });
+            }
+            if self.free.contains(thread.0) {
+                return Ok(Covered::Here);
+            }
+            first = first.or(Some(at));
+        }
+        let covers = node.sleep().iter().any(|entry| {
+            let thread = entry.transition.thread;
+            !self.mistrusted.contains(thread.0) && reversal.is_independent_of(thread, &entry.footprint)
+        });
+        if covers { Ok(Covered::Here) } else { Err(first) }
+    }
+
+    /// Adds the reversal to the tree, unless it is covered there. It can begin with its `first` step.
+    fn insert(&mut self, node: &mut Node, mut reversal: Reversal<'_>, first: usize, statistics: &mut Statistics) {
+        let (mut among, mut depth) = (0..self.tree.len(), 0);
+        while let Some(through) = self.through(among.clone(), depth, |guide| {
+            reversal.can_begin_with(guide) && (depth > 0 || guide.awake(node).is_some())
+        }) {
+            let thread = self.tree[through.start].steps()[depth].thread;
+            reversal.take(thread);
+            depth += 1;
+            let ends = |sequence: &Sequence| sequence.steps().len() == depth;
+            if reversal.steps.is_empty() || self.tree[through.clone()].iter().any(ends) {
+                return;
+            }
+            among = through;
+        }
+        statistics.backtracks += 1;
+        let above = match depth {
+            0 => {
+                let head = reversal.steps.remove(first);
+                reversal.steps.insert(0, head);
+                node.backtrack.insert(head.thread.0);
+                &[][..]
+            }
+            _ => &self.tree[among.start].steps()[..depth],
+        };
+        let steps = above.iter().cloned().chain(reversal.guides()).collect();
+        self.tree.insert(among.end, Sequence { steps, from: 0 });
+    }
+
+    /// Of these sequences, which have as many steps in common as `depth` says: the first that go on with one step that
+    /// is wanted.
+    fn through(&self, among: Range<usize>, depth: usize, wanted: impl Fn(&Guide) -> bool) -> Option<Range<usize>> {
+        let is_same = |one: &Sequence, other: &Sequence| {
+            let [one, other] = [one, other].map(|sequence| &sequence.steps()[depth]);
+            (one.thread, one.alternative) == (other.thread, other.alternative)
+        };
+        let mut start = among.start;
+        for group in self.tree[among].chunk_by(is_same) {
+            let end = start + group.len();
+            if wanted(&group[0].steps()[depth]) {
+                return Some(start..end);
+            }
+            start = end;
+        }
+        None
+    }
+}
+
+impl Optimal {
+    /// Adds the other alternatives of the step at `at`: each is in a race with the one that was taken, which need not
+    /// be reversed where a sequence asks for one of them.
+    fn add_alternatives(&mut self, stack: &mut Stack, trace: &Trace, at: EventIndex, statistics: &mut Statistics) {
+        let Transition { thread, alternative } = trace.events()[at].transition();
+        let guided = !self.points[at].free.contains(thread.0);
+        let alternatives = stack[at].alternatives(thread).filter(|all| guided && all.len() > 1);
+        let Some(alternatives) = alternatives.cloned() else {
+            return;
+        };
+        let mut declared = Footprint::new();
+        for access in self.points[at].declared_by(thread) {
+            declared.insert(*access);
+        }
+        for other in alternatives.iter().filter(|&other| other != alternative) {
+            let later = Item {
+                thread,
+                event: None,
+                alternative: Some(other),
+                footprint: &declared,
+            };
+            let reversal = Reversal::of(trace, at, later, at);
+            self.add(stack, at, reversal, statistics);
+        }
+    }
+
+    /// Adds a reversal to the wakeup tree of the node before the event, unless it is covered. Says whether the
+    /// reversals of the race will be in all executions that begin in the same way.
+    fn add(
+        &mut self,
+        stack: &mut Stack,
+        event: EventIndex,
+        reversal: Reversal<'_>,
+        statistics: &mut Statistics,
+    ) -> bool {
+        let (node, point) = (&mut stack[event], &mut self.points[event]);
+        match point.covered(node, &reversal) {
+            Ok(Covered::Always) => return true,
+            Ok(Covered::Here) => {}
+            Err(Some(first)) => point.insert(node, reversal, first, statistics),
+            Err(None) => self.way.go_on(false, statistics),
+        }
+        false
+    }
+}
