@@ -14,16 +14,18 @@
 //!   its alternatives are explored. Where a sequence asks for one of them, each other one is in a race with it, which
 //!   is reversed like any race.
 //! * The algorithm takes it that each step is known, the last one of a reversal too, which has only run after the
-//!   race's first step. Here it is taken to touch whatever its operation has declared. So a sequence can leave threads
-//!   asleep that it was to wake. They are not trusted ([`Point::mistrusted`]) in what is explored freely from there:
-//!   they cover only reversals with a step of theirs, as in `source`, which explores all from there that does not begin
-//!   with what sleeps. The same holds where a sequence cannot be followed. That may run an execution that is given up.
+//!   race's first step. Here it is taken to touch what it has touched there, and what its operation has declared. If
+//!   that is too much, a sequence can leave threads asleep that it was to wake. They are not trusted
+//!   ([`Point::mistrusted`]) in what is explored freely from there: they cover only reversals with a step of theirs, as
+//!   in `source`, which explores all from there that does not begin with what sleeps. The same holds where a sequence
+//!   cannot be followed. That may run an execution that is given up.
 //! * Races are looked for when a step runs, and reversed at the end of each execution that has them.
 //! * The algorithm knows no operations that several independent steps disable, each of them alone (`crate::execution`).
 //!   What is left out of their reversals can be part of what must be explored. So as soon as there is one, the search
 //!   begins again, and is that of `source`.
 //!
-//! Invariant: what sleeps at a node and is trusted there was woken, or will be, by each sequence that leads through it.
+//! Invariant: of a thread that sleeps at a node and is trusted there, the reversals that its own exploration has found
+//! are in the trees of the nodes above, and so in those of the nodes that are reached by their sequences.
 
 use super::reversal::{Operation, Reverses, each_race};
 use super::source::{Source, open_awake};
@@ -141,6 +143,10 @@ impl Guide {
         self.alternative.is_none_or(|own| own == alternative)
     }
 
+    fn is(&self, transition: Transition) -> bool {
+        self.thread == transition.thread && self.continues(transition.alternative)
+    }
+
     fn is_enabled(&self, node: &Node) -> bool {
         let alternatives = node.alternatives(self.thread);
         alternatives.is_some_and(|all| self.alternative.is_none_or(|own| all.contains(own)))
@@ -184,7 +190,15 @@ impl<S: System> Policy<S> for Optimal {
         let (below, point) = self.points.last_two(at);
         let sleepers = || node.inherited_sleep().map(|entry| entry.transition.thread.0);
         let can_be_followed = |sequence: &Sequence| sequence.head().is_enabled(node);
-        if point.tree.iter().all(can_be_followed) {
+        let is_trusted = |sequence: &Sequence| {
+            let mistrusted = |below: &Point| below.mistrusted.contains(sequence.head().thread.0);
+            sequence.head().awake(node).is_some() || !below.is_some_and(mistrusted)
+        };
+        if point
+            .tree
+            .iter()
+            .all(|sequence| can_be_followed(sequence) && is_trusted(sequence))
+        {
             point.tree.retain(|sequence| sequence.head().awake(node).is_some());
         } else {
             point.tree.clear();
@@ -227,9 +241,10 @@ impl<S: System> Policy<S> for Optimal {
             ..
         } = exploration;
         let trace = &cursor.trace;
+        let at = trace.len();
         let operation = Operation::just_run(trace, thread, faults);
         let races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
-        let found = &mut self.points[trace.len()].races;
+        let found = &mut self.points[at].races;
         found.clear();
         each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
             found.push(Found {
@@ -434,10 +449,7 @@ enum Covered {
 impl Point {
     /// Takes the tree below a transition that is explored now.
     fn descend(&mut self, taken: Transition) -> Vec<Sequence> {
-        let through = |sequence: &mut Sequence| {
-            let head = sequence.head();
-            head.thread == taken.thread && head.continues(taken.alternative)
-        };
+        let through = |sequence: &mut Sequence| sequence.head().is(taken);
         let below = self.tree.extract_if(.., through).map(|sequence| Sequence {
             from: sequence.from + 1,
             ..sequence

@@ -98,8 +98,7 @@ impl Step {
 /// A thread's next operation, seen without running it.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    /// What the operation has declared: all that it may touch, whenever it runs. It must contain the locations whose
-    /// change enables the operation.
+    /// The footprint of the operation if it ran now. It must contain the locations whose change enables the operation.
     pub footprint: Footprint,
     /// The guards of its alternatives; empty if it never blocks.
     pub guards: SmallVec<[Guard; 1]>,

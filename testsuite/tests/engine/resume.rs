@@ -164,8 +164,16 @@ fn limits(preemptions: Option<u32>) -> Limits {
 
 /// Every strategy, and bounds on preemptions.
 fn setups() -> Vec<(Exploration, Option<u32>)> {
-    let all = [Exploration::Source, Exploration::Exhaustive, Exploration::States].into_iter();
-    let all = all.chain(CONTEXTS.map(Exploration::Context)).chain(UNFOLDINGS);
+    let all = [
+        Exploration::Source,
+        Exploration::Optimal,
+        Exploration::Exhaustive,
+        Exploration::States,
+    ];
+    let all = all
+        .into_iter()
+        .chain(CONTEXTS.map(Exploration::Context))
+        .chain(UNFOLDINGS);
     let all = all
         .chain(DPORS.map(Exploration::Dpor))
         .chain(DPORS.map(Exploration::Trans));
