@@ -16,11 +16,12 @@ pub struct ExploreArgs {
     /// trans to compare with [default: states]
     ///
     /// `states` explores each state of the program once, `context` merges orders of the same steps that lead to one
-    /// state, `source` explores one interleaving of each equivalence class, `optimal` does so and gives fewer up or none,
-    /// `exhaustive` explores every interleaving; `random` and `pct:DEPTH` draw them and are never complete. `context:OPTIONS` takes a list of eager, lazy or stored (when
-    /// states are compared), anticipate and guide; cdpor1, cdpor2 and cdpor3 are those of the paper. `dpor` (Flanagan
-    /// and Godefroid) and `trans` (TransDPOR) take nosleep, and fifo, eca or lca. `unfolding` gives no execution up,
-    /// at a price in steps; `unfolding:k=NUMBER` takes k-partial alternatives.
+    /// state, `source` explores one interleaving of each equivalence class, `optimal` does so and gives fewer up or
+    /// none, `exhaustive` explores every interleaving; `random` and `pct:DEPTH` draw them and are never complete.
+    /// `context:OPTIONS` takes a list of eager, lazy or stored (when states are compared), anticipate and guide;
+    /// cdpor1, cdpor2 and cdpor3 are those of the paper. `dpor` (Flanagan and Godefroid) and `trans` (TransDPOR) take
+    /// nosleep, and fifo, eca or lca. `unfolding` gives no execution up, at a price in steps; `unfolding:k=NUMBER`
+    /// takes k-partial alternatives.
     #[arg(long)]
     pub strategy: Option<Strategy>,
     /// Explore executions without preemptions first, then with one, and so on up to N, until nothing is left out; or
@@ -93,7 +94,8 @@ pub struct ModelArgs {
     #[arg(long, value_name = "WHEN", value_parser = read::<Timeouts>)]
     pub timeouts: Option<Timeouts>,
     /// What atomics promise: `rc11` (what their orderings say: weak memory) or `sc` (sequential consistency, whatever
-    /// orderings they request) [default: rc11; sc with the strategies `optimal`, `unfolding` and `trans`, which cannot do more]
+    /// orderings they request) [default: rc11; sc with the strategies `optimal`, `unfolding` and `trans`, which cannot
+    /// do more]
     #[arg(long, value_name = "MODEL", value_parser = read::<Memory>)]
     pub memory: Option<Memory>,
     #[command(flatten)]

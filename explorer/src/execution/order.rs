@@ -268,15 +268,15 @@ impl Trace {
                 before.join(&event.clock);
             }
         }
-        let initials = self.initials(e, removed, thread, footprint);
+        let initials = self.initials(e, removed, thread, footprint, self.len);
         let initials = initials.filter_map(|(_, first)| first);
         initials
             .filter(|&f| before.get(self.events[f].thread()) >= self.events[f].index)
             .collect()
     }
 
-    /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is the next operation of `thread`
-    /// with the given footprint: the events of `v` that no other event of `v` is ordered before. The operation itself
+    /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is an operation of `thread` with the
+    /// given footprint, the event at `at` or pending if there is none: the events of `v` that no other event of `v` is ordered before. The operation itself
     /// is yielded as `None`.
     pub fn initials<'a>(
         &'a self,
@@ -284,8 +284,9 @@ impl Trace {
         removed: &'a Removed,
         thread: ThreadId,
         footprint: &'a Footprint,
+        at: EventIndex,
     ) -> impl Iterator<Item = (ThreadId, Option<EventIndex>)> + 'a {
-        let before = self.known_clock(thread);
+        let before = self.clock_before(thread, at);
         let mut firsts = Firsts::default();
         let mut operation_is_initial = true;
         let mut notdep = self.notdep(e).filter(|f| !removed.contains(f));

@@ -27,17 +27,17 @@
 //! Invariant: of a thread that sleeps at a node and is trusted there, the reversals that its own exploration has found
 //! are in the trees of the nodes above, and so in those of the nodes that are reached by their sequences.
 
-use super::reversal::{Operation, Reverses, each_race};
+use super::reversal::{Race, Reverses};
 use super::source::{Source, open_awake};
 use crate::bits::BitSet;
 use crate::codec::{Codec, from_bytes};
-use crate::execution::{EventIndex, Trace, VectorClock};
+use crate::execution::{EventIndex, Removed, Trace, VectorClock};
 use crate::search::exploration::Exploration;
 use crate::search::faults::Faults;
 use crate::search::node::{Node, PerNode, Stack};
 use crate::search::policy::{Conduct, Policy};
 use crate::statistics::Statistics;
-use crate::system::{Access, Footprint, Pending, System, ThreadId, Transition};
+use crate::system::{Footprint, Pending, System, ThreadId, Transition};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -155,7 +155,7 @@ impl Guide {
     /// The first transition that is meant and not asleep.
     fn awake(&self, node: &Node) -> Option<Transition> {
         let mut awake = node.awake_transitions(self.thread);
-        awake.find(|transition| self.continues(transition.alternative))
+        awake.find(|&transition| self.is(transition))
     }
 }
 
@@ -189,17 +189,14 @@ impl<S: System> Policy<S> for Optimal {
         }
         let (below, point) = self.points.last_two(at);
         let sleepers = || node.inherited_sleep().map(|entry| entry.transition.thread.0);
-        let can_be_followed = |sequence: &Sequence| sequence.head().is_enabled(node);
-        let is_trusted = |sequence: &Sequence| {
-            let mistrusted = |below: &Point| below.mistrusted.contains(sequence.head().thread.0);
-            sequence.head().awake(node).is_some() || !below.is_some_and(mistrusted)
+        let was_mistrusted = |thread: u32| below.is_some_and(|below| below.mistrusted.contains(thread));
+        let is_awake = |sequence: &Sequence| sequence.head().awake(node).is_some();
+        let can_be_followed = |sequence: &Sequence| {
+            let head = sequence.head();
+            is_awake(sequence) || (head.is_enabled(node) && !was_mistrusted(head.thread.0))
         };
-        if point
-            .tree
-            .iter()
-            .all(|sequence| can_be_followed(sequence) && is_trusted(sequence))
-        {
-            point.tree.retain(|sequence| sequence.head().awake(node).is_some());
+        if point.tree.iter().all(can_be_followed) {
+            point.tree.retain(is_awake);
         } else {
             point.tree.clear();
         }
@@ -210,8 +207,7 @@ impl<S: System> Policy<S> for Optimal {
             open_awake(node, previous);
             point.free = node.backtrack.clone();
         } else {
-            let mistrusted = |thread: &u32| below.is_some_and(|below| below.mistrusted.contains(*thread));
-            point.mistrusted = sleepers().filter(mistrusted).collect();
+            point.mistrusted = sleepers().filter(|&thread| was_mistrusted(thread)).collect();
             node.backtrack = point.tree.iter().map(|sequence| sequence.head().thread.0).collect();
         }
     }
@@ -234,53 +230,18 @@ impl<S: System> Policy<S> for Optimal {
             Source.reverse_races_of_step(stack, exploration, thread);
             return;
         }
-        let Exploration {
-            cursor,
-            statistics,
-            faults,
-            ..
-        } = exploration;
-        let trace = &cursor.trace;
-        let at = trace.len();
-        let operation = Operation::just_run(trace, thread, faults);
-        let races = trace.races_of_step(thread, operation.guards, |variable| operation.value(variable));
-        let found = &mut self.points[at].races;
+        let found = &mut self.points[exploration.cursor.trace.len()].races;
         found.clear();
-        each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
-            found.push(Found {
-                event: race.event,
-                settled: false,
-            });
-            self.way.go_on(race.removed.is_empty(), statistics);
-        });
+        let way = &mut self.way;
+        Finding { found, way }.reverse_races_of_step(stack, exploration, thread);
     }
 
     fn pending(&mut self, stack: &mut Stack, exploration: &mut Exploration<S>, thread: ThreadId, pending: &Pending) {
         if self.way == Way::Source {
             Source.reverse_races_of_pending(stack, exploration, thread, pending);
-            return;
+        } else {
+            self.reverse_races_of_pending(stack, exploration, thread, pending);
         }
-        let Exploration {
-            cursor,
-            statistics,
-            faults,
-            ..
-        } = exploration;
-        let trace = &cursor.trace;
-        let operation = Operation::pending(thread, pending, faults);
-        let Operation { footprint, guards, .. } = operation;
-        let races = trace.races(thread, footprint, guards, |variable| operation.value(variable));
-        each_race(trace, &operation, &races, statistics, faults, |race, statistics| {
-            let later = Item {
-                thread,
-                event: None,
-                alternative: None,
-                footprint,
-            };
-            self.way.go_on(race.removed.is_empty(), statistics);
-            let reversal = Reversal::of(trace, race.event, later, race.at);
-            self.add(stack, race.event, reversal, statistics);
-        });
     }
 
     /// What a race's reversal is made of can be different in each execution with that race.
@@ -295,15 +256,8 @@ impl<S: System> Policy<S> for Optimal {
             for Found { event, settled } in races.iter_mut().filter(|race| !race.settled) {
                 let thread = step.thread();
                 let mut may_touch = step.step().footprint.clone();
-                for access in self.points[at].declared_by(thread) {
-                    may_touch.insert(*access);
-                }
-                let later = Item {
-                    thread,
-                    event: None,
-                    alternative: None,
-                    footprint: &may_touch,
-                };
+                self.points[at].add_declared(thread, &mut may_touch);
+                let later = Item::later(thread, None, &may_touch);
                 let reversal = Reversal::of(trace, *event, later, at);
                 *settled = self.add(stack, *event, reversal, statistics);
             }
@@ -333,12 +287,40 @@ impl<S: System> Policy<S> for Optimal {
     }
 }
 
+/// Notes the races of a step, which are reversed when the execution has ended.
+struct Finding<'a> {
+    found: &'a mut Vec<Found>,
+    way: &'a mut Way,
+}
+
+impl Reverses for Finding<'_> {
+    fn reverse(&mut self, _stack: &mut Stack, _trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
+        self.found.push(Found {
+            event: race.event,
+            settled: false,
+        });
+        self.way.go_on(race.removed.is_empty(), statistics);
+    }
+}
+
+/// Reverses a race at the end of the execution.
+impl Reverses for Optimal {
+    fn reverse(&mut self, stack: &mut Stack, trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
+        self.way.go_on(race.removed.is_empty(), statistics);
+        let later = Item::later(race.thread, None, race.footprint);
+        let reversal = Reversal::of(trace, race.event, later, race.at);
+        self.add(stack, race.event, reversal, statistics);
+    }
+}
+
 /// The reversal of a race: `notdep(e, E).p`.
 struct Reversal<'a> {
     trace: &'a Trace,
     steps: Vec<Item<'a>>,
     /// What is ordered before the race's later step in its own thread.
     before: Option<&'a VectorClock>,
+    /// The race's first event.
+    event: EventIndex,
     /// Index of the race's later step in the execution.
     at: EventIndex,
 }
@@ -354,6 +336,18 @@ struct Item<'a> {
     footprint: &'a Footprint,
 }
 
+impl<'a> Item<'a> {
+    /// The later step of a race.
+    fn later(thread: ThreadId, alternative: Option<u32>, footprint: &'a Footprint) -> Self {
+        Item {
+            thread,
+            event: None,
+            alternative,
+            footprint,
+        }
+    }
+}
+
 impl<'a> Reversal<'a> {
     fn of(trace: &'a Trace, event: EventIndex, later: Item<'a>, at: EventIndex) -> Self {
         let events = trace.events();
@@ -366,6 +360,7 @@ impl<'a> Reversal<'a> {
         Reversal {
             trace,
             steps: steps.chain([later]).collect(),
+            event,
             before: trace.clock_before(later.thread, at),
             at,
         }
@@ -397,10 +392,12 @@ impl<'a> Reversal<'a> {
         self.steps.iter().position(|step| step.thread == thread)
     }
 
-    /// The indices of the initials, in the order of the steps.
-    fn initials(&self) -> impl Iterator<Item = usize> {
-        let is_first = |&at: &usize| self.first_of(self.steps[at].thread) == Some(at);
-        (0..self.steps.len()).filter(move |at| is_first(at) && self.is_initial(*at))
+    /// The initials of the whole reversal, in the order of the steps.
+    fn initials(&self) -> impl Iterator<Item = &Item<'a>> {
+        static NONE: Removed = Removed::new_const();
+        let Item { thread, footprint, .. } = *self.steps.last().expect("the race's later step is there");
+        let initials = self.trace.initials(self.event, &NONE, thread, footprint, self.at);
+        initials.filter_map(|(thread, _)| self.steps.get(self.first_of(thread)?))
     }
 
     /// Says whether the thread makes no step here, and its next one is independent of all that are made.
@@ -444,6 +441,8 @@ enum Covered {
     Always,
     /// Something else: what comes after the race counts.
     Here,
+    /// Nothing but perhaps the tree; with the thread of the initial with which the reversal can begin, if there is one.
+    Not(Option<ThreadId>),
 }
 
 impl Point {
@@ -457,23 +456,23 @@ impl Point {
         below.filter(|sequence| !sequence.steps().is_empty()).collect()
     }
 
-    /// The accesses that the thread's pending operation has declared.
-    fn declared_by(&self, thread: ThreadId) -> impl Iterator<Item = &Access> {
-        let of_thread = self.declared.iter().filter(move |&&(other, _)| other == thread);
-        of_thread.flat_map(|(_, declared)| declared.accesses())
+    /// Adds what the thread's pending operation has declared.
+    fn add_declared(&self, thread: ThreadId, to: &mut Footprint) {
+        if let Some((_, declared)) = self.declared.iter().find(|&&(other, _)| other == thread) {
+            declared.accesses().iter().for_each(|&access| to.insert(access));
+        }
     }
 
-    /// What covers the reversal, of all that is not in the tree. Otherwise the index of the initial with which it can
-    /// begin here, if there is one.
-    fn covered(&self, node: &Node, reversal: &Reversal<'_>) -> Result<Covered, Option<usize>> {
+    /// What covers the reversal, of all that is not in the tree.
+    fn covered(&self, node: &Node, reversal: &Reversal<'_>) -> Covered {
         let mut first = None;
-        for at in reversal.initials() {
-            let Item {
-                thread,
-                event,
-                alternative,
-                ..
-            } = reversal.steps[at];
+        for &Item {
+            thread,
+            event,
+            alternative,
+            ..
+        } in reversal.initials()
+        {
             let Some(alternatives) = node.alternatives(thread) else {
                 continue;
             };
@@ -484,25 +483,25 @@ impl Point {
                 None => alternatives.iter().all(is_asleep),
             };
             if asleep {
-                return Ok(match event {
+                return match event {
                     Some(event) if event < reversal.at => Covered::Always,
                     _ => Covered::Here,
-                });
+                };
             }
             if self.free.contains(thread.0) {
-                return Ok(Covered::Here);
+                return Covered::Here;
             }
-            first = first.or(Some(at));
+            first = first.or(Some(thread));
         }
         let covers = node.sleep().iter().any(|entry| {
             let thread = entry.transition.thread;
             !self.mistrusted.contains(thread.0) && reversal.is_independent_of(thread, &entry.footprint)
         });
-        if covers { Ok(Covered::Here) } else { Err(first) }
+        if covers { Covered::Here } else { Covered::Not(first) }
     }
 
-    /// Adds the reversal to the tree, unless it is covered there. It can begin with its `first` step.
-    fn insert(&mut self, node: &mut Node, mut reversal: Reversal<'_>, first: usize, statistics: &mut Statistics) {
+    /// Adds the reversal to the tree, unless it is covered there. It can begin with the `first` thread.
+    fn insert(&mut self, node: &mut Node, mut reversal: Reversal<'_>, first: ThreadId, statistics: &mut Statistics) {
         let (mut among, mut depth) = (0..self.tree.len(), 0);
         while let Some(through) = self.through(among.clone(), depth, |guide| {
             reversal.can_begin_with(guide) && (depth > 0 || guide.awake(node).is_some())
@@ -519,9 +518,10 @@ impl Point {
         statistics.backtracks += 1;
         let above = match depth {
             0 => {
-                let head = reversal.steps.remove(first);
-                reversal.steps.insert(0, head);
-                node.backtrack.insert(head.thread.0);
+                if let Some(at) = reversal.first_of(first) {
+                    reversal.steps[..=at].rotate_right(1);
+                }
+                node.backtrack.insert(first.0);
                 &[][..]
             }
             _ => &self.tree[among.start].steps()[..depth],
@@ -560,16 +560,9 @@ impl Optimal {
             return;
         };
         let mut declared = Footprint::new();
-        for access in self.points[at].declared_by(thread) {
-            declared.insert(*access);
-        }
+        self.points[at].add_declared(thread, &mut declared);
         for other in alternatives.iter().filter(|&other| other != alternative) {
-            let later = Item {
-                thread,
-                event: None,
-                alternative: Some(other),
-                footprint: &declared,
-            };
+            let later = Item::later(thread, Some(other), &declared);
             let reversal = Reversal::of(trace, at, later, at);
             self.add(stack, at, reversal, statistics);
         }
@@ -586,10 +579,10 @@ impl Optimal {
     ) -> bool {
         let (node, point) = (&mut stack[event], &mut self.points[event]);
         match point.covered(node, &reversal) {
-            Ok(Covered::Always) => return true,
-            Ok(Covered::Here) => {}
-            Err(Some(first)) => point.insert(node, reversal, first, statistics),
-            Err(None) => self.way.go_on(false, statistics),
+            Covered::Always => return true,
+            Covered::Here => {}
+            Covered::Not(Some(first)) => point.insert(node, reversal, first, statistics),
+            Covered::Not(None) => self.way.go_on(false, statistics),
         }
         false
     }

@@ -77,7 +77,7 @@ pub(super) fn missing_initial(
 ) {
     let node = &mut stack[race.event];
     let mut candidate = None;
-    for (thread, event) in trace.initials(race.event, race.removed, race.thread, race.footprint) {
+    for (thread, event) in trace.initials(race.event, race.removed, race.thread, race.footprint, race.at) {
         if node.backtrack.contains(thread.0) {
             return;
         }

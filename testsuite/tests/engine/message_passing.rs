@@ -354,11 +354,13 @@ fn explore(program: &Program, strategy: Exploration, fault: Option<Fault>) -> (F
     (found, report)
 }
 
-/// The error of the unfolding-based strategy on the program.
+/// The error of the unfolding-based strategy, which may be faulty, or of `optimal` on the program.
 fn wrong(program: &Program, fault: Option<Fault>) -> Option<String> {
     let (all, exhaustive) = explore(program, Exploration::Exhaustive, None);
     let (_, source) = explore(program, Exploration::Source, None);
-    UNFOLDINGS.into_iter().find_map(|strategy| {
+    let unfoldings = UNFOLDINGS.map(|strategy| (strategy, fault)).into_iter();
+    let mut strategies = unfoldings.chain([(Exploration::Optimal, None)]);
+    strategies.find_map(|(strategy, fault)| {
         let (found, report) = explore(program, strategy, fault);
         let statistics = report.statistics;
         let what = if std::mem::discriminant(&report.verdict) != std::mem::discriminant(&exhaustive.verdict) {

@@ -127,8 +127,8 @@ impl Totals {
     fn print(&self) {
         println!(
             "{} programs ({} skipped: too large): executions {} exhaustive, {} source (+ {} blocked), {} optimal (+ {} \
-             blocked), for {} traces with {} terminal states\nprograms that source reduces: {}, that deadlock: {}, that fail: {}, that refine: \
-             {}; races without an enabled initial: {}",
+             blocked), for {} traces with {} terminal states\nprograms that source reduces: {}, that deadlock: {}, that \
+             fail: {}, that refine: {}; races without an enabled initial: {}",
             self.programs,
             self.skipped,
             self.exhaustive,

@@ -543,3 +543,21 @@ fn two_semaphores_at_once() {
         agree(Program::of(bodies));
     }
 }
+
+/// Each of the holders of permits disables the last thread alone. What is left out of the reversal of a race with it is
+/// part of what must be explored, which wakeup trees do not know.
+#[test]
+fn several_holders_of_what_one_thread_takes_at_once() {
+    let mut program = Program::new(
+        vec![
+            vec![Acquire(1)],
+            vec![Acquire(1)],
+            vec![Acquire(0)],
+            vec![AcquireBoth(0, 1)],
+        ],
+        4,
+    );
+    program.semaphores = vec![1, 2];
+    let agreement = agree(program);
+    assert_eq!((agreement.traces, agreement.optimal.fallbacks), (6, 1));
+}
