@@ -276,8 +276,8 @@ impl Trace {
     }
 
     /// The initials of `v = notdep(e, E).p` without the removed events, where `p` is an operation of `thread` with the
-    /// given footprint, the event at `at` or pending if there is none: the events of `v` that no other event of `v` is ordered before. The operation itself
-    /// is yielded as `None`.
+    /// given footprint, the event at `at` or pending if there is none: the events of `v` that no other event of `v` is
+    /// ordered before. The operation itself is yielded as `None`.
     pub fn initials<'a>(
         &'a self,
         e: EventIndex,
