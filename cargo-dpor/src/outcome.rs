@@ -3,7 +3,8 @@
 use dpor_explorer::Shard;
 use dpor_protocol::{
     CallerReport, Counts, ExecutionReport, FailureKind, FailureReport, LabelReport, Memory, OutputStream, PairReport,
-    Seed, SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, Verdict, WeakPlace,
+    Seed, SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, SurveyReport, ThreadReport,
+    Verdict, WeakPlace,
 };
 use std::borrow::Cow;
 use std::fs::File;
@@ -27,6 +28,8 @@ pub struct Outcome {
     pub account: Account,
     /// The requested two orders that lead to different states.
     pub pair: Option<PairReport>,
+    /// What keeps all states apart, if requested.
+    pub survey: Option<SurveyReport>,
     /// The labels that the test has reached, or should have reached.
     pub labels: Vec<LabelReport>,
     /// The simplest schedule that fails, if requested.
@@ -139,6 +142,7 @@ impl Outcome {
             seed: None,
             account: Account::default(),
             pair: None,
+            survey: None,
             labels: Vec::new(),
             simplified: None,
             mends: None,

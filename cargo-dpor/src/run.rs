@@ -65,6 +65,7 @@ pub fn run(command: &Command) -> Exit {
         Command::Test(args) if args.no_run => list::build_only(args, &mut listeners),
         Command::Test(args) => test::test(args, &mut listeners),
         Command::Replay(args) => replay::replay(args, &mut listeners),
+        Command::DiffStates(args) if args.all_states => diff_states::survey(args, &mut listeners),
         Command::DiffStates(args) => diff_states::diff_states(args, &mut listeners),
         Command::List(args) => list::print_list(&args.cargo, &args.config, None, &args.select, &mut listeners),
         Command::ShowConfig(args) => show_config::show_config(args, &mut listeners),

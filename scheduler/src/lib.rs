@@ -46,6 +46,7 @@ pub use memory_model::orderings::{Orderings, WeakOrderings};
 pub use operation::{MOST_CHOICES, Operation, OperationKind, access_of, awaiting, location, sub_location};
 pub use program::{Crash, Place, Program, SetupError};
 pub use report::difference::{Difference, StateImage};
+pub use report::survey::{Apart, Place as PlaceApart, Survey};
 
 // The unit tests of the memory bring their own.
 #[cfg(not(test))]

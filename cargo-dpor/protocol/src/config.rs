@@ -84,6 +84,8 @@ pub enum Mode {
         /// The number of the pair among the pairs of orders that lead to different states, counted from 1.
         pair: u64,
     },
+    /// Explore all schedules, and tell what keeps their states apart.
+    Survey,
     /// Name the functions of the program at these return addresses of
     /// [`SharedSchedule::callers`](crate::SharedSchedule::callers). Nothing is run.
     Locate {
@@ -98,6 +100,7 @@ dpor_explorer::codec!(enum Mode {
     2 => Simplify { seed, kind, millis, shorten },
     3 => DiffStates { pair },
     4 => Locate { callers },
+    5 => Survey,
 });
 
 /// Budgets of an exploration; when one is exhausted, the verdict is `incomplete`.

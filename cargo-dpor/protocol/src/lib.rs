@@ -27,9 +27,9 @@ pub use config::{Config, Limits, Mode, Save};
 pub use execution::{EndReport, ExecutionReport, SiteReport, Taken};
 pub use message::{
     AccessedMemory, BlockReport, BlockedThread, CallerReport, ChoiceReport, Counts, DifferenceReport, FailureReport,
-    Holder, LabelReport, MemoryPlace, Message, MessageError, OutputStream, PairReport, PanicReport, PartingReport,
-    SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, ThreadReport, ValueReport, Verdict,
-    WeakReport,
+    Holder, LabelReport, MemoryPlace, Message, MessageError, OutputStream, PairReport, PanicReport, PartReport,
+    PartingReport, PlaceReport, SharingReport, Simplified, SourceLocation, StepReport, SuppressionReport, SurveyReport,
+    ThreadReport, ValueReport, Verdict, WeakReport,
 };
 pub use ordering::{AtomicOperation, LeastOrderings, MemoryOrdering, StrongerOrdering, WeakPlace};
 pub use schedule::{
@@ -44,7 +44,7 @@ pub use tables::{
 
 /// The version of everything in this crate that crosses a process boundary, except seeds, which have
 /// a version of their own.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// The environment variable with the number of the [`Config`]'s descriptor.
 pub const ENV: &str = "CARGO_DPOR";

@@ -99,10 +99,10 @@ impl Scene<'_> {
     fn seed(&self, test: &Test, order: &Order, schedule: Snapshot) -> Option<String> {
         match &order.mode {
             Mode::Replay { seed } | Mode::Simplify { seed, .. } => Some(seed.clone()),
-            Mode::Explore | Mode::DiffStates { .. } if self.heard.started => schedule
+            Mode::Explore | Mode::DiffStates { .. } | Mode::Survey if self.heard.started => schedule
                 .seed(&test.id(), &order.strategy, order.options)
                 .map(|seed| seed.encode()),
-            Mode::Explore | Mode::DiffStates { .. } | Mode::Locate { .. } => None,
+            Mode::Explore | Mode::DiffStates { .. } | Mode::Survey | Mode::Locate { .. } => None,
         }
     }
 

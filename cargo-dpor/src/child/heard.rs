@@ -4,7 +4,7 @@ use crate::outcome::{Account, Outcome};
 use crate::values::Values;
 use dpor_protocol::{
     Counts, ExecutionReport, LabelReport, Message, MessageError, PairReport, SharingReport, Simplified,
-    SuppressionReport,
+    SuppressionReport, SurveyReport,
 };
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ pub struct Heard {
     pub counts: Counts,
     pub account: Account,
     pub pair: Option<PairReport>,
+    pub survey: Option<SurveyReport>,
     pub labels: Vec<LabelReport>,
     pub simplified: Option<Simplified>,
     pub sharing: Option<SharingReport>,
@@ -47,6 +48,7 @@ impl Heard {
     pub fn complete(self, outcome: &mut Outcome) {
         outcome.account = self.account;
         outcome.pair = self.pair;
+        outcome.survey = self.survey;
         outcome.labels = self.labels;
         outcome.simplified = self.simplified;
         outcome.sharing = self.sharing;
@@ -76,6 +78,7 @@ impl Heard {
             Message::Printed { stream, text } => self.account.printed.push((stream, text)),
             Message::Output { stream, text } => self.account.output.push((stream, text)),
             Message::Pair(pair) => self.pair = Some(pair),
+            Message::Survey(survey) => self.survey = Some(survey),
             Message::Labels { labels } => self.labels = labels,
             Message::Simplified(simplified) => self.simplified = Some(simplified),
             Message::Sharing(sharing) => self.sharing = Some(sharing),

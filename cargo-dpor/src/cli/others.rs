@@ -36,7 +36,8 @@ pub struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES, after_long_help = after("\
 \x20 cargo dpor diff-states sums_under_one_lock\n      the first pair of orders that lead to different states\n\
-\x20 cargo dpor diff-states sums_under_one_lock --pair 3\n      the third"))]
+\x20 cargo dpor diff-states sums_under_one_lock --pair 3\n      the third\n\
+\x20 cargo dpor diff-states sums_under_one_lock --all-states\n      what keeps all states of the test apart"))]
 pub struct DiffStatesArgs {
     /// The test: its name, or a part of it that no other test has
     #[arg(value_name = "TEST")]
@@ -44,6 +45,10 @@ pub struct DiffStatesArgs {
     /// Which pair of orders that lead to different states to show, counted in the order of discovery
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub pair: u64,
+    /// Explore the test as `test` does, and tell which parts keep its states apart, and in which places those differ
+    /// that are alike
+    #[arg(long, conflicts_with = "pair")]
+    pub all_states: bool,
     #[command(flatten)]
     pub model: ModelArgs,
     #[command(flatten)]

@@ -46,6 +46,13 @@ fn diff_states_takes_a_test_and_a_number() {
     assert_eq!((args.name.as_str(), args.pair), ("a::b", 3));
     assert_eq!(args.model.max_time, Some(Limit(Some(Duration::from_secs(5)))));
     assert_eq!(args.cargo.package, ["x"]);
+    assert!(!args.all_states);
+    let Command::DiffStates(args) = cli("cargo-dpor diff-states a --all-states").unwrap().command else {
+        panic!()
+    };
+    assert!(args.all_states);
+    let error = cli("cargo-dpor diff-states a --all-states --pair 3").unwrap_err();
+    assert!(error.to_string().contains("cannot be used with"), "{error}");
 }
 
 #[test]
@@ -209,7 +216,7 @@ const ALL_FLAGS: [&str; 7] = [
      --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
      --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
     "replay dpor1-A --stall 5s --report r --open --message-format json --config-file c.toml --config-profile ci",
-    "diff-states t --pair 2 --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last \
+    "diff-states t --pair 2 --all-states --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last \
      --memory sc --spurious-wakeups --spurious-cas --message-format json --config-file c.toml --config-profile ci",
     "list f --exact --include-ignored --ignored --run-ignored all --skip s --message-format json --config-file c.toml \
      --config-profile ci",
@@ -229,13 +236,14 @@ const CARGO_FLAGS: &str = "--package p --workspace --exclude e --lib --bins --bi
      --timings --future-incompat-report --jobs 2 --as-written --verbose --quiet --color never";
 
 /// Flags that exclude each other: each line is parsed without the first, and without the second.
-const EXCLUSIVE: [(&str, &str); 6] = [
+const EXCLUSIVE: [(&str, &str); 7] = [
     (" --ignored", " --include-ignored"),
     (" --fail-fast", " --no-fail-fast"),
     (" --max-fail 3", " --max-fail 3"),
     (" --run-ignored all", " --run-ignored all"),
     (" --release", " --profile r"),
     (" --quiet", " --verbose"),
+    (" --pair 2", " --all-states"),
 ];
 
 fn all_flags(command: &str, without: impl Fn(&(&'static str, &'static str)) -> &'static str) -> Command {

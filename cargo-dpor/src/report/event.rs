@@ -64,6 +64,13 @@ pub enum Event<'a> {
         /// The command that shows the failure again, if it is one.
         again: Option<&'a str>,
     },
+    /// It was looked for what keeps a test's states apart.
+    Surveyed {
+        test: &'a Test,
+        outcome: &'a Outcome,
+        /// The command that shows the failure again, if it is one.
+        again: Option<&'a str>,
+    },
     /// A schedule was replayed on the user's request.
     Replayed {
         test: &'a Test,

@@ -14,6 +14,7 @@ use crate::report::story::weak::sequential;
 use crate::report::text::failure::Failure;
 use crate::report::text::fit::fit;
 use crate::report::text::pair::Pair;
+use crate::report::text::survey::Survey;
 use crate::report::text::{WIDTH, failure_text, settings};
 use dpor_protocol::{Counts, LabelReport, Verdict};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -385,15 +386,7 @@ impl<W: Write> Human<W> {
             }
             .render()
         } else if outcome.verdict == Verdict::Failed {
-            Failure {
-                test: &name,
-                outcome,
-                replay: None,
-                again,
-                sources: &self.sources,
-                width: self.columns(),
-            }
-            .render()
+            self.death(&name, outcome, again)
         } else {
             let unequal = compared - equal;
             let what = match (compared, unequal) {
@@ -401,15 +394,37 @@ impl<W: Write> Human<W> {
                 (_, 0) => format!("pairs of orders compared: {compared}, all of which lead to equal states"),
                 _ => format!("pairs of orders compared: {compared}, of which {unequal} lead to different states"),
             };
-            let more = outcome
-                .reason
-                .iter()
-                .chain(&outcome.note)
-                .map(|text| format!("\n  {text}"));
-            let more: String = more.collect();
-            format!("{} {name}\n  {what}{}\n", "no such pair:".yellow().bold(), more)
+            format!(
+                "{} {name}\n  {what}{}\n",
+                "no such pair:".yellow().bold(),
+                more(outcome)
+            )
         };
         self.print(&text);
+    }
+
+    fn surveyed(&mut self, test: &Test, outcome: &Outcome, again: Option<&str>) {
+        self.bar.finish_and_clear();
+        let name = test.display_name();
+        let text = match &outcome.survey {
+            Some(survey) => format!("{}{}\n", Survey { test: &name, survey }.render(), more(outcome)),
+            None if outcome.verdict == Verdict::Failed => self.death(&name, outcome, again),
+            None => format!("{} {name}{}\n", "no states:".yellow().bold(), more(outcome)),
+        };
+        self.print(&text);
+    }
+
+    /// The failure of a test whose process was to do something else than to look for failures.
+    fn death(&self, test: &str, outcome: &Outcome, again: Option<&str>) -> String {
+        Failure {
+            test,
+            outcome,
+            replay: None,
+            again,
+            sources: &self.sources,
+            width: self.columns(),
+        }
+        .render()
     }
 }
 
@@ -464,11 +479,18 @@ impl<W: Write> Reporter for Human<W> {
                 outcome,
                 again,
             } => self.compared(test, number, outcome, again),
+            Event::Surveyed { test, outcome, again } => self.surveyed(test, outcome, again),
             Event::Replayed {
                 test, seed, outcome, ..
             } => self.replayed(test, seed, outcome),
         }
     }
+}
+
+/// Why it is incomplete, and what else there is to say, in lines of their own.
+fn more(outcome: &Outcome) -> String {
+    let texts = outcome.reason.iter().chain(&outcome.note);
+    texts.map(|text| format!("\n  {text}")).collect()
 }
 
 /// The numbers of tests that are not explored from the start.

@@ -12,7 +12,7 @@ use crate::report::result::{Summary, TestResult, digits};
 use crate::unseen::Unseen;
 use dpor_protocol::{
     AtomicOperation, CallerReport, Counts, DifferenceReport, FailureReport, LabelReport, OutputStream, SourceLocation,
-    StepReport, SuppressionReport, ThreadReport, Verdict, WeakReport,
+    StepReport, SuppressionReport, SurveyReport, ThreadReport, Verdict, WeakReport,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -112,6 +112,12 @@ enum Body<'a> {
         test: Name<'a>,
         number: u64,
         pair: Option<Pair<'a>>,
+        #[serde(flatten)]
+        result: Finished<'a>,
+    },
+    Surveyed {
+        test: Name<'a>,
+        survey: Option<&'a SurveyReport>,
         #[serde(flatten)]
         result: Finished<'a>,
     },
@@ -443,6 +449,11 @@ impl<'a> From<&'a Event<'a>> for Body<'a> {
                     second: &pair.second,
                     differences: &pair.differences,
                 }),
+                result: Finished::new(outcome, outcome, true, again, None),
+            },
+            Event::Surveyed { test, outcome, again } => Body::Surveyed {
+                test: test.into(),
+                survey: outcome.survey.as_ref(),
                 result: Finished::new(outcome, outcome, true, again, None),
             },
             Event::Stopped { error } => Body::Stopped {

@@ -1,4 +1,4 @@
-//! Text for people: the story of a failure, two orders that differ, and the configuration, with colours.
+//! Text for people: the story of a failure, what keeps states apart, and the configuration, with colours.
 
 /// Prints into a `String`, which takes anything.
 macro_rules! put {
@@ -10,6 +10,7 @@ pub mod fit;
 mod list;
 pub mod pair;
 pub mod settings;
+pub mod survey;
 mod table;
 
 use crate::build::Test;

@@ -1,6 +1,6 @@
 //! `cargo dpor diff-states`.
 
-use crate::build::{Variant, list, named};
+use crate::build::{Test, Variant, list, named};
 use crate::child::{self, Order};
 use crate::cli::DiffStatesArgs;
 use crate::config::{Limit, Origin};
@@ -14,34 +14,16 @@ use dpor_explorer::{Context, Strategy};
 use dpor_protocol::{Memory, Mode, OptionGroup, Verdict};
 
 pub fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
-    let (project, config) = Project::with_config(&args.cargo, &args.config)?;
-    let variant = Variant {
-        // It is about the bytes that differ.
-        instrumented: false,
-        ..project.variant(&config, &args.cargo, None)
-    };
-    let build = project.build(&args.cargo, variant, listeners)?;
-    let test = named(list(&build.binaries)?.tests, &args.name)?;
-    let mut settings = config.of_test(test.package(), &test.name);
-    args.model.set(&mut settings);
-    settings.settle(true);
-    // The one that runs both orders of every conflict at once.
-    settings.strategy.value = Strategy::Context(Context::CDPOR1);
-    settings.preemptions.value = Limit(None);
-    // Old values that are still known make states differ, which is hardly what is asked.
-    if settings.memory.origin == Origin::Default {
-        settings.memory.value = Memory::Sc;
-    }
-    let order = order(&settings);
-    let order = Order {
+    let look = Look {
         mode: Mode::DiffStates { pair: args.pair },
-        options: order.options.of(OptionGroup::Environment),
-        ..order
+        // It is about the bytes that differ.
+        follow_accesses: false,
+        // The one that runs both orders of every conflict at once.
+        strategy: Strategy::Context(Context::CDPOR1),
+        // Old values that are still known make states differ, which is hardly what is asked.
+        memory: Some(Memory::Sc),
     };
-    let mut outcome = child::run(&test, &order, &mut |_| {})?;
-    seeds::keep(&mut outcome, &build.folder)?;
-    outputs::keep(&mut outcome, &test.id(), &build.folder)?;
-    let again = outcome.seed.as_ref().map(|seed| again(seed, &test, &args.cargo));
+    let (test, outcome, again) = run(args, look, listeners)?;
     listeners.event(&Event::Compared {
         test: &test,
         number: args.pair,
@@ -49,6 +31,70 @@ pub fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<E
         again: again.as_deref(),
     });
     Ok(diff_states_exit(&outcome))
+}
+
+/// Looks for what keeps all states of a test apart.
+pub fn survey(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
+    let look = Look {
+        mode: Mode::Survey,
+        follow_accesses: true,
+        strategy: Strategy::States,
+        memory: None,
+    };
+    let (test, outcome, again) = run(args, look, listeners)?;
+    listeners.event(&Event::Surveyed {
+        test: &test,
+        outcome: &outcome,
+        again: again.as_deref(),
+    });
+    Ok(match outcome.verdict {
+        Verdict::Complete => Exit::Complete,
+        Verdict::Incomplete => Exit::Incomplete,
+        Verdict::Failed => Exit::Failed,
+    })
+}
+
+/// How states are looked at.
+struct Look {
+    mode: Mode,
+    /// Whether plain accesses to memory are followed, if they are to be in the test.
+    follow_accesses: bool,
+    strategy: Strategy,
+    /// The memory model, if none is chosen.
+    memory: Option<Memory>,
+}
+
+/// Runs the test; returns it, what came of it, and the command that shows a failure again.
+fn run(args: &DiffStatesArgs, look: Look, listeners: &mut Listeners) -> Result<(Test, Outcome, Option<String>), Error> {
+    let (project, config) = Project::with_config(&args.cargo, &args.config)?;
+    let variant = project.variant(&config, &args.cargo, None);
+    let variant = Variant {
+        instrumented: variant.instrumented && look.follow_accesses,
+        ..variant
+    };
+    let build = project.build(&args.cargo, variant, listeners)?;
+    let test = named(list(&build.binaries)?.tests, &args.name)?;
+    let mut settings = config.of_test(test.package(), &test.name);
+    args.model.set(&mut settings);
+    settings.settle(true);
+    settings.strategy.value = look.strategy;
+    settings.preemptions.value = Limit(None);
+    if let Some(memory) = look.memory
+        && settings.memory.origin == Origin::Default
+    {
+        settings.memory.value = memory;
+    }
+    let order = order(&settings);
+    let order = Order {
+        mode: look.mode,
+        options: order.options.of(OptionGroup::Environment),
+        ..order
+    };
+    let mut outcome = child::run(&test, &order, &mut |_| {})?;
+    seeds::keep(&mut outcome, &build.folder)?;
+    outputs::keep(&mut outcome, &test.id(), &build.folder)?;
+    let again = outcome.seed.as_ref().map(|seed| again(seed, &test, &args.cargo));
+    Ok((test, outcome, again))
 }
 
 /// The exit code of a search for a pair of orders.

@@ -39,7 +39,7 @@ struct Header {
 }
 
 const HEADER: usize = size_of::<Header>();
-const LIVE: u64 = 0xA110_C8ED_B10C_0001;
+pub(crate) const LIVE: u64 = 0xA110_C8ED_B10C_0001;
 const FREED: u64 = 0xF4EE_D0FF_B10C_0002;
 
 /// Minimum size of what is given back to the kernel instead of being written. To write is far cheaper, because pages

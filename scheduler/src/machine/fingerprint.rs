@@ -89,6 +89,10 @@ impl Machine {
             check(&mut exact, hash, recording.0);
             self.session.exact = Some(exact);
         }
+        if let Some(mut surveyor) = self.session.surveyor.take() {
+            surveyor.add(hash, |contents| self.visit(contents));
+            self.session.surveyor = Some(surveyor);
+        }
         hash
     }
 }

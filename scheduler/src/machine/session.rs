@@ -13,6 +13,7 @@ use crate::machine::fingerprint::ExactStates;
 use crate::memory_model::orderings::WeakOrderings;
 use crate::memory_model::stronger::Stronger;
 use crate::operation::OperationKind;
+use crate::report::survey::Surveyor;
 use crate::report::symbols::Symbols;
 use dpor_explorer::{ThreadId, Transition};
 use dpor_protocol::Options;
@@ -47,6 +48,8 @@ pub(crate) struct Session {
     pub out_of_sight: Option<String>,
     /// The exact state behind each fingerprint so far, if checked.
     pub exact: Option<ExactStates>,
+    /// The states so far, if it is asked what keeps them apart.
+    pub surveyor: Option<Surveyor>,
     /// Whom to tell of operations that belong to the step before, before they take effect.
     pub joined: Option<Box<dyn Fn(Transition, OperationKind)>>,
     /// Number of bytes hashed for fingerprints.
@@ -87,6 +90,7 @@ impl Session {
             replays: false,
             out_of_sight: None,
             exact: None,
+            surveyor: None,
             joined: None,
             hashed: 0,
             hasher: Cell::default(),
@@ -109,6 +113,13 @@ impl Session {
     /// Whether the next execution will begin its threads on clean stacks, so that states can be compared.
     pub fn wants_clean_stacks(&self) -> bool {
         self.comparing || self.refinements.hashing
+    }
+
+    /// Forgets the states on record: all is explored again.
+    pub fn start_survey_again(&mut self) {
+        if let Some(surveyor) = &mut self.surveyor {
+            *surveyor = Surveyor::default();
+        }
     }
 
     /// The symbols of the executable.

@@ -871,9 +871,9 @@ impl Part for DataRaces {
             return;
         }
         if self.rc11.chooses() {
-            self.visit_order(|number| visitor.number(Owner::Program, "order of accesses", number));
+            self.visit_order(|name, number| visitor.number(Owner::Program, name, number));
         } else if extent.knowledge {
-            self.visit_knowledge(|number| visitor.number(Owner::Program, "order of accesses", number));
+            self.visit_knowledge(|name, number| visitor.number(Owner::Program, name, number));
         }
         // Whether a thread's relaxed store publishes something makes it another access (`publishes`).
         let releasing = self.live.iter().copied().filter(|&live| self.has_released(live));

@@ -32,6 +32,7 @@ use crate::memory_model::stronger::Stronger;
 use crate::operation::OperationKind;
 use crate::platform::interpose;
 use crate::report::difference::{Copying, StateImage};
+use crate::report::survey::{Survey, Surveyor};
 use crate::report::{self, Source};
 use dpor_explorer::{
     Asked, BitSet, Checkpoint, Failure, Fingerprint, Knowledge, Limits, Location, Outlook, Pending, Rewindable, Status,
@@ -177,6 +178,20 @@ impl Program {
     /// [`System::fingerprint`] then panics if two different states have the same.
     pub fn exact_states(&mut self, exact: bool) {
         Self::machine().session.exact = exact.then(Default::default);
+    }
+
+    /// Records each state that has a fingerprint from now on, for [`Program::survey`]. It takes the memory of all
+    /// different contents of their parts, of 512 MB at most, and of a table.
+    pub fn record_states(&mut self) {
+        Self::machine().session.surveyor = Some(Default::default());
+    }
+
+    /// What keeps the states apart that were recorded since exploration began for the last time.
+    pub fn survey(&self) -> Survey {
+        let surveyor = &Self::machine().session.surveyor;
+        surveyor
+            .as_ref()
+            .map_or_else(|| Surveyor::default().survey(), Surveyor::survey)
     }
 
     /// Sets whether states are saved, so that going back to one does not run the steps again that lead there. They are,
@@ -584,6 +599,7 @@ impl System for Program {
         if again {
             session.recall.forget();
             session.labels.start_again();
+            session.start_survey_again();
         }
         again
     }

@@ -81,6 +81,7 @@ impl Program {
             if !execution.watch.trying_out {
                 execution.races.start_again();
                 session.labels.start_again();
+                session.start_survey_again();
             }
         }
         result?;

@@ -17,18 +17,18 @@ const GAP: usize = 8;
 /// The kind of a section of a state. Sections of two states correspond if they have the same kind, and come in the same
 /// order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Number(&'static str),
     Bytes(&'static str),
     Memory(Memory),
 }
 
-struct Section {
-    owner: Owner,
-    kind: Kind,
+pub(super) struct Section {
+    pub owner: Owner,
+    pub kind: Kind,
     /// The address in memory; 0 for what has none.
-    address: usize,
-    bytes: Vec<u8>,
+    pub address: usize,
+    pub bytes: Vec<u8>,
 }
 
 impl Section {
@@ -165,12 +165,25 @@ impl StateImage {
         }
     }
 
+    /// The copy of some parts of a state.
+    pub(super) fn of_sections(parts: Vec<Section>) -> StateImage {
+        StateImage {
+            parts,
+            allocations: Vec::new(),
+        }
+    }
+
     /// The differences of `other`, a state of the same process, in the order of this state's parts. Empty if the states
     /// are equal.
     pub fn diff(&self, other: &StateImage) -> Vec<Difference> {
+        self.diff_by(other, &mut None)
+    }
+
+    /// [`StateImage::diff`], by the executable's symbols, which are read when the first name is needed.
+    pub(super) fn diff_by(&self, other: &StateImage, symbols: &mut Option<Symbols>) -> Vec<Difference> {
         let mut naming = Naming {
             images: [self, other],
-            symbols: None,
+            symbols,
         };
         let mut differences = Vec::new();
         let mut matched = vec![false; other.parts.len()];
@@ -208,7 +221,7 @@ struct Piece {
 struct Naming<'a> {
     images: [&'a StateImage; 2],
     /// Read when the first name is needed.
-    symbols: Option<Symbols>,
+    symbols: &'a mut Option<Symbols>,
 }
 
 impl Naming<'_> {
@@ -230,7 +243,7 @@ impl Naming<'_> {
             }
             // Words differ as a whole.
             let piece = self.piece(first, at);
-            let limit = piece.range.end.min(common.end);
+            let limit = piece.range.end.clamp(at + 1, common.end);
             let start = (at & !7).max(common.start).max(piece.range.start);
             let mut end = at + 1;
             for next in at + 1..limit {
@@ -414,17 +427,19 @@ impl Naming<'_> {
     }
 
     fn block(&mut self, part: &Section, thread: ThreadId, address: usize) -> Piece {
-        let mut last = None;
+        let (mut last, mut next) = (None, part.end());
         for (n, block) in arena::blocks(&part.bytes, part.address).enumerate() {
             if block.header > address {
+                next = block.header;
                 break;
             }
             last = Some((n, block));
         }
-        let Some((n, block)) = last else {
+        let start = last.as_ref().map_or(part.address, |(_, block)| block.next);
+        let Some((n, block)) = last.filter(|(_, block)| address < block.next) else {
             return Piece {
-                name: format!("{thread}: heap"),
-                range: part.address..part.end(),
+                name: format!("{thread}: heap, between blocks"),
+                range: start..next,
                 hint: None,
             };
         };
@@ -553,6 +568,31 @@ mod tests {
             ]
         );
         assert_eq!(differences[2].first.len(), SHOWN);
+    }
+
+    #[test]
+    fn what_is_between_blocks_in_one_state_only_is_a_difference() {
+        // Blocks of 8 bytes after their headers: one at 0x1000, and one at 0x1040 or, in the other state, at 0x1060.
+        let heap = |second: usize| {
+            let mut bytes = vec![0; 0x80];
+            for header in [0, second] {
+                bytes[header] = 8;
+                bytes[header + 8..header + 16].copy_from_slice(&arena::LIVE.to_ne_bytes());
+            }
+            image(vec![Section {
+                owner: Owner::Thread(ThreadId(1)),
+                kind: Kind::Memory(Memory::Heap),
+                address: 0x1000,
+                bytes,
+            }])
+        };
+        let differences = heap(0x40).diff(&heap(0x60));
+        let places: Vec<_> = differences
+            .iter()
+            .map(|difference| difference.address.unwrap())
+            .collect();
+        assert_eq!(places, [0x1040, 0x1060], "{differences:?}");
+        assert_eq!(differences[1].owner, "t1: heap, between blocks");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub(crate) mod difference;
 pub(crate) mod leaks;
+pub(crate) mod survey;
 pub(crate) mod symbols;
 pub(crate) mod trace;
 

@@ -1,11 +1,11 @@
-//! Two orders of the same steps that lead to different states, and the differences, which `cargo dpor diff-states`
-//! shows.
+//! What `cargo dpor diff-states` shows: two orders of the same steps that lead to different states, and the
+//! differences; or what keeps all states of a test apart.
 
 use super::describe::{self, Objects};
 use super::journal::{Explored, Journaled};
 use dpor_explorer::{End, Observer, Statistics, Step, System, Trace, Transition};
-use dpor_protocol::{DifferenceReport, PairReport, StepReport};
-use dpor_scheduler::{Difference, StateImage};
+use dpor_protocol::{DifferenceReport, PairReport, PartReport, PlaceReport, StepReport, SurveyReport};
+use dpor_scheduler::{Apart, Difference, PlaceApart, StateImage, Survey};
 use std::ops::ControlFlow;
 
 /// Counts the pairs of orders that an eager check finds to lead to different states, and keeps the requested one.
@@ -103,6 +103,27 @@ fn difference(difference: Difference) -> DifferenceReport {
         first: difference.first,
         second: difference.second,
         hint: difference.hint.map(str::to_owned),
+    }
+}
+
+/// What keeps states apart, as it is reported.
+pub(crate) fn survey(survey: Survey) -> SurveyReport {
+    let part = |part: Apart| PartReport {
+        name: part.name.to_owned(),
+        without: part.without,
+        without_all: part.without_all,
+    };
+    let place = |place: PlaceApart| PlaceReport {
+        pairs: place.pairs,
+        only: place.only,
+        example: difference(place.example),
+    };
+    SurveyReport {
+        states: survey.states,
+        parts: survey.parts.into_iter().map(part).collect(),
+        compared: survey.compared,
+        alone: survey.alone,
+        places: survey.places.into_iter().map(place).collect(),
     }
 }
 

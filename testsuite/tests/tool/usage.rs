@@ -375,6 +375,86 @@ fn where_there_is_nothing_to_run() {
     );
 }
 
+/// Two threads draw numbers, and keep what they have drawn on their stacks, or in one static.
+const DRAWN: &str = r#"
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+fn both(draw: fn()) {
+    let child = thread::spawn(draw);
+    draw();
+    child.join().unwrap();
+}
+
+#[test]
+fn kept_on_stacks() {
+    both(|| {
+        let mut drawn = black_box([0; 3]);
+        for number in &mut drawn {
+            *number = NEXT.fetch_add(1, SeqCst);
+        }
+        black_box(&drawn);
+    });
+}
+
+#[test]
+fn not_kept() {
+    both(|| {
+        for _ in 0..3 {
+            NEXT.fetch_add(1, SeqCst);
+        }
+    });
+}
+
+#[test]
+fn fails() {
+    both(|| assert_eq!(NEXT.fetch_add(1, SeqCst), 0));
+}
+"#;
+
+#[test]
+fn what_keeps_all_states_apart_is_told() {
+    let project = Project::new("apart", DRAWN);
+    let survey = |test: &str| {
+        let run = project.run(&["diff-states", test, "--all-states", "--message-format", "json"]);
+        let [event] = &run.ends(COMPLETE).events("surveyed")[..] else {
+            panic!("a survey of {test}")
+        };
+        event["survey"].clone()
+    };
+    let (kept, not) = (survey("kept_on_stacks"), survey("not_kept"));
+    let states = |survey: &Value| survey["states"].as_u64().expect("a number");
+    assert!(states(&kept) > states(&not), "{kept} {not}");
+    let first = &kept["parts"][0];
+    assert_eq!(first["name"], "stacks and registers", "{kept}");
+    let without = first["without"].as_u64().expect("a number");
+    assert!(without < states(&kept), "{kept}");
+    let places = kept["places"].as_array().expect("a list");
+    let is_drawn = |place: &&Value| {
+        let owner = place["example"]["owner"].as_str().expect("a text");
+        owner.contains("stack, in or below")
+    };
+    assert!(places.iter().any(|place| is_drawn(&place)), "{kept}");
+    let run = project
+        .run(&["diff-states", "kept_on_stacks", "--all-states"])
+        .ends(COMPLETE);
+    for text in ["stacks and registers", "compared with the nearest one"] {
+        assert!(run.stdout.contains(text), "{run:?}");
+    }
+    // A failing test has states as well.
+    assert!(states(&survey("fails")) > 1);
+    // Cut short, it tells of the states so far.
+    let run = project.run(&["diff-states", "kept_on_stacks", "--all-states", "--max-executions", "2"]);
+    let run = run.ends(INCOMPLETE);
+    assert!(
+        run.stdout.contains(" states: ") && run.stdout.contains("limit of 2 executions"),
+        "{run:?}"
+    );
+}
+
 #[test]
 fn what_was_explored_is_said_and_counts_as_configured() {
     let project = Project::new("verdicts", TESTS);

@@ -11,7 +11,7 @@ pub use failure::{
     AccessedMemory, BlockReport, BlockedThread, CallerReport, FailureReport, Holder, MemoryPlace, PanicReport,
 };
 pub use search::{ChoiceReport, PartingReport, Simplified};
-pub use states::{DifferenceReport, PairReport};
+pub use states::{DifferenceReport, PairReport, PartReport, PlaceReport, SurveyReport};
 pub use step::{OutputStream, SourceLocation, StepReport, ThreadReport, ValueReport};
 
 use super::base64;
@@ -64,6 +64,8 @@ pub enum Message {
     },
     /// Two orders of the same steps that lead to different states. Only on request.
     Pair(PairReport),
+    /// What keeps all states apart. Only on request.
+    Survey(SurveyReport),
     /// The labels that the test has reached, or should have reached. Only if there are any; `Finished` follows.
     Labels {
         /// All of them, in the order in which they were met.
@@ -127,6 +129,7 @@ dpor_explorer::codec!(enum Message {
     16 => WeakPlaces(value),
     6 => Diverged { step, expected, met },
     7 => Pair(value),
+    19 => Survey(value),
     8 => Labels { labels },
     9 => Simplified(value),
     10 => Sharing(value),

@@ -61,6 +61,29 @@ fn nested_reports_survive_the_journey() {
                 hint: Some("only in the first state".into()),
             }],
         }),
+        Message::Survey(SurveyReport {
+            states: 90,
+            parts: vec![PartReport {
+                name: "heap".into(),
+                without: 60,
+                without_all: 30,
+            }],
+            compared: 50,
+            alone: 4,
+            places: vec![PlaceReport {
+                pairs: 7,
+                only: 3,
+                example: DifferenceReport {
+                    owner: "t1: heap".into(),
+                    address: Some(1 << 40),
+                    offset: 0,
+                    length: 1,
+                    first: vec![1],
+                    second: vec![2],
+                    hint: None,
+                },
+            }],
+        }),
         Message::Labels {
             labels: vec![LabelReport {
                 label: "lost".into(),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::outcome::Account;
 use crate::report::samples::{self, failed_in_full, incomplete, test};
-use dpor_protocol::PairReport;
+use dpor_protocol::{PairReport, SurveyReport};
 use serde_json::Value;
 
 /// The lines of a stream, each a value.
@@ -109,6 +109,20 @@ fn other_commands() {
             number: 2,
             outcome: &Outcome {
                 pair: Some(pair),
+                ..samples::outcome(dpor_protocol::Verdict::Complete)
+            },
+            again: None,
+        });
+        reporter.event(&Event::Surveyed {
+            test: &test("tests::a"),
+            outcome: &Outcome {
+                survey: Some(SurveyReport {
+                    states: 3,
+                    parts: vec![],
+                    compared: 0,
+                    alone: 3,
+                    places: vec![],
+                }),
                 ..samples::outcome(dpor_protocol::Verdict::Complete)
             },
             again: None,

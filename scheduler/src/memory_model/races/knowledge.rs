@@ -27,6 +27,9 @@ use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE, Shadow};
 use dpor_explorer::keys::KeyMap;
 use smallvec::SmallVec;
 
+/// What facts are in a state that is shown.
+const UNKNOWN: &str = "accesses that not all threads know of";
+
 /// An access that some live thread does not know of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Fact {
@@ -341,7 +344,7 @@ impl DataRaces {
     }
 
     /// Shows what is known of each other's accesses.
-    pub(super) fn visit_knowledge(&self, mut add: impl FnMut(u64)) {
+    pub(super) fn visit_knowledge(&self, mut add: impl FnMut(&'static str, u64)) {
         if !self.tells_knowledge() {
             return;
         }
@@ -355,9 +358,8 @@ impl DataRaces {
         // In which order accesses were made is no part of the state, but for what is known of them.
         known.sort_unstable();
         for (name, holders) in known {
-            name.into_iter().for_each(&mut add);
-            add(holders.len() as u64);
-            holders.into_iter().for_each(&mut add);
+            let numbers = name.into_iter().chain([holders.len() as u64]).chain(holders);
+            numbers.for_each(|number| add(UNKNOWN, number));
         }
     }
 
@@ -448,9 +450,11 @@ impl DataRaces {
 
     /// Shows who knows of the epochs of facts and of what atomics hold under weak memory, without their numbers: an
     /// epoch is its position among those of its thread that occur.
-    pub(super) fn visit_order(&self, mut add: impl FnMut(u64)) {
+    pub(super) fn visit_order(&self, mut add: impl FnMut(&'static str, u64)) {
+        const VIEW: &str = "what threads know of each other";
+        const PASSED_ON: &str = "what locks and other objects pass on";
         let facts = self.facts();
-        add(facts.len() as u64);
+        add(UNKNOWN, facts.len() as u64);
         if facts.is_empty() && self.rc11.is_settled() {
             return;
         }
@@ -473,19 +477,17 @@ impl DataRaces {
                 let known = entry(clock, of[0].thread.into());
                 of.partition_point(|epoch| epoch.number <= known) as u64
             };
-            let mut positions: SmallVec<[u64; 16]> = of_threads.iter().map(position).collect();
-            self.rc11.add_known(clock, &mut positions);
-            positions
+            of_threads.iter().map(position).collect::<SmallVec<[u64; 16]>>()
         };
         let position = |epoch: Epoch| {
             let of_thread = of_threads.iter().find(|of| of[0].thread == epoch.thread);
             of_thread.map_or(0, |of| of.partition_point(|other| *other < epoch) as u64)
         };
         for fact in &facts {
-            add(fact.granule as u64);
-            add(u64::from(fact.mask) << 8 | u64::from(fact.kind));
-            add(fact.extent.word());
-            add(u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
+            add(UNKNOWN, fact.granule as u64);
+            add(UNKNOWN, u64::from(fact.mask) << 8 | u64::from(fact.kind));
+            add(UNKNOWN, fact.extent.word());
+            add(UNKNOWN, u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
         }
         let of_atomics = |thread, number| position(Epoch { thread, number });
         self.rc11.visit(knows, positions, of_atomics, &mut add);
@@ -494,16 +496,18 @@ impl DataRaces {
             let Some((view, foreseen)) = view.zip(self.order.foreseen(live.into())) else {
                 continue;
             };
-            add(live.into());
-            add(view.lent.len() as u64);
+            add(VIEW, live.into());
+            add(VIEW, view.lent.len() as u64);
             for clock in [foreseen, &view.acquired, &view.released].into_iter().chain(&view.lent) {
-                positions(clock).into_iter().for_each(&mut add);
+                positions(clock).into_iter().for_each(|number| add(VIEW, number));
+                self.rc11.visit_known(clock, &mut add);
             }
         }
         for (location, clock) in self.order.published.iter() {
             if knows(clock) {
-                add(location.0);
-                positions(clock).into_iter().for_each(&mut add);
+                add(PASSED_ON, location.0);
+                positions(clock).into_iter().for_each(|number| add(PASSED_ON, number));
+                self.rc11.visit_known(clock, &mut add);
             }
         }
     }

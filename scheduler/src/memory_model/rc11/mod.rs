@@ -488,12 +488,12 @@ impl Rc11 {
         self.log.first_epochs()
     }
 
-    /// Adds to the positions of a clock how much it knows of the operations on record.
-    pub fn add_known(&self, clock: &[u32], positions: &mut SmallVec<[u64; 16]>) {
-        let length = positions.len();
-        positions.push(0);
-        positions.extend(self.log.known(clock));
-        positions[length] = (positions.len() - length - 1) as u64;
+    /// Shows how much a clock knows of the operations on record.
+    pub fn visit_known(&self, clock: &[u32], show: &mut impl FnMut(&'static str, u64)) {
+        let known = self.log.known(clock);
+        let known: SmallVec<[u64; 16]> = known.collect();
+        show(SEQUENTIAL, known.len() as u64);
+        known.into_iter().for_each(|of_thread| show(SEQUENTIAL, of_thread));
     }
 
     /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`. A
@@ -503,30 +503,34 @@ impl Rc11 {
         knows: impl Fn(&[u32]) -> bool,
         positions: impl Fn(&[u32]) -> SmallVec<[u64; 16]>,
         position: impl Fn(u16, u32) -> u64,
-        mut add: impl FnMut(u64),
+        mut show: impl FnMut(&'static str, u64),
     ) {
         let name = |event: Option<u32>| event.map_or(u64::MAX, |event| self.log.name(event));
         for (location, history) in self.histories.iter() {
             if history.len() == 1 && !knows(&history.messages[0].released) {
                 continue;
             }
-            add(location.0);
-            add(history.len() as u64);
+            show(HISTORIES, location.0);
+            show(HISTORIES, history.len() as u64);
             for (at, message) in history.messages.iter().enumerate() {
-                add(message.value);
-                add(u64::from(message.modifies));
-                add(name(message.event));
-                positions(&message.released).into_iter().for_each(&mut add);
+                show(HISTORIES, message.value);
+                show(HISTORIES, u64::from(message.modifies));
+                show(SEQUENTIAL, name(message.event));
+                for known in positions(&message.released) {
+                    show(HISTORIES, known);
+                }
+                self.visit_known(&message.released, &mut show);
                 if at > 0 {
                     let mut taken = message.taken.clone();
                     taken.sort_unstable();
-                    add(taken.len() as u64);
+                    show(HISTORIES, taken.len() as u64);
                     for (thread, epoch) in taken {
-                        add(u64::from(thread) << 32 | position(thread, epoch));
+                        show(HISTORIES, u64::from(thread) << 32 | position(thread, epoch));
                     }
                 }
             }
         }
+        let mut add = |number| show(SEQUENTIAL, number);
         add(u64::MAX);
         for digest in self.log.digests() {
             add(digest as u64);
@@ -540,6 +544,11 @@ impl Rc11 {
         }
     }
 }
+
+/// What there is to choose from, in a state that is shown.
+const HISTORIES: &str = "what atomics hold";
+/// What is known of operations on record, in a state that is shown.
+const SEQUENTIAL: &str = "order of sequentially consistent accesses";
 
 /// Whether the operation's atomic overlaps the one at the location, and is another one.
 fn overlaps(request: &Request, location: Location) -> bool {

@@ -178,8 +178,10 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
     program.find_leaks(config.options.has(ModelOption::Leaks));
     program.suppress_races(&config.suppressions);
     let looks_beside = looks_beside(strategy, config);
-    if looks_beside && matches!(config.mode, Mode::Explore) {
-        program.put_weak_memory_off();
+    if looks_beside {
+        if matches!(config.mode, Mode::Explore) {
+            program.put_weak_memory_off();
+        }
         // On record are the steps of an exploration that does without this, and so are those in seeds.
         program.join_what_is_unshared(JOINS_AFTER, |transition, kind| map.push(transition, kind as u8));
     }
@@ -191,6 +193,8 @@ pub(super) fn exploration(config: &Config, map: &'static SharedSchedule, body: B
         Some(shard) => whole.narrow(shard, test_hash(&config.test).into(), limits.time),
         None => (whole, Part::One { pairs: 0 }),
     };
+    // Of other modes, what is asked is about the executions of the strategy.
+    let looks_beside = looks_beside && matches!(config.mode, Mode::Explore);
     let explorer = Explorer::new(system, strategy, limits)
         .spent(started.elapsed())
         .verify_states(exact)

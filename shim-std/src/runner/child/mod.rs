@@ -45,6 +45,7 @@ pub(crate) fn serve(config: Result<Config, String>, test: &str, place: &std::pan
         Mode::Locate { callers } => locate(callers, &mut parent),
         Mode::Explore => explore::explore(&config, map, body, &mut parent),
         Mode::DiffStates { pair } => diff_states::diff_states(&config, *pair, map, body, &mut parent),
+        Mode::Survey => diff_states::survey(&config, map, body, &mut parent),
         Mode::Replay { seed } => replay::replay(&config, seed, map, body, &mut parent),
         Mode::Simplify {
             seed,
