@@ -139,6 +139,10 @@ impl Scene<'_> {
                 seconds(limit)
             )),
             // Not the test's fault: between steps only the checker runs.
+            (false, true) if self.shared.phase() != Phase::Setup => Cause::Unknown(format!(
+                "the checker was busy for {} between two steps: `--stall` gives it more time",
+                seconds(limit)
+            )),
             (false, _) => {
                 let place = match self.shared.phase() {
                     Phase::Setup => "before the test's body began",

@@ -269,6 +269,7 @@ fn reason(met: &Met) -> String {
         ),
         ("executions were cut", "executions are longer than `--max-depth`"),
         ("the test process did nothing", "no progress within `--stall`"),
+        ("the checker was busy", "no progress within `--stall`"),
         ("in a system call, which", "a thread waits in the kernel"),
     ];
     let class = classes.iter().find(|(start, _)| text.contains(start));

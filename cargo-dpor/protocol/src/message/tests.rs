@@ -10,7 +10,7 @@ fn a_message_is_one_versioned_line() {
         text: "a\nb\u{1f980}".into(),
     };
     let line = message.to_line();
-    assert_eq!(line, "8 BQEHYQpi8J-mgA\n");
+    assert_eq!(line, "9 BQEHYQpi8J-mgA\n");
     assert_eq!(Message::from_line(&line), Ok(message));
 }
 
@@ -207,10 +207,10 @@ fn reports_in_short() {
 #[test]
 fn other_versions_and_noise_are_told_apart() {
     assert_eq!(
-        Message::from_line("7 New(text:\"a\")"),
-        Err(MessageError::OtherVersion(7))
+        Message::from_line("8 New(text:\"a\")"),
+        Err(MessageError::OtherVersion(8))
     );
-    for noise in ["running 1 test", "", "8", "8 New(text:\"a\")", "8 BQEHYQpi8J-m", "8 /w"] {
+    for noise in ["running 1 test", "", "9", "9 New(text:\"a\")", "9 BQEHYQpi8J-m", "9 /w"] {
         assert!(
             matches!(Message::from_line(noise), Err(MessageError::Malformed(_))),
             "{noise}"
