@@ -180,8 +180,8 @@ impl Program {
         Self::machine().session.exact = exact.then(Default::default);
     }
 
-    /// Records each state that has a fingerprint from now on, for [`Program::survey`]. It takes the memory of all
-    /// different contents of their parts, of 512 MB at most, and of a table.
+    /// Records each state that has a fingerprint from now on, for [`Program::survey`], up to a million of them. It takes
+    /// the memory of all different contents of their parts, of 512 MB at most, and of a table.
     pub fn record_states(&mut self) {
         Self::machine().session.surveyor = Some(Default::default());
     }

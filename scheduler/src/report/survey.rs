@@ -12,6 +12,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+/// Maximum number of states on record; later ones are left out. Each takes some hundred bytes.
+const MOST_STATES: usize = 1 << 20;
 /// Maximum number of bytes of contents that are kept, so that differences can be looked up.
 const MOST_BYTES: usize = 1 << 29;
 /// Maximum number of states that are compared with another one byte for byte.
@@ -26,7 +28,7 @@ const COUNTS: usize = 50;
 /// What keeps the states of an exploration apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survey {
-    /// Number of states.
+    /// Number of states on record.
     pub states: u64,
     /// Parts of states without which there would be fewer of them, in the order in which it pays most to leave them
     /// out.
@@ -84,9 +86,9 @@ pub(crate) struct Surveyor {
 }
 
 impl Surveyor {
-    /// Records the state with this fingerprint, which `visit` shows, unless it is on record.
+    /// Records the state with this fingerprint, which `visit` shows, unless it is on record, or too many are.
     pub fn add(&mut self, fingerprint: u128, visit: impl FnOnce(&mut Contents)) {
-        if !self.met.insert(fingerprint) {
+        if self.rows.len() >= MOST_STATES || !self.met.insert(fingerprint) {
             return;
         }
         let mut contents = Contents::default();

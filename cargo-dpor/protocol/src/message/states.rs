@@ -44,7 +44,7 @@ dpor_explorer::codec!(struct DifferenceReport { owner, address, offset, length, 
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(dpor_json, derive(serde::Serialize))]
 pub struct SurveyReport {
-    /// Number of states.
+    /// Number of states on record.
     pub states: u64,
     /// Parts of states without which there would be fewer of them, in the order in which it pays most to leave them
     /// out.
