@@ -26,7 +26,8 @@ use crate::keys::KeySet;
 use crate::system::{Pending, Status, System, ThreadId, Transition};
 use smallvec::SmallVec;
 
-/// Number of steps of one execution between two looks at the clock: one execution can take longer than the time limit.
+/// Number of steps of one execution between two looks at the clock, and of nodes that are left: one execution can take
+/// longer than the time limit.
 const CLOCK_INTERVAL: usize = 64;
 
 /// A depth-first search, under a policy.
@@ -326,6 +327,13 @@ impl<S: System, P: Policy<S>> Search<S> for DepthFirst<P> {
         }
         while self.stack.depth() > 0 {
             let at = self.stack.depth() - 1;
+            let looks = self.conduct.leaves_slowly && at % CLOCK_INTERVAL == CLOCK_INTERVAL - 1;
+            if looks && exploration.in_time().is_err() {
+                // The exploration ends before what the node has chosen is run again. If it is resumed, that step leads
+                // to what is known.
+                exploration.cursor.truncate(at);
+                return true;
+            }
             let node = &mut self.stack[at];
             exploration.cursor.truncate(at);
             if let Some(transition) = node.current.take() {

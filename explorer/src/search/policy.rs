@@ -32,6 +32,8 @@ pub(crate) struct Conduct {
     /// Whether states are saved where an execution comes to them first: where executions are short, because they end in
     /// states that are known, the search goes back a few steps mostly.
     pub saves_ahead: bool,
+    /// Whether it can take long to leave a node: the time limit is looked at then, too.
+    pub leaves_slowly: bool,
     /// What the trace records besides.
     pub follows: Follows,
 }
@@ -43,6 +45,7 @@ impl Conduct {
         sleeps: false,
         wants_pending: false,
         saves_ahead: false,
+        leaves_slowly: false,
         follows: Follows::NOTHING,
     };
 

@@ -10,7 +10,7 @@ use dpor_explorer::{
 use dpor_testsuite::actors::{self, Actors};
 use dpor_testsuite::oracle::{CONTEXTS, DPORS, UNFOLDINGS};
 use dpor_testsuite::programs::{counter, lastwrite, readers};
-use dpor_testsuite::toy::{Program, Toy, generate};
+use dpor_testsuite::toy::{Instruction, Operand, Program, Toy, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -362,6 +362,39 @@ fn an_exploration_that_is_not_resumable_is_not_saved() {
     let mut ended = explorer().resumable(true);
     ended.run(&mut ());
     assert!(ended.save().is_none(), "nothing is left to explore");
+}
+
+#[test]
+fn the_time_is_up_while_a_long_way_is_left() {
+    const LIMIT: Duration = Duration::from_millis(400);
+    struct Slow;
+    impl Observer<Toy> for Slow {
+        fn execution(&mut self, _: &mut Toy, _: &End, _: &Trace, _: &Statistics) -> ControlFlow<()> {
+            std::thread::sleep(LIMIT);
+            ControlFlow::Continue(())
+        }
+    }
+    let store = |number| Instruction::Store {
+        variable: 0,
+        value: Operand::Constant(number),
+    };
+    let program = || Toy::new(Program::of(vec![(0..200).map(store).collect()]));
+    let explorer = |time| {
+        let limits = Limits { time, ..limits(None) };
+        Explorer::new(program(), Exploration::States, limits).resumable(true)
+    };
+    let mut first = explorer(Some(LIMIT));
+    let reason = format!("the time limit of {LIMIT:?} was reached");
+    assert_eq!(first.run(&mut Slow).verdict, Verdict::Incomplete { reason });
+    let saved = first.save().expect("something is left to explore");
+    let mut second = explorer(None);
+    second.resume(&saved.bytes, saved.keys).expect("it is the same program");
+    assert_eq!(second.run(&mut ()).verdict, Verdict::Complete);
+    assert_eq!(
+        explorer(None).run(&mut Slow).verdict,
+        Verdict::Complete,
+        "without a limit"
+    );
 }
 
 #[test]

@@ -83,6 +83,8 @@ const LONG: u32 = 200;
 const CONDUCT: Conduct = Conduct {
     wants_pending: true,
     saves_ahead: true,
+    // With what can follow, which may be much.
+    leaves_slowly: true,
     ..Conduct::EVERYTHING
 };
 
