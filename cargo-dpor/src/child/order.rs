@@ -72,8 +72,8 @@ impl Order {
         }
     }
 
-    /// The time that a process has to end by itself when the command ends. An exploration is saved or surveyed meanwhile,
-    /// and a replay is short, and shows how the test fails; anything else is no longer of use.
+    /// The time that a process has to end by itself when the command ends. An exploration is saved or surveyed
+    /// meanwhile, and a replay is short, and shows how the test fails; anything else is no longer of use.
     pub fn grace(&self) -> Duration {
         match self.mode {
             Mode::Explore | Mode::Survey => Duration::from_secs(5),

@@ -216,8 +216,9 @@ const ALL_FLAGS: [&str; 7] = [
      --fail-fast --no-fail-fast --test-jobs 6 --incomplete ok --vacuous fail \
      --weak-orderings fail --message-format json --junit j.xml --report r --config-file c.toml --config-profile ci",
     "replay dpor1-A --stall 5s --report r --open --message-format json --config-file c.toml --config-profile ci",
-    "diff-states t --pair 2 --all-states --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s --timeouts last \
-     --memory sc --spurious-wakeups --spurious-cas --message-format json --config-file c.toml --config-profile ci",
+    "diff-states t --pair 2 --all-states --max-executions 1 --max-time 2s --max-steps 3 --max-depth 4 --stall 5s \
+     --timeouts last --memory sc --spurious-wakeups --spurious-cas --message-format json --config-file c.toml \
+     --config-profile ci",
     "list f --exact --include-ignored --ignored --run-ignored all --skip s --message-format json --config-file c.toml \
      --config-profile ci",
     "show-config t --strategy source --preemptions 8 --seed 7 --max-executions 1 --max-time 2s --max-steps 3 \

@@ -115,64 +115,16 @@ impl Surveyor {
     /// What keeps the recorded states apart.
     pub fn survey(&self) -> Survey {
         let groups = self.groups();
-        // By row, the digest of each group's columns, and that of all. Without a group, it is the digest of all without
-        // the group's.
-        let digests: Vec<(Box<[u64]>, u64)> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let of_group = |(number, (_, columns)): (usize, &(&str, Vec<usize>))| {
-                    let mut numbers = vec![number as u8];
-                    for &column in columns {
-                        numbers.extend(row.get(column).copied().unwrap_or(0).to_ne_bytes());
-                    }
-                    xxh3_64(&numbers)
-                };
-                let of_groups: Box<[u64]> = groups.iter().enumerate().map(of_group).collect();
-                let all = of_groups.iter().fold(0, |all, digest| all ^ digest);
-                (of_groups, all)
-            })
-            .collect();
-        let left = |without: &[usize]| {
-            let of_row =
-                |(of_groups, all): &(Box<[u64]>, u64)| without.iter().fold(*all, |all, &group| all ^ of_groups[group]);
-            digests.iter().map(of_row).collect::<KeySet<u64>>().len()
-        };
-        let (mut parts, mut chosen) = (Vec::new(), Vec::new());
-        let mut now = left(&[]);
-        let alone: Vec<usize> = (0..groups.len()).map(|group| left(&[group])).collect();
-        loop {
-            let rest = (0..groups.len()).filter(|group| !chosen.contains(group));
-            let best = rest.map(|group| (left(&[&chosen[..], &[group]].concat()), group)).min();
-            let Some((without_all, group)) = best.filter(|(left, _)| (now - left) * COUNTS > self.rows.len()) else {
-                break;
-            };
-            chosen.push(group);
-            now = without_all;
-            parts.push(Apart {
-                name: groups[group].0,
-                without: alone[group] as u64,
-                without_all: without_all as u64,
-            });
-        }
-        let mut like = vec![KeyMap::<u64, Vec<usize>>::default(); groups.len()];
-        for (row, (of_groups, all)) in digests.iter().enumerate() {
-            for (like, digest) in like.iter_mut().zip(of_groups) {
-                let like = like.entry(all ^ digest).or_default();
-                if like.len() < CANDIDATES {
-                    like.push(row);
-                }
-            }
-        }
+        let digests = Digests::of(&self.rows, &groups);
+        let like = digests.alike();
         let (mut places, mut symbols) = (Places::default(), None);
-        let (mut compared, mut lonely) = (0, 0);
+        let (mut compared, mut alone) = (0, 0);
         for row in (0..self.rows.len()).step_by(self.rows.len().div_ceil(MOST_PAIRS).max(1)) {
-            let (of_groups, all) = &digests[row];
-            let others = like.iter().zip(of_groups);
-            let others = others.flat_map(|(like, digest)| like.get(&(all ^ digest)).into_iter().flatten());
-            let others: KeySet<usize> = others.copied().filter(|&other| other != row).collect();
+            let others = like.iter().enumerate();
+            let others = others.filter_map(|(group, like)| like.get(&digests.without(row, &[group])));
+            let others: KeySet<usize> = others.flatten().copied().filter(|&other| other != row).collect();
             if others.is_empty() {
-                lonely += 1;
+                alone += 1;
                 continue;
             }
             let distances = others
@@ -186,16 +138,16 @@ impl Surveyor {
         }
         Survey {
             states: self.rows.len() as u64,
-            parts,
+            parts: digests.apart(&groups),
             compared,
-            alone: lonely,
+            alone,
             places: places.most_frequent(),
         }
     }
 
     /// The columns, by what they are together.
-    fn groups(&self) -> Vec<(&'static str, Vec<usize>)> {
-        let mut groups: Vec<(&'static str, Vec<usize>)> = Vec::new();
+    fn groups(&self) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
         for (column, ((_, kind, _), contents)) in self.columns.iter().enumerate() {
             let is_same = contents.contents.len() == 1 && self.rows.iter().all(|row| row.get(column) == Some(&1));
             if is_same {
@@ -262,6 +214,87 @@ impl Surveyor {
             [of(column), same.and_then(of)].into_iter().flatten()
         });
         StateImage::of_sections(sections.collect())
+    }
+}
+
+/// Columns, with a name for what they are together.
+type Group = (&'static str, Vec<usize>);
+
+/// Digests of the recorded states.
+struct Digests {
+    /// By state, the digest of each group's columns, and that of all. Without a group, it is the digest of all without
+    /// the group's.
+    rows: Vec<(Box<[u64]>, u64)>,
+}
+
+impl Digests {
+    fn of(rows: &[Box<[u32]>], groups: &[Group]) -> Digests {
+        let of_row = |row: &[u32]| {
+            let of_group = |(number, (_, columns)): (usize, &Group)| {
+                let mut numbers = vec![number as u8];
+                for &column in columns {
+                    numbers.extend(row.get(column).copied().unwrap_or(0).to_ne_bytes());
+                }
+                xxh3_64(&numbers)
+            };
+            let of_groups: Box<[u64]> = groups.iter().enumerate().map(of_group).collect();
+            let all = of_groups.iter().fold(0, |all, digest| all ^ digest);
+            (of_groups, all)
+        };
+        Digests {
+            rows: rows.iter().map(|row| of_row(row)).collect(),
+        }
+    }
+
+    /// The digest of a state without some groups.
+    fn without(&self, row: usize, groups: &[usize]) -> u64 {
+        let (of_groups, all) = &self.rows[row];
+        groups.iter().fold(*all, |all, &group| all ^ of_groups[group])
+    }
+
+    /// Number of states that would be left without some groups.
+    fn left(&self, without: &[usize]) -> usize {
+        let digests = (0..self.rows.len()).map(|row| self.without(row, without));
+        digests.collect::<KeySet<u64>>().len()
+    }
+
+    /// The groups that keep states apart, each time the one next that keeps most of those apart that are left.
+    fn apart(&self, groups: &[Group]) -> Vec<Apart> {
+        let (mut apart, mut chosen) = (Vec::new(), Vec::new());
+        let mut now = self.left(&[]);
+        loop {
+            let rest = (0..groups.len()).filter(|group| !chosen.contains(group));
+            let best = rest
+                .map(|group| (self.left(&[&chosen[..], &[group]].concat()), group))
+                .min();
+            let counts = |&(left, _): &(usize, usize)| now.saturating_sub(left) * COUNTS > self.rows.len();
+            let Some((left, group)) = best.filter(counts) else {
+                return apart;
+            };
+            chosen.push(group);
+            now = left;
+            apart.push(Apart {
+                name: groups[group].0,
+                without: self.left(&[group]) as u64,
+                without_all: left as u64,
+            });
+        }
+    }
+
+    /// By group, and by the digest without that group, the first states with it.
+    fn alike(&self) -> Vec<KeyMap<u64, Vec<usize>>> {
+        let groups = self.rows.first().map_or(0, |(of_groups, _)| of_groups.len());
+        let of_group = |group: usize| {
+            let mut alike = KeyMap::<u64, Vec<usize>>::default();
+            for row in 0..self.rows.len() {
+                let like = alike.entry(self.without(row, &[group])).or_default();
+                if like.len() < CANDIDATES {
+                    like.push(row);
+                }
+            }
+            alike
+        };
+        (0..groups).map(of_group).collect()
     }
 }
 
