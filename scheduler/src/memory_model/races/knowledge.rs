@@ -23,6 +23,7 @@ use crate::memory_model::clocks::entry;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::happens_before::View;
+use crate::memory_model::rc11::Holder;
 use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE, Shadow};
 use dpor_explorer::keys::KeyMap;
 use smallvec::SmallVec;
@@ -453,6 +454,7 @@ impl DataRaces {
     pub(super) fn visit_order(&self, mut add: impl FnMut(&'static str, u64)) {
         const VIEW: &str = "what threads know of each other";
         const PASSED_ON: &str = "what locks and other objects pass on";
+        const SEQUENTIAL: &str = "order of sequentially consistent accesses";
         let facts = self.facts();
         add(UNKNOWN, facts.len() as u64);
         if facts.is_empty() && self.rc11.is_settled() {
@@ -465,7 +467,9 @@ impl DataRaces {
         epochs.dedup();
         let of_threads: SmallVec<[&[Epoch]; 8]> = epochs.chunk_by(|one, other| one.thread == other.thread).collect();
         // The first epoch of each thread that counts.
-        let mut firsts: SmallVec<[u32; 16]> = self.rc11.first_epochs().collect();
+        let ways = self.rc11.ways(&self.known_to_all());
+        let mut holders = ways.holders();
+        let mut firsts = ways.first_epochs();
         for of in &of_threads {
             let thread = usize::from(of[0].thread);
             firsts.resize(firsts.len().max(thread + 1), u32::MAX);
@@ -490,7 +494,8 @@ impl DataRaces {
             add(UNKNOWN, u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
         }
         let of_atomics = |thread, number| position(Epoch { thread, number });
-        self.rc11.visit(knows, positions, of_atomics, &mut add);
+        self.rc11
+            .visit((&ways, &mut holders), knows, positions, of_atomics, &mut add);
         for &live in &self.live {
             let view = self.order.views.get(usize::from(live));
             let Some((view, foreseen)) = view.zip(self.order.foreseen(live.into())) else {
@@ -498,18 +503,23 @@ impl DataRaces {
             };
             add(VIEW, live.into());
             add(VIEW, view.lent.len() as u64);
-            for clock in [foreseen, &view.acquired, &view.released].into_iter().chain(&view.lent) {
+            ways.note(&mut holders, Holder::Thread(live), foreseen);
+            let others = [&view.acquired, &view.released].into_iter().chain(&view.lent);
+            for (which, clock) in (0..).zip(others.clone()) {
+                ways.note(&mut holders, Holder::View(live, which), clock);
+            }
+            for clock in [foreseen].into_iter().chain(others) {
                 positions(clock).into_iter().for_each(|number| add(VIEW, number));
-                self.rc11.visit_known(clock, &mut add);
             }
         }
         for (location, clock) in self.order.published.iter() {
             if knows(clock) {
                 add(PASSED_ON, location.0);
                 positions(clock).into_iter().for_each(|number| add(PASSED_ON, number));
-                self.rc11.visit_known(clock, &mut add);
+                ways.note(&mut holders, Holder::Place(location), clock);
             }
         }
+        ways.show(holders, &self.live, |number| add(SEQUENTIAL, number));
     }
 }
 

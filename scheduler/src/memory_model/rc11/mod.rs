@@ -44,6 +44,7 @@ use by_location::ByLocation;
 use dpor_explorer::{BitSet, Location};
 use dpor_protocol::WEAK_ORDERINGS;
 use history::{History, Message};
+pub(crate) use psc::ways::{Holder, Holders, Ways};
 use psc::{Newcomers, Psc};
 pub(crate) use request::{Ask, Request};
 use sequential::{Event, EventKind, Log};
@@ -461,13 +462,17 @@ impl Rc11 {
         self.settle_log();
     }
 
-    /// Forgets the operations on record that are in no new cycle: all, if no atomic has two messages.
+    /// Forgets the operations on record that are in no new cycle, once there are many new ones: all, if no atomic has two
+    /// messages.
     fn settle_log(&mut self) {
         if self.log.is_empty() {
             return;
         }
         let later = self.histories.values().flat_map(|history| &history.messages[1..]);
         let entries: BitSet = later.filter_map(|message| message.event).collect();
+        if !entries.is_empty() && !self.log.has_grown() {
+            return;
+        }
         if let Some(numbers) = self.log.settle(entries) {
             for message in self.histories.values_mut().flat_map(|history| &mut history.messages) {
                 message.event = message.event.and_then(|event| numbers.of(event));
@@ -482,30 +487,28 @@ impl Rc11 {
         }
     }
 
-    /// The first epoch of each thread of which a clock can know an operation on record; the largest number for a thread
-    /// without one.
-    pub fn first_epochs(&self) -> impl Iterator<Item = u32> + '_ {
-        self.log.first_epochs()
-    }
-
-    /// Shows how much a clock knows of the operations on record.
-    pub fn visit_known(&self, clock: &[u32], show: &mut impl FnMut(&'static str, u64)) {
-        let known = self.log.known(clock);
-        let known: SmallVec<[u64; 16]> = known.collect();
-        show(SEQUENTIAL, known.len() as u64);
-        known.into_iter().for_each(|of_thread| show(SEQUENTIAL, of_thread));
+    /// What the operations on record decide about new ones. `known` is the last epoch of each thread of which all live
+    /// threads know.
+    pub fn ways(&self, known: &[u32]) -> Ways<'_> {
+        let histories = self.histories.iter().filter(|(_, history)| history.len() > 1);
+        let events = |history: &'_ History| -> SmallVec<[Option<u32>; 8]> {
+            history.messages.iter().map(|message| message.event).collect()
+        };
+        let histories = histories.map(|(location, history)| (location, events(history).into_iter()));
+        Ways::new(&self.log, known, histories)
     }
 
     /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`. A
-    /// clock that `knows` of no epoch that counts makes no difference where one of nothing would not.
+    /// clock that `knows` of no epoch that counts makes no difference where one of nothing would not. Notes who may
+    /// pass on what is known of operations on record.
     pub fn visit(
         &self,
+        (ways, holders): (&Ways<'_>, &mut Holders),
         knows: impl Fn(&[u32]) -> bool,
         positions: impl Fn(&[u32]) -> SmallVec<[u64; 16]>,
         position: impl Fn(u16, u32) -> u64,
         mut show: impl FnMut(&'static str, u64),
     ) {
-        let name = |event: Option<u32>| event.map_or(u64::MAX, |event| self.log.name(event));
         for (location, history) in self.histories.iter() {
             if history.len() == 1 && !knows(&history.messages[0].released) {
                 continue;
@@ -515,11 +518,10 @@ impl Rc11 {
             for (at, message) in history.messages.iter().enumerate() {
                 show(HISTORIES, message.value);
                 show(HISTORIES, u64::from(message.modifies));
-                show(SEQUENTIAL, name(message.event));
                 for known in positions(&message.released) {
                     show(HISTORIES, known);
                 }
-                self.visit_known(&message.released, &mut show);
+                ways.note(holders, Holder::Message(location, at as u64), &message.released);
                 if at > 0 {
                     let mut taken = message.taken.clone();
                     taken.sort_unstable();
@@ -530,25 +532,11 @@ impl Rc11 {
                 }
             }
         }
-        let mut add = |number| show(SEQUENTIAL, number);
-        add(u64::MAX);
-        for digest in self.log.digests() {
-            add(digest as u64);
-            add((digest >> 64) as u64);
-        }
-        add(u64::MAX);
-        for (location, events) in self.log.orders.iter() {
-            add(location.0);
-            add(events.len() as u64);
-            events.iter().for_each(|&event| add(self.log.name(event)));
-        }
     }
 }
 
 /// What there is to choose from, in a state that is shown.
 const HISTORIES: &str = "what atomics hold";
-/// What is known of operations on record, in a state that is shown.
-const SEQUENTIAL: &str = "order of sequentially consistent accesses";
 
 /// Whether the operation's atomic overlaps the one at the location, and is another one.
 fn overlaps(request: &Request, location: Location) -> bool {

@@ -209,7 +209,7 @@ impl<'psc, 'log> Newcomers<'psc, 'log> {
             if let Some(atomic) = search.atomic {
                 search.come_to_writes(atomic, psc.place_after(atomic, key));
             }
-            search.exhaust();
+            search.exhaust(|_, _| ());
             if search.has_come_to_new(event, key) {
                 return false;
             }
@@ -224,7 +224,7 @@ impl<'psc, 'log> Newcomers<'psc, 'log> {
             search.come_to_writes(atomic, from);
             search.come_by_eco(atomic, from);
         }
-        search.exhaust();
+        search.exhaust(|_, _| ());
         !search.has_come_to_fence_before(event)
     }
 }
@@ -264,14 +264,14 @@ struct Search<'psc, 'log> {
 }
 
 impl<'psc, 'log> Search<'psc, 'log> {
-    fn new(psc: &'psc Psc<'log>, new: &Event, key: u32) -> Self {
+    fn new(psc: &'psc Psc<'log>, (thread, at): (u16, Option<Location>), key: u32) -> Self {
         let ranks = || psc.threads.iter().map(|thread| thread.len() as u32).collect();
         let none = || psc.threads.iter().map(|_| None).collect();
         Search {
             psc,
-            thread: new.thread,
-            at: new.at,
-            atomic: new.at.and_then(|at| psc.atomics.get(&at).copied()),
+            thread,
+            at,
+            atomic: at.and_then(|at| psc.atomics.get(&at).copied()),
             key,
             first_fences: none(),
             leads_to_all: false,
@@ -288,10 +288,29 @@ impl<'psc, 'log> Search<'psc, 'log> {
         }
     }
 
+    /// Forgets where the search has come.
+    fn start_again(&mut self) {
+        let psc = self.psc;
+        self.leads_to_all = false;
+        self.least_same = u32::MAX;
+        self.first_same.fill(None);
+        self.first_fences.fill(None);
+        self.seen.fill(0);
+        for (thread, events) in psc.threads.iter().enumerate() {
+            let len = events.len() as u32;
+            (self.ends[thread], self.befores[thread], self.fars[thread]) = (len, len, len);
+            self.fences[thread] = psc.fences[thread].len() as u32;
+        }
+        let orders = self.overwriting.iter_mut().zip(&psc.orders);
+        orders.for_each(|(places, order)| *places = [order.len() as u32; 2]);
+        let lists = self.same.iter_mut().zip(&psc.lists);
+        lists.for_each(|(first, list)| *first = list.len() as u32);
+    }
+
     /// The search as far as it has come, or a new one if that is too far for the event.
     fn from<'s>(known: &'s mut Option<Self>, psc: &'psc Psc<'log>, new: &Event, key: u32) -> &'s mut Self {
         known.take_if(|known| known.key < key);
-        let search = known.get_or_insert_with(|| Search::new(psc, new, key));
+        let search = known.get_or_insert_with(|| Search::new(psc, (new.thread, new.at), key));
         debug_assert_eq!((search.thread, search.at), (new.thread, new.at));
         search.key = key;
         search
@@ -421,9 +440,10 @@ impl<'psc, 'log> Search<'psc, 'log> {
         events.any(|&event| new.comes_after(self.psc.event(event)))
     }
 
-    /// Follows all ways that have begun.
-    fn exhaust(&mut self) {
+    /// Follows all ways that have begun. Tells each place at each event to which one comes.
+    fn exhaust(&mut self, mut comes: impl FnMut(u32, Place)) {
         while let Some((one, place)) = self.next.pop() {
+            comes(one, place);
             let event = self.psc.event(one);
             let is_fence = place == Place::Start && event.is_sequential_fence();
             if is_fence {
@@ -468,3 +488,5 @@ fn note_first(first: &mut [Option<u32>], thread: u16, event: u32) {
     let first = &mut first[usize::from(thread)];
     *first = Some(first.map_or(event, |known| known.min(event)));
 }
+
+pub(super) mod ways;

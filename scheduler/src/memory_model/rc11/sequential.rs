@@ -10,7 +10,6 @@
 
 use super::Clock;
 use super::by_location::ByLocation;
-use crate::image::hash::hash_of;
 use crate::memory_model::clocks::entry;
 use crate::memory_model::happens_before::AtomicAccess;
 use dpor_explorer::keys::KeyMap;
@@ -131,51 +130,38 @@ pub(super) struct Log {
     pub orders: ByLocation<Vec<u32>>,
     /// The events after which [`Log::keep_after`] kept the others when it was last called.
     entries: BitSet,
-    seen: Seen,
+    kept: Kept,
 }
 
-/// How events look in a state, where the order in which threads have moved does not show. What is added changes
-/// nothing about the events before.
-///
-/// Invariant: it tells of the first events, as they are. [`Log::keep_after`] has kept each of them.
+/// The first events, of which it is known that [`Log::keep_after`] has kept them.
 #[derive(Default, Debug)]
-struct Seen {
-    /// By event, its thread, and how many of that thread's events come before it.
-    names: Vec<u64>,
-    /// By event, a digest of all that decides which later events are allowed.
-    digests: Vec<u128>,
-    /// The events of each thread, with their epochs, which ascend.
-    threads: Vec<Vec<(u32, u32)>>,
+struct Kept {
+    number: usize,
+    /// By thread, the first one.
+    firsts: SmallVec<[Option<u32>; 8]>,
 }
 
-impl Seen {
+impl Kept {
     /// Becomes a copy, and keeps the storage.
     fn copy_from(&mut self, other: &Self) {
-        let Seen {
-            names,
-            digests,
-            threads,
-        } = other;
-        self.names.clone_from(names);
-        self.digests.clone_from(digests);
-        self.threads.clone_from(threads);
+        let Kept { number, firsts } = other;
+        self.number = *number;
+        self.firsts.clone_from(firsts);
     }
 
-    /// Of which events a clock knows: each thread that has made some of these, and their number.
-    fn known<'a>(&'a self, clock: &'a [u32]) -> impl Iterator<Item = (usize, usize)> + 'a {
-        let known = self.threads.iter().enumerate().map(|(thread, own)| {
-            let known = entry(clock, thread);
-            (thread, own.partition_point(|&(_, epoch)| epoch <= known))
-        });
-        known.filter(|&(_, known)| known > 0)
+    /// The next event is kept, which is this thread's.
+    fn add(&mut self, thread: u16) {
+        let thread = usize::from(thread);
+        self.firsts.resize(self.firsts.len().max(thread + 1), None);
+        self.firsts[thread].get_or_insert(self.number as u32);
+        self.number += 1;
     }
 
     /// Forgets all events but the first ones.
     fn truncate(&mut self, len: usize) {
-        self.names.truncate(len);
-        self.digests.truncate(len);
-        for own in &mut self.threads {
-            own.truncate(own.partition_point(|&(number, _)| (number as usize) < len));
+        self.number = self.number.min(len);
+        for first in &mut self.firsts {
+            first.take_if(|first| *first as usize >= len);
         }
     }
 }
@@ -187,26 +173,33 @@ impl Log {
             events,
             orders,
             entries,
-            seen,
+            kept,
         } = other;
         self.events.clone_from(events);
         self.orders.clone_from(orders);
         self.entries.clone_from(entries);
-        self.seen.copy_from(seen);
+        self.kept.copy_from(kept);
     }
 
     /// Maximum number of events.
     const MOST: usize = 4096;
+    /// Number of new events up to which a record is not settled.
+    const FEW: usize = 8;
 
     pub fn clear(&mut self) {
         self.events.clear();
         self.orders.clear();
         self.entries.clear();
-        self.seen.truncate(0);
+        self.kept.truncate(0);
     }
 
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// Whether so much was added since the record was last [settled](Log::settle) that it pays to do so.
+    pub fn has_grown(&self) -> bool {
+        self.events.len() > self.kept.number + Log::FEW
     }
 
     pub fn is_too_long(&self) -> bool {
@@ -275,7 +268,7 @@ impl Log {
         // they are kept because of the later ones like it.
         let renumbered = self.entries.iter().map(|entry| entry - u32::from(entry > number));
         self.entries = renumbered.collect();
-        self.seen.truncate(number as usize);
+        self.kept.truncate(number as usize);
     }
 
     /// Forgets all events but the `entries`, and those that come after one of them. Returns the numbers that events
@@ -288,9 +281,9 @@ impl Log {
     /// forgotten of the stores to an atomic are the first in modification order. So who has taken one of these, or
     /// comes right after it, is in front of all stores that are left, as with what was there before.
     fn keep_after(&mut self, entries: BitSet) -> Option<Numbers> {
-        let keeps_seen = self.entries.is_subset(&entries);
+        let keeps_those = self.entries.is_subset(&entries);
         self.entries = entries;
-        if keeps_seen && self.sees_all_kept() {
+        if keeps_those && self.are_all_kept() {
             return None;
         }
         self.keep_all_after()
@@ -298,7 +291,7 @@ impl Log {
 
     /// [`Log::keep_after`], and [`Log::shorten`] as long as that makes a difference.
     pub fn settle(&mut self, entries: BitSet) -> Option<Numbers> {
-        if self.seen.names.len() == self.events.len() && self.entries == entries {
+        if self.kept.number == self.events.len() && self.entries == entries {
             // It is as it was left.
             return None;
         }
@@ -311,7 +304,9 @@ impl Log {
                 None => break,
             }
         }
-        self.see_all();
+        for event in &self.events[self.kept.number..] {
+            self.kept.add(event.thread);
+        }
         numbers
     }
 
@@ -346,7 +341,7 @@ impl Log {
             }
             event.source = source;
         }
-        self.seen
+        self.kept
             .truncate(changed.map_or(usize::MAX, |changed| changed as usize));
         self.orders.retain(|_, order| {
             *order = order.iter().filter_map(|&store| numbers.of(store)).collect();
@@ -356,23 +351,16 @@ impl Log {
         numbers
     }
 
-    fn see_all(&mut self) {
-        for number in self.seen.names.len()..self.events.len() {
-            self.see(number);
-        }
-    }
-
-    /// Sees new events as long as they are known to be kept: each that is an entry, or comes by happens-before after
-    /// one that is kept. Says whether all are. Those that are seen are kept if there are all their entries.
-    fn sees_all_kept(&mut self) -> bool {
-        for number in self.seen.names.len()..self.events.len() {
-            let event = &self.events[number];
-            let mut firsts = self.seen.threads.iter().filter_map(|own| own.first());
-            let comes_after = |&(first, _): &(u32, u32)| event.comes_after(&self.events[first as usize]);
-            if !self.entries.contains(number as u32) && !firsts.any(comes_after) {
+    /// Finds out of new events whether they are known to be kept, as long as they are: each that is an entry, or comes by
+    /// happens-before after one that is kept. Says whether all are. Those before are kept if there are all their entries.
+    fn are_all_kept(&mut self) -> bool {
+        while let Some(event) = self.events.get(self.kept.number) {
+            let mut firsts = self.kept.firsts.iter().flatten();
+            let comes_after = |&first: &u32| event.comes_after(&self.events[first as usize]);
+            if !self.entries.contains(self.kept.number as u32) && !firsts.any(comes_after) {
                 return false;
             }
-            self.see(number);
+            self.kept.add(event.thread);
         }
         true
     }
@@ -438,52 +426,6 @@ impl Log {
         self.orders.get(at)?.last().copied()
     }
 
-    /// Notes how the first event looks that was not seen.
-    fn see(&mut self, number: usize) {
-        let Log { events, seen, .. } = self;
-        let event = &events[number];
-        let thread = usize::from(event.thread);
-        if seen.threads.len() <= thread {
-            seen.threads.resize_with(thread + 1, Vec::new);
-        }
-        let name = u64::from(event.thread) << 32 | seen.threads[thread].len() as u64;
-        let mut words: SmallVec<[u64; 16]> = SmallVec::from_slice(&[
-            name,
-            event.at.map_or(0, |at| at.0),
-            event.kind as u64 | u64::from(event.is_sequential) << 8 | u64::from(event.publishes) << 9,
-            event.source.map_or(u64::MAX, |source| seen.names[source as usize]),
-        ]);
-        // What comes before it, of other threads: those of its own are told by the name.
-        let others = seen.known(&event.clock);
-        words.extend(others.filter(|&(of, _)| of != thread).map(told));
-        seen.names.push(name);
-        seen.digests.push(hash_of(&words));
-        seen.threads[thread].push((number as u32, event.epoch));
-    }
-
-    /// The name of an event, which does not depend on the order in which threads have moved: its thread, and how many
-    /// of its events come before.
-    pub fn name(&self, event: u32) -> u64 {
-        self.seen.names[event as usize]
-    }
-
-    /// Shows a digest of each event, by thread.
-    pub fn digests(&self) -> impl Iterator<Item = u128> + '_ {
-        let events = self.seen.threads.iter().flatten();
-        events.map(|&(event, _)| self.seen.digests[event as usize])
-    }
-
-    /// Of which events a clock knows: each thread that has made some of these, with their number.
-    pub fn known<'a>(&'a self, clock: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
-        self.seen.known(clock).map(told)
-    }
-
-    /// The first epoch of each thread of which an event is on record; the largest number for a thread without.
-    pub fn first_epochs(&self) -> impl Iterator<Item = u32> + '_ {
-        let threads = self.seen.threads.iter();
-        threads.map(|own| own.first().map_or(u32::MAX, |&(_, epoch)| epoch))
-    }
-
     /// The position of each event in the modification order of its atomic: that of the message that it has read or
     /// written. 0 is what was there before.
     pub fn positions(&self) -> Vec<usize> {
@@ -520,11 +462,6 @@ impl Numbers {
             .for_each(|number| *number = number.and_then(|number| self.of(number)));
         Numbers(numbers)
     }
-}
-
-/// A thread, and the number of its events of which somebody knows, in a word.
-fn told((thread, known): (usize, usize)) -> u64 {
-    (thread as u64) << 32 | known as u64
 }
 
 mod shorten;
