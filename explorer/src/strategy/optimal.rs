@@ -13,6 +13,8 @@
 //! * Alternatives of an operation are transitions that depend on each other. Where a thread is chosen freely, all of
 //!   its alternatives are explored. Where a sequence asks for one of them, each other one is in a race with it, which
 //!   is reversed like any race.
+//! * A thread that sleeps covers what is independent of it only if that is so of all its alternatives: another one, which
+//!   does depend on it, can come after it, and where both are explored freely, no race tells of that.
 //! * The algorithm takes it that each step is known, the last one of a reversal too, which has only run after the
 //!   race's first step. Here it is taken to touch what it has touched there, and what its operation has declared. If
 //!   that is too much, a sequence can leave threads asleep that it was to wake. They are not trusted
@@ -493,11 +495,24 @@ impl Point {
             }
             first = first.or(Some(thread));
         }
-        let covers = node.sleep().iter().any(|entry| {
-            let thread = entry.transition.thread;
-            !self.mistrusted.contains(thread.0) && reversal.is_independent_of(thread, &entry.footprint)
-        });
-        if covers { Covered::Here } else { Covered::Not(first) }
+        let mut sleepers = node.sleep().iter().map(|entry| entry.transition.thread);
+        if sleepers.any(|thread| self.sleeper_covers(node, reversal, thread)) {
+            Covered::Here
+        } else {
+            Covered::Not(first)
+        }
+    }
+
+    /// Says whether a thread sleeps and may be trusted to cover the reversal, which has no step of it. All of its
+    /// alternatives must sleep and be independent of the reversal: one that is not can come after it.
+    fn sleeper_covers(&self, node: &Node, reversal: &Reversal<'_>, thread: ThreadId) -> bool {
+        let covers = |alternative| {
+            let mut asleep = node.sleep_of(thread);
+            let own = asleep.find(|entry| entry.transition.alternative == alternative);
+            own.is_some_and(|entry| reversal.is_independent_of(thread, &entry.footprint))
+        };
+        let all_cover = |alternatives: &BitSet| alternatives.iter().all(covers);
+        !self.mistrusted.contains(thread.0) && node.alternatives(thread).is_some_and(all_cover)
     }
 
     /// Adds the reversal to the tree, unless it is covered there. It can begin with the `first` thread.

@@ -561,3 +561,41 @@ fn several_holders_of_what_one_thread_takes_at_once() {
     let agreement = agree(program);
     assert_eq!((agreement.traces, agreement.optimal.fallbacks), (6, 1));
 }
+
+/// `x.compare_exchange_weak(0, new)`.
+fn weak_exchange(variable: usize, new: Operand, into: u8) -> Instruction {
+    CompareExchange {
+        variable,
+        expected: Operand::Constant(0),
+        new,
+        into,
+        weak: true,
+    }
+}
+
+/// The weak exchange of `x0` that fails for no reason is independent of what the others do, but the one that succeeds,
+/// which comes after that, is not: that one alternative was explored first does not make up for the reversal.
+#[test]
+fn another_alternative_than_the_one_that_sleeps() {
+    let added = FetchAdd {
+        variable: 1,
+        value: Operand::Register(0),
+        into: None,
+    };
+    let bodies = [
+        vec![weak_exchange(0, Operand::Constant(1), 1)],
+        vec![Atomic(2), load(0, 0), added],
+        vec![load(0, 0), weak_exchange(1, Operand::Register(0), 0)],
+    ];
+    for bodies in orders(&bodies) {
+        agree_on_traces(Program::of(bodies), 18);
+    }
+    let bodies = [
+        vec![weak_exchange(0, Operand::Constant(1), 1)],
+        vec![Lock(0)],
+        vec![weak_exchange(0, Operand::Register(1), 0), Lock(0), load(0, 1)],
+    ];
+    for bodies in orders(&bodies) {
+        agree(Program::of(bodies));
+    }
+}
