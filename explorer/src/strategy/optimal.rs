@@ -12,7 +12,8 @@
 //! * A tree is the list of the sequences from its root to its leaves, from left to right.
 //! * Alternatives of an operation are transitions that depend on each other. Where a thread is chosen freely, all of
 //!   its alternatives are explored. Where a sequence asks for one of them, each other one is in a race with it, which
-//!   is reversed like any race.
+//!   is reversed like any race. The later step of a race may take any of them: a sequence that has this step asks for
+//!   each of them, and one alternative alone does not cover it.
 //! * A thread that sleeps covers what is independent of it only if that is so of all its alternatives: another one, which
 //!   does depend on it, can come after it, and where both are explored freely, no race tells of that.
 //! * The algorithm takes it that each step is known, the last one of a reversal too, which has only run after the
@@ -127,13 +128,21 @@ impl Sequence {
     fn head(&self) -> &Guide {
         &self.steps[self.from]
     }
+
+    /// What comes after the head.
+    fn rest(&self) -> Sequence {
+        Sequence {
+            steps: Rc::clone(&self.steps),
+            from: self.from + 1,
+        }
+    }
 }
 
 /// A step that is to be made.
 #[derive(Clone, Debug)]
 struct Guide {
     thread: ThreadId,
-    /// The alternative that is to be taken; `None` for any.
+    /// The alternative that is to be taken; `None` for each of them.
     alternative: Option<u32>,
     footprint: Footprint,
 }
@@ -154,10 +163,28 @@ impl Guide {
         alternatives.is_some_and(|all| self.alternative.is_none_or(|own| all.contains(own)))
     }
 
-    /// The first transition that is meant and not asleep.
+    /// The transitions that are meant and not asleep.
+    fn all_awake(&self, node: &Node) -> impl Iterator<Item = Transition> {
+        let awake = node.awake_transitions(self.thread);
+        awake.filter(|&transition| self.is(transition))
+    }
+
+    /// The first of them.
     fn awake(&self, node: &Node) -> Option<Transition> {
-        let mut awake = node.awake_transitions(self.thread);
-        awake.find(|&transition| self.is(transition))
+        self.all_awake(node).next()
+    }
+
+    /// Says whether all that is meant is enabled and not asleep.
+    fn is_fully_awake(&self, node: &Node) -> bool {
+        match self.alternative {
+            Some(_) => self.awake(node).is_some(),
+            None => node.is_fully_awake(self.thread),
+        }
+    }
+
+    /// Says whether some of what is meant is still to be explored.
+    fn is_left(&self, node: &Node) -> bool {
+        self.all_awake(node).any(|transition| node.current != Some(transition))
     }
 }
 
@@ -171,8 +198,8 @@ impl<S: System> Policy<S> for Optimal {
             return false;
         }
         let at = stack.depth();
-        let taken = at.checked_sub(1).and_then(|below| stack[below].current);
-        let tree = taken.map(|taken| self.points[at - 1].descend(taken));
+        let below = at.checked_sub(1).map(|below| (&stack[below], &mut self.points[below]));
+        let tree = below.and_then(|(node, point)| Some(point.descend(node, node.current?)));
         let point = self.points.reach(at);
         point.tree = tree.unwrap_or_default();
         point.races.clear();
@@ -195,7 +222,7 @@ impl<S: System> Policy<S> for Optimal {
         let is_awake = |sequence: &Sequence| sequence.head().awake(node).is_some();
         let can_be_followed = |sequence: &Sequence| {
             let head = sequence.head();
-            is_awake(sequence) || (head.is_enabled(node) && !was_mistrusted(head.thread.0))
+            head.is_fully_awake(node) || (head.is_enabled(node) && !was_mistrusted(head.thread.0))
         };
         if point.tree.iter().all(can_be_followed) {
             point.tree.retain(is_awake);
@@ -260,7 +287,7 @@ impl<S: System> Policy<S> for Optimal {
                 let mut may_touch = step.step().footprint.clone();
                 self.points[at].add_declared(thread, &mut may_touch);
                 let later = Item::later(thread, None, &may_touch);
-                let reversal = Reversal::of(trace, *event, later, at);
+                let reversal = Reversal::of(stack, trace, *event, later, at);
                 *settled = self.add(stack, *event, reversal, statistics);
             }
             self.points[at].races = races;
@@ -310,7 +337,7 @@ impl Reverses for Optimal {
     fn reverse(&mut self, stack: &mut Stack, trace: &Trace, race: Race<'_>, statistics: &mut Statistics) {
         self.way.go_on(race.removed.is_empty(), statistics);
         let later = Item::later(race.thread, None, race.footprint);
-        let reversal = Reversal::of(trace, race.event, later, race.at);
+        let reversal = Reversal::of(stack, trace, race.event, later, race.at);
         self.add(stack, race.event, reversal, statistics);
     }
 }
@@ -333,7 +360,7 @@ struct Item<'a> {
     thread: ThreadId,
     /// `None` for the later step of the race, which comes last.
     event: Option<EventIndex>,
-    /// `None` for any.
+    /// `None` if it may be any, or was the only one.
     alternative: Option<u32>,
     footprint: &'a Footprint,
 }
@@ -351,13 +378,17 @@ impl<'a> Item<'a> {
 }
 
 impl<'a> Reversal<'a> {
-    fn of(trace: &'a Trace, event: EventIndex, later: Item<'a>, at: EventIndex) -> Self {
+    fn of(stack: &Stack, trace: &'a Trace, event: EventIndex, later: Item<'a>, at: EventIndex) -> Self {
         let events = trace.events();
-        let steps = trace.notdep(event).map(|f| Item {
-            thread: events[f].thread(),
-            event: Some(f),
-            alternative: Some(events[f].transition().alternative),
-            footprint: &events[f].step().footprint,
+        let steps = trace.notdep(event).map(|f| {
+            let Transition { thread, alternative } = events[f].transition();
+            let has_others = stack[f].alternatives(thread).is_some_and(|all| all.len() > 1);
+            Item {
+                thread,
+                event: Some(f),
+                alternative: has_others.then_some(alternative),
+                footprint: &events[f].step().footprint,
+            }
         });
         Reversal {
             trace,
@@ -414,7 +445,7 @@ impl<'a> Reversal<'a> {
         match self.first_of(guide.thread) {
             Some(at) => {
                 let own = self.steps[at].alternative;
-                own.is_none_or(|own| guide.continues(own)) && self.is_initial(at)
+                (guide.alternative.is_none() || guide.alternative == own) && self.is_initial(at)
             }
             None => self.is_independent_of(guide.thread, &guide.footprint),
         }
@@ -448,14 +479,15 @@ enum Covered {
 }
 
 impl Point {
-    /// Takes the tree below a transition that is explored now.
-    fn descend(&mut self, taken: Transition) -> Vec<Sequence> {
-        let through = |sequence: &mut Sequence| sequence.head().is(taken);
-        let below = self.tree.extract_if(.., through).map(|sequence| Sequence {
-            from: sequence.from + 1,
-            ..sequence
-        });
-        below.filter(|sequence| !sequence.steps().is_empty()).collect()
+    /// Takes the tree below the transition that is explored now: none if a sequence ends with it. One that begins with
+    /// each alternative stays for the others.
+    fn descend(&mut self, node: &Node, taken: Transition) -> Vec<Sequence> {
+        let through = self.tree.iter().filter(|sequence| sequence.head().is(taken));
+        let below: Vec<_> = through.map(Sequence::rest).collect();
+        let stays = |head: &Guide| !head.is(taken) || head.is_left(node);
+        self.tree.retain(|sequence| stays(sequence.head()));
+        let ends = below.iter().any(|sequence| sequence.steps().is_empty());
+        if ends { Vec::new() } else { below }
     }
 
     /// Adds what the thread's pending operation has declared.
@@ -519,7 +551,7 @@ impl Point {
     fn insert(&mut self, node: &mut Node, mut reversal: Reversal<'_>, first: ThreadId, statistics: &mut Statistics) {
         let (mut among, mut depth) = (0..self.tree.len(), 0);
         while let Some(through) = self.through(among.clone(), depth, |guide| {
-            reversal.can_begin_with(guide) && (depth > 0 || guide.awake(node).is_some())
+            reversal.can_begin_with(guide) && (depth > 0 || guide.is_left(node))
         }) {
             let thread = self.tree[through.start].steps()[depth].thread;
             reversal.take(thread);
@@ -565,8 +597,8 @@ impl Point {
 }
 
 impl Optimal {
-    /// Adds the other alternatives of the step at `at`: each is in a race with the one that was taken, which need not
-    /// be reversed where a sequence asks for one of them.
+    /// Adds the other alternatives of the step at `at`: each is in a race with the one that was taken. Where the thread
+    /// was chosen freely, all of them are explored.
     fn add_alternatives(&mut self, stack: &mut Stack, trace: &Trace, at: EventIndex, statistics: &mut Statistics) {
         let Transition { thread, alternative } = trace.events()[at].transition();
         let guided = !self.points[at].free.contains(thread.0);
@@ -578,7 +610,7 @@ impl Optimal {
         self.points[at].add_declared(thread, &mut declared);
         for other in alternatives.iter().filter(|&other| other != alternative) {
             let later = Item::later(thread, Some(other), &declared);
-            let reversal = Reversal::of(trace, at, later, at);
+            let reversal = Reversal::of(stack, trace, at, later, at);
             self.add(stack, at, reversal, statistics);
         }
     }

@@ -599,3 +599,29 @@ fn another_alternative_than_the_one_that_sleeps() {
         agree(Program::of(bodies));
     }
 }
+
+/// Where the exchange of `x1` is to come before the load of it, all its alternatives are: a reversal that begins with
+/// one is not covered by a sequence that is followed with another.
+#[test]
+fn a_reversal_that_begins_with_another_alternative() {
+    let add = FetchAdd {
+        variable: 0,
+        value: Operand::Constant(1),
+        into: None,
+    };
+    let exchange = CompareExchange {
+        variable: 0,
+        expected: Operand::Register(0),
+        new: Operand::Register(0),
+        into: 1,
+        weak: false,
+    };
+    let bodies = [
+        vec![load(1, 1)],
+        vec![weak_exchange(1, Operand::Constant(2), 1), add],
+        vec![exchange, store(1, 2)],
+    ];
+    for bodies in orders(&bodies) {
+        agree_on_traces(Program::of(bodies), 14);
+    }
+}
