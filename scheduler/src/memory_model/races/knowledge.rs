@@ -309,7 +309,7 @@ impl DataRaces {
             return 0;
         }
         let mut met = std::mem::take(&mut self.met);
-        let mut facts = self.facts();
+        let mut facts = self.facts(&self.known_to_all());
         let sorted = facts.len() > few;
         if sorted {
             facts.sort_unstable_by_key(|fact| fact.epoch);
@@ -354,7 +354,7 @@ impl DataRaces {
             self.set_holders(&mut holders, epoch);
             holders
         };
-        let facts = self.facts();
+        let facts = self.facts(&self.known_to_all());
         let mut known: Vec<_> = facts.iter().map(|fact| (fact.name(), holders_of(fact.epoch))).collect();
         // In which order accesses were made is no part of the state, but for what is known of them.
         known.sort_unstable();
@@ -375,24 +375,23 @@ impl DataRaces {
         view.is_some_and(|view| !view.released.is_empty())
     }
 
-    /// The accesses that some live thread does not know of, by place.
-    fn facts(&self) -> Facts {
+    /// The accesses that some live thread does not know of, by place. `known` is [`DataRaces::known_to_all`].
+    fn facts(&self, known: &[u32]) -> Facts {
         let Some(shadow) = &self.shadow else {
             return Facts::new();
         };
-        let known = self.known_to_all();
         let mut facts = Facts::new();
         let mut candidates = self.candidates.borrow_mut();
-        candidates.update(&known, shadow, &self.blocks);
+        candidates.update(known, shadow, &self.blocks);
         candidates.granules.retain(|&position| {
             let (granule, accesses) = shadow.followed(position);
             let before = facts.len();
-            self.add_facts(granule, &accesses, &known, &mut facts);
+            self.add_facts(granule, &accesses, known, &mut facts);
             facts.len() > before
         });
         debug_assert!(
             // At each eighth change, as it takes long.
-            !shadow.changes().is_multiple_of(8) || facts == self.facts_of_all(shadow, &known),
+            !shadow.changes().is_multiple_of(8) || facts == self.facts_of_all(shadow, known),
             "a granule with facts is no candidate"
         );
         merge(&mut facts);
@@ -455,7 +454,8 @@ impl DataRaces {
         const VIEW: &str = "what threads know of each other";
         const PASSED_ON: &str = "what locks and other objects pass on";
         const SEQUENTIAL: &str = "order of sequentially consistent accesses";
-        let facts = self.facts();
+        let known_to_all = self.known_to_all();
+        let facts = self.facts(&known_to_all);
         add(UNKNOWN, facts.len() as u64);
         if facts.is_empty() && self.rc11.is_settled() {
             return;
@@ -467,7 +467,7 @@ impl DataRaces {
         epochs.dedup();
         let of_threads: SmallVec<[&[Epoch]; 8]> = epochs.chunk_by(|one, other| one.thread == other.thread).collect();
         // The first epoch of each thread that counts.
-        let ways = self.rc11.ways(&self.known_to_all());
+        let ways = self.rc11.ways(&known_to_all);
         let mut holders = ways.holders();
         let mut firsts = ways.first_epochs();
         for of in &of_threads {

@@ -462,8 +462,8 @@ impl Rc11 {
         self.settle_log();
     }
 
-    /// Forgets the operations on record that are in no new cycle, once there are many new ones: all, if no atomic has two
-    /// messages.
+    /// Forgets the operations on record that are in no new cycle, once there are many new ones: all, if no atomic has
+    /// two messages.
     fn settle_log(&mut self) {
         if self.log.is_empty() {
             return;
@@ -491,11 +491,8 @@ impl Rc11 {
     /// threads know.
     pub fn ways(&self, known: &[u32]) -> Ways<'_> {
         let histories = self.histories.iter().filter(|(_, history)| history.len() > 1);
-        let events = |history: &'_ History| -> SmallVec<[Option<u32>; 8]> {
-            history.messages.iter().map(|message| message.event).collect()
-        };
-        let histories = histories.map(|(location, history)| (location, events(history).into_iter()));
-        Ways::new(&self.log, known, histories)
+        let events = histories.map(|(at, history)| (at, history.messages.iter().map(|message| message.event)));
+        Ways::new(&self.log, known, events)
     }
 
     /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`. A

@@ -265,46 +265,51 @@ struct Search<'psc, 'log> {
 
 impl<'psc, 'log> Search<'psc, 'log> {
     fn new(psc: &'psc Psc<'log>, (thread, at): (u16, Option<Location>), key: u32) -> Self {
-        let ranks = || psc.threads.iter().map(|thread| thread.len() as u32).collect();
-        let none = || psc.threads.iter().map(|_| None).collect();
-        Search {
+        let mut search = Search {
             psc,
             thread,
             at,
             atomic: at.and_then(|at| psc.atomics.get(&at).copied()),
             key,
-            first_fences: none(),
+            first_fences: SmallVec::new(),
             leads_to_all: false,
-            first_same: none(),
+            first_same: SmallVec::new(),
             least_same: u32::MAX,
-            seen: vec![0; psc.nodes.len()],
+            seen: Vec::new(),
             next: Vec::new(),
-            ends: ranks(),
-            befores: ranks(),
-            fars: ranks(),
-            fences: psc.fences.iter().map(|fences| fences.len() as u32).collect(),
-            overwriting: psc.orders.iter().map(|order| [order.len() as u32; 2]).collect(),
-            same: psc.lists.iter().map(|list| list.len() as u32).collect(),
-        }
+            ends: SmallVec::new(),
+            befores: SmallVec::new(),
+            fars: SmallVec::new(),
+            fences: SmallVec::new(),
+            overwriting: Vec::new(),
+            same: Vec::new(),
+        };
+        search.start_again();
+        search
     }
 
-    /// Forgets where the search has come.
+    /// Has come nowhere, and keeps the storage.
     fn start_again(&mut self) {
         let psc = self.psc;
-        self.leads_to_all = false;
-        self.least_same = u32::MAX;
-        self.first_same.fill(None);
-        self.first_fences.fill(None);
-        self.seen.fill(0);
-        for (thread, events) in psc.threads.iter().enumerate() {
-            let len = events.len() as u32;
-            (self.ends[thread], self.befores[thread], self.fars[thread]) = (len, len, len);
-            self.fences[thread] = psc.fences[thread].len() as u32;
+        self.next.clear();
+        (self.leads_to_all, self.least_same) = (false, u32::MAX);
+        for firsts in [&mut self.first_fences, &mut self.first_same] {
+            firsts.clear();
+            firsts.resize(psc.threads.len(), None);
         }
-        let orders = self.overwriting.iter_mut().zip(&psc.orders);
-        orders.for_each(|(places, order)| *places = [order.len() as u32; 2]);
-        let lists = self.same.iter_mut().zip(&psc.lists);
-        lists.for_each(|(first, list)| *first = list.len() as u32);
+        self.seen.clear();
+        self.seen.resize(psc.nodes.len(), 0);
+        let len = |events: &Vec<u32>| events.len() as u32;
+        for ranks in [&mut self.ends, &mut self.befores, &mut self.fars] {
+            ranks.clear();
+            ranks.extend(psc.threads.iter().map(len));
+        }
+        self.fences.clear();
+        self.fences.extend(psc.fences.iter().map(len));
+        self.overwriting.clear();
+        self.overwriting.extend(psc.orders.iter().map(|order| [len(order); 2]));
+        self.same.clear();
+        self.same.extend(psc.lists.iter().map(len));
     }
 
     /// The search as far as it has come, or a new one if that is too far for the event.
