@@ -214,6 +214,9 @@ impl Rc11 {
         }
         let who = (thread, entry(&view.current, thread).max(1), clock);
         let event = Event::of(who, request.location(), access, message.event);
+        if !self.log.orders(&event) {
+            return true;
+        }
         newcomers
             .get_or_insert_with(|| Newcomers::new(psc.get_or_init(|| Psc::new(&self.log))))
             .allow(&event)

@@ -1,9 +1,16 @@
 //! Whether a new event closes a cycle in RC11's `psc`.
 
+mod search;
+mod sets;
+pub(super) mod ways;
+
 use super::sequential::{Event, Log};
 use dpor_explorer::Location;
 use dpor_explorer::keys::KeyMap;
+pub(super) use search::Newcomers;
+use sets::{Set, Sets, first_of, first_of_both, has, remove};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// How far a way has come along an edge of RC11's `psc`:
 ///
@@ -23,6 +30,9 @@ enum Place {
     AfterEco,
 }
 
+/// Number of places.
+const PLACES: usize = 4;
+
 /// Where an event is among others.
 #[derive(Clone, Copy, Default)]
 struct Node {
@@ -30,32 +40,142 @@ struct Node {
     rank: u32,
     /// The rank of the first later event of its thread that is not of the same atomic, or the number of all of them.
     elsewhere: u32,
-    /// The number of its atomic, and its place in the order of [`key`] there; of no meaning for others.
+    /// The number of its atomic, that of the list of its thread's events of the atomic, its place in the
+    /// [orders](Orders), and the first place of a larger key there; of no meaning for others.
     atomic: u32,
+    list: u32,
     place: u32,
+    next: u32,
+    /// The number of sequentially consistent events before it.
+    sequential: u32,
 }
 
 /// RC11's `psc` of a record, to judge new events.
 ///
-/// What comes after an event by happens-before or by program order are, of each thread, all events from some place on,
-/// and what comes after it by what was read or written of its atomic are the events from some place on in an order of
-/// these. So a search keeps the first place of each list that it has come to, and looks at each event a few times only.
+/// For each event, the set of those to which a part of an edge leads is found once. What comes after it by
+/// happens-before or by program order are, of each thread, all events from some place on. What comes after it by what
+/// was read or written of its atomic are the events from some place on in an order of these. Of these sets are made
+/// those that whole ways lead to.
+///
+/// Invariant: `psc` has no cycle. An operation is put on record only if [`Newcomers`] allow it, or it takes the last
+/// message.
 pub(super) struct Psc<'a> {
     log: &'a Log,
     nodes: Vec<Node>,
     /// The events of each thread.
     threads: SmallVec<[Vec<u32>; 8]>,
-    /// The sequentially consistent fences of each thread.
-    fences: SmallVec<[Vec<u32>; 8]>,
     /// The atomics' numbers.
     atomics: KeyMap<Location, u32>,
-    /// The events of each atomic by [`key`].
-    orders: Vec<Vec<u32>>,
-    /// The keys in these orders.
-    keys: Vec<Vec<u32>>,
+    orders: Orders,
     /// The events of each atomic by thread, each thread that has some with the number of the list.
     parts: Vec<SmallVec<[(u16, u32); 4]>>,
-    lists: Vec<Vec<u32>>,
+    /// Number of these lists.
+    lists: u32,
+    /// By event and thread, the rank of the thread's first event that the event happens before, or the number of all.
+    after: Vec<u32>,
+    of_threads: Sets,
+    of_atomics: Sets,
+    /// [`SEQUENTIAL`] and [`FENCES`].
+    sets: Sets,
+    /// By event, those that it happens before.
+    happens_before: Sets,
+    /// By event, those to which `scb` leads.
+    scb: Sets,
+    /// By event, those to which `scb`, and `eco`, lead from it or a later one of its thread. Nothing, if there are no
+    /// fences.
+    scb_from: Sets,
+    eco_from: Sets,
+    /// By sequentially consistent event, what ways from it come to.
+    ways: Reached,
+}
+
+/// Sets of a record: its sequentially consistent events, and the fences among them.
+const SEQUENTIAL: usize = 0;
+const FENCES: usize = 1;
+
+/// The events that ways come to in each [`Place`], by where the ways begin: sets in the order of places.
+#[derive(Clone)]
+struct Reached(Sets);
+
+impl Reached {
+    /// Ways that begin in so many places, of a record with so many events. They have come nowhere.
+    fn new(number: usize, events: usize) -> Reached {
+        Reached(Sets::new(PLACES * number, events))
+    }
+
+    fn at(&self, of: usize, place: Place) -> &[u64] {
+        self.0.row(PLACES * of + place as usize)
+    }
+
+    fn add(&mut self, of: usize, place: Place, events: impl Iterator<Item = u64>) {
+        self.0.add(PLACES * of + place as usize, events);
+    }
+}
+
+/// The events of atomics, each atomic's by [`key`], one atomic after the other.
+struct Orders {
+    events: Vec<u32>,
+    keys: Vec<u32>,
+    /// By atomic, the place of its first event, and at last the number of all.
+    starts: Vec<u32>,
+    /// By place, the writes to the atomic from there on, and all its events from there on. There is one place more for
+    /// each atomic, at its end.
+    writes: Sets,
+    all: Sets,
+}
+
+impl Orders {
+    /// Of these atomics, keys and events.
+    fn new(mut keyed: Vec<(u32, u32, u32)>, atomics: usize, log: &Log) -> Orders {
+        keyed.sort_unstable();
+        let sets = || Sets::new(keyed.len() + atomics, log.events.len());
+        let mut orders = Orders {
+            events: Vec::with_capacity(keyed.len()),
+            keys: Vec::with_capacity(keyed.len()),
+            starts: Vec::with_capacity(atomics + 1),
+            writes: sets(),
+            all: sets(),
+        };
+        for (place, &(atomic, key, event)) in (0..).zip(&keyed) {
+            if orders.starts.len() == atomic as usize {
+                orders.starts.push(place);
+            }
+            orders.events.push(event);
+            orders.keys.push(key);
+        }
+        orders.starts.push(keyed.len() as u32);
+        for (place, &(atomic, _, event)) in keyed.iter().enumerate().rev() {
+            let row = place + atomic as usize;
+            orders.writes.copy_row(row + 1, row);
+            orders.all.copy_row(row + 1, row);
+            orders.all.insert(row, event);
+            if log.events[event as usize].kind.writes() {
+                orders.writes.insert(row, event);
+            }
+        }
+        orders
+    }
+
+    /// The places of an atomic's events.
+    fn of(&self, atomic: u32) -> Range<usize> {
+        self.starts[atomic as usize] as usize..self.starts[atomic as usize + 1] as usize
+    }
+
+    /// The first place of an atomic's event whose key is larger, or the end.
+    fn after(&self, atomic: u32, key: u32) -> u32 {
+        let range = self.of(atomic);
+        (range.start + self.keys[range].partition_point(|&other| other <= key)) as u32
+    }
+
+    /// The writes to an atomic from a place on.
+    fn writes(&self, atomic: u32, place: u32) -> impl Iterator<Item = u64> + '_ {
+        self.writes.row((place + atomic) as usize).iter().copied()
+    }
+
+    /// All events of an atomic from a place on.
+    fn all(&self, atomic: u32, place: u32) -> impl Iterator<Item = u64> + '_ {
+        self.all.row((place + atomic) as usize).iter().copied()
+    }
 }
 
 /// Where the event that has taken, or stored after, the message at this position is in the order of its atomic: `eco`
@@ -67,76 +187,280 @@ fn key(position: usize, writes: bool) -> u32 {
 impl<'a> Psc<'a> {
     pub fn new(log: &'a Log) -> Psc<'a> {
         let events = &log.events;
+        let count = events.len();
+        let sets = |number| Sets::new(number, count);
         let mut psc = Psc {
             log,
-            nodes: vec![Node::default(); events.len()],
+            nodes: vec![Node::default(); count],
             threads: SmallVec::new(),
-            fences: SmallVec::new(),
             atomics: KeyMap::default(),
-            orders: Vec::new(),
-            keys: Vec::new(),
+            orders: Orders::new(Vec::new(), 0, log),
             parts: Vec::new(),
-            lists: Vec::new(),
+            lists: 0,
+            after: Vec::new(),
+            of_threads: sets(0),
+            of_atomics: sets(0),
+            sets: sets(2),
+            happens_before: sets(count),
+            scb: sets(count),
+            scb_from: sets(0),
+            eco_from: sets(0),
+            ways: Reached::new(0, count),
         };
+        let positions = log.positions();
+        let mut keyed = Vec::with_capacity(count);
+        let mut sequential = 0;
         for (number, event) in (0..).zip(events) {
             let thread = usize::from(event.thread);
             if psc.threads.len() <= thread {
                 psc.threads.resize_with(thread + 1, Vec::new);
-                psc.fences.resize_with(thread + 1, Vec::new);
+                psc.of_threads.grow(thread + 1);
             }
             psc.nodes[number as usize].rank = psc.threads[thread].len() as u32;
             psc.threads[thread].push(number);
+            psc.of_threads.insert(thread, number);
+            psc.nodes[number as usize].sequential = sequential;
+            if event.is_sequential {
+                psc.sets.insert(SEQUENTIAL, number);
+                sequential += 1;
+            }
             if event.is_sequential_fence() {
-                psc.fences[thread].push(number);
+                psc.sets.insert(FENCES, number);
             }
             if let Some(at) = event.atomic() {
-                psc.add_to_atomic(number, event.thread, at);
+                let atomic = psc.add_to_atomic(number, event.thread, at);
+                keyed.push((atomic, key(positions[number as usize], event.kind.writes()), number));
             }
         }
-        let positions = log.positions();
-        let key_of = |&event: &u32| key(positions[event as usize], events[event as usize].kind.writes());
-        for order in &mut psc.orders {
-            order.sort_by_key(key_of);
-            (0..)
-                .zip(&*order)
-                .for_each(|(place, &event)| psc.nodes[event as usize].place = place);
-            psc.keys.push(order.iter().map(key_of).collect());
+        psc.orders = Orders::new(keyed, psc.parts.len(), log);
+        psc.place_in_orders();
+        psc.place_in_threads();
+        psc.find_what_comes_after();
+        psc.find_where_scb_leads();
+        if psc.has_fences() {
+            psc.find_what_fences_come_before();
         }
-        for thread in &psc.threads {
-            let mut elsewhere = thread.len() as u32;
-            for pair in thread.windows(2).rev() {
-                let [one, next] = [pair[0], pair[1]].map(|event| events[event as usize].at);
-                if one.is_none() || one != next {
-                    elsewhere = psc.nodes[pair[1] as usize].rank;
-                }
-                psc.nodes[pair[0] as usize].elsewhere = elsewhere;
-            }
-            if let Some(&last) = thread.last() {
-                psc.nodes[last as usize].elsewhere = thread.len() as u32;
-            }
-        }
+        psc.find_ways(sequential);
         psc
     }
 
-    fn add_to_atomic(&mut self, event: u32, thread: u16, at: Location) {
-        let next = self.orders.len() as u32;
+    /// Adds an event to those of its atomic, and says which this is.
+    fn add_to_atomic(&mut self, event: u32, thread: u16, at: Location) -> u32 {
+        let next = self.parts.len() as u32;
         let atomic = *self.atomics.entry(at).or_insert(next);
         if atomic == next {
-            self.orders.push(Vec::new());
             self.parts.push(SmallVec::new());
+            self.of_atomics.grow(self.parts.len());
         }
         self.nodes[event as usize].atomic = atomic;
-        self.orders[atomic as usize].push(event);
+        self.of_atomics.insert(atomic as usize, event);
         let parts = &mut self.parts[atomic as usize];
-        let list = match parts.iter().find(|&&(of, _)| of == thread) {
-            Some(&(_, list)) => list,
-            None => {
-                parts.push((thread, self.lists.len() as u32));
-                self.lists.push(Vec::new());
-                self.lists.len() as u32 - 1
+        let known = parts.iter().find(|&&(of, _)| of == thread);
+        let list = known.map(|&(_, list)| list).unwrap_or_else(|| {
+            parts.push((thread, self.lists));
+            self.lists += 1;
+            self.lists - 1
+        });
+        self.nodes[event as usize].list = list;
+        atomic
+    }
+
+    fn place_in_orders(&mut self) {
+        let Orders { events, keys, .. } = &self.orders;
+        for atomic in 0..self.parts.len() as u32 {
+            let places = self.orders.of(atomic);
+            let mut next = places.end as u32;
+            for place in places.clone().rev() {
+                if place + 1 < places.end && keys[place] < keys[place + 1] {
+                    next = place as u32 + 1;
+                }
+                let node = &mut self.nodes[events[place] as usize];
+                (node.place, node.next) = (place as u32, next);
             }
-        };
-        self.lists[list as usize].push(event);
+        }
+    }
+
+    fn place_in_threads(&mut self) {
+        for thread in &self.threads {
+            let mut elsewhere = thread.len() as u32;
+            for pair in thread.windows(2).rev() {
+                let [one, next] = [pair[0], pair[1]].map(|event| self.log.events[event as usize].at);
+                if one.is_none() || one != next {
+                    elsewhere = self.nodes[pair[1] as usize].rank;
+                }
+                self.nodes[pair[0] as usize].elsewhere = elsewhere;
+            }
+            if let Some(&last) = thread.last() {
+                self.nodes[last as usize].elsewhere = thread.len() as u32;
+            }
+        }
+    }
+
+    /// What an event happens before is, of each thread, what is there from some event on, and no earlier one than for
+    /// the events before it in its thread.
+    fn find_what_comes_after(&mut self) {
+        let count = self.threads.len();
+        self.after = vec![0; self.nodes.len() * count];
+        for events in &self.threads {
+            for (thread, others) in self.threads.iter().enumerate() {
+                let mut rank = 0;
+                for &one in events {
+                    let event = self.event(one);
+                    let comes_before = |&&other: &&u32| other <= one || !self.event(other).comes_after(event);
+                    rank += others[rank..].iter().take_while(comes_before).count();
+                    self.after[one as usize * count + thread] = rank as u32;
+                    if let Some(&first) = others.get(rank) {
+                        let of_thread = self.of_threads.row(thread);
+                        self.happens_before.add_from(one as usize, of_thread, first);
+                    }
+                }
+            }
+        }
+    }
+
+    fn find_where_scb_leads(&mut self) {
+        for one in 0..self.nodes.len() {
+            let event = &self.log.events[one];
+            let node = self.nodes[one];
+            let own = usize::from(event.thread);
+            let scb = &mut self.scb;
+            // `sb`
+            if let Some(&next) = self.threads[own].get(node.rank as usize + 1) {
+                scb.add_from(one, self.of_threads.row(own), next);
+            }
+            // `sb≠loc;hb;sb≠loc`
+            if let Some(&elsewhere) = self.threads[own].get(node.elsewhere as usize) {
+                for (thread, events) in self.threads.iter().enumerate() {
+                    let rank = self.after[elsewhere as usize * self.threads.len() + thread];
+                    let far = events.get(rank as usize).map(|&far| self.nodes[far as usize].elsewhere);
+                    if let Some(&first) = far.and_then(|far| events.get(far as usize)) {
+                        scb.add_from(one, self.of_threads.row(thread), first);
+                    }
+                }
+            }
+            if event.atomic().is_some() {
+                // `hb=loc`
+                let of_atomic = self.of_atomics.row(node.atomic as usize);
+                let later = self.happens_before.row(one).iter().zip(of_atomic);
+                scb.add(one, later.map(|(later, of_atomic)| later & of_atomic));
+                // `mo` and `rb`
+                scb.add(one, self.orders.writes(node.atomic, node.next));
+            }
+        }
+    }
+
+    fn has_fences(&self) -> bool {
+        self.sets.row(FENCES).iter().any(|&fences| fences != 0)
+    }
+
+    fn find_what_fences_come_before(&mut self) {
+        let count = self.nodes.len();
+        [self.scb_from, self.eco_from] = [(); 2].map(|()| Sets::new(count, count));
+        for thread in &self.threads {
+            for (rank, &event) in thread.iter().enumerate().rev() {
+                let one = event as usize;
+                self.scb_from.add(one, self.scb.row(one).iter().copied());
+                if self.log.events[one].atomic().is_some() {
+                    let node = self.nodes[one];
+                    self.eco_from.add(one, self.orders.all(node.atomic, node.next));
+                }
+                if let Some(&next) = thread.get(rank + 1) {
+                    self.scb_from.add_rows(next as usize, one, 1);
+                    self.eco_from.add_rows(next as usize, one, 1);
+                }
+            }
+        }
+    }
+
+    /// Adds to the ways from a sequentially consistent event what their first edges lead to.
+    fn follow(&self, one: u32, ways: &mut Reached) {
+        let (event, of) = (one as usize, self.ways_from(one));
+        ways.add(of, Place::End, self.scb.row(event).iter().copied());
+        if has(self.sets.row(FENCES), one) {
+            let later = self.happens_before.row(event);
+            ways.add(of, Place::Before, later.iter().copied());
+            let firsts = &self.after[event * self.threads.len()..];
+            for (thread, &first) in self.threads.iter().zip(firsts) {
+                if let Some(&first) = thread.get(first as usize) {
+                    ways.add(of, Place::End, self.scb_from.row(first as usize).iter().copied());
+                    ways.add(of, Place::AfterEco, self.eco_from.row(first as usize).iter().copied());
+                }
+            }
+            let fences = later.iter().zip(self.sets.row(FENCES));
+            ways.add(of, Place::Start, fences.map(|(later, fences)| later & fences));
+        }
+        self.follow_ends(of, ways);
+    }
+
+    /// Adds to what the first edges of the ways from a sequentially consistent event lead to what comes after that. It
+    /// is known of all events to which they lead in [`Place::Start`].
+    fn complete(&self, one: u32, ways: &mut Reached) {
+        let of = self.ways_from(one);
+        let mut starts = Set::from_slice(ways.at(of, Place::Start));
+        ways.0.row_mut(PLACES * of).fill(0);
+        ways.0.insert(PLACES * of, one);
+        while let Some(start) = first_of(&starts) {
+            let from = self.ways_from(start);
+            debug_assert!(!has(ways.at(from, Place::Start), one), "there is a cycle");
+            ways.0.add_rows(PLACES * from, PLACES * of, PLACES);
+            // Where ways have come now, they have gone on.
+            remove(&mut starts, ways.at(of, Place::Start));
+        }
+    }
+
+    /// The number of the ways from a sequentially consistent event.
+    fn ways_from(&self, one: u32) -> usize {
+        self.nodes[one as usize].sequential as usize
+    }
+
+    /// Adds to ways that have come to events in [`Place::End`] and [`Place::AfterEco`] those to which they come from
+    /// there in [`Place::Start`].
+    fn follow_ends(&self, of: usize, ways: &mut Reached) {
+        let [ends, ecos] = [Place::End, Place::AfterEco].map(|place| Set::from_slice(ways.at(of, place)));
+        let sequential = ends.iter().zip(self.sets.row(SEQUENTIAL));
+        ways.add(of, Place::Start, sequential.map(|(ends, sequential)| ends & sequential));
+        if !self.has_fences() {
+            return;
+        }
+        let ended: Set = ends.iter().zip(&ecos).map(|(ends, ecos)| ends | ecos).collect();
+        for thread in 0..self.threads.len() {
+            // What comes after a later event of the thread comes after the first one.
+            if let Some(first) = first_of_both(&ended, self.of_threads.row(thread)) {
+                let later = self
+                    .happens_before
+                    .row(first as usize)
+                    .iter()
+                    .zip(self.sets.row(FENCES));
+                ways.add(of, Place::Start, later.map(|(later, fences)| later & fences));
+            }
+        }
+    }
+
+    /// Finds what the ways from each of this number of sequentially consistent events come to, after those to which its
+    /// first edges lead.
+    fn find_ways(&mut self, number: u32) {
+        let count = self.nodes.len();
+        let mut ways = Reached::new(number as usize, count);
+        let mut left = Set::from_slice(self.sets.row(SEQUENTIAL));
+        let mut path = Vec::new();
+        // Most edges lead to later events, from which it is known then.
+        for root in (0..count as u32).rev() {
+            let mut next = Some(root).filter(|&root| has(&left, root));
+            loop {
+                if let Some(one) = next {
+                    left[one as usize / 64] &= !(1 << (one % 64));
+                    self.follow(one, &mut ways);
+                    path.push(one);
+                }
+                let Some(&last) = path.last() else { break };
+                next = first_of_both(ways.at(self.ways_from(last), Place::Start), &left);
+                if next.is_none() {
+                    path.pop();
+                    self.complete(last, &mut ways);
+                }
+            }
+        }
+        self.ways = ways;
     }
 
     fn event(&self, number: u32) -> &'a Event {
@@ -145,8 +469,7 @@ impl<'a> Psc<'a> {
 
     /// The key of an event of an atomic.
     fn key(&self, event: u32) -> u32 {
-        let node = self.nodes[event as usize];
-        self.keys[node.atomic as usize][node.place as usize]
+        self.orders.keys[self.nodes[event as usize].place as usize]
     }
 
     /// The key of a new event: between those of the events between which it would be.
@@ -154,344 +477,4 @@ impl<'a> Psc<'a> {
         let source = event.source.map_or(0, |source| self.key(source));
         source + if event.kind.writes() { 3 } else { 2 }
     }
-
-    /// The first place in the order of the atomic whose key is larger.
-    fn place_after(&self, atomic: u32, key: u32) -> u32 {
-        self.keys[atomic as usize].partition_point(|&other| other <= key) as u32
-    }
-
-    /// The first place in a list of a thread's events, or some of them, from which on they come after another event by
-    /// happens-before.
-    fn first_after(&self, list: &[u32], one: u32) -> usize {
-        let event = self.event(one);
-        list.partition_point(|&other| other <= one || !self.event(other).comes_after(event))
-    }
 }
-
-/// Judges events of one thread and of one atomic, or of none, each of which could be the next one.
-///
-/// Where the message that is taken is an older one, more stores come after the event. So as long as the [`key`] of each
-/// event that is asked for is none larger than that of the last, a search goes on from what it has come to.
-pub(super) struct Newcomers<'psc, 'log> {
-    psc: &'psc Psc<'log>,
-    /// From stores that are later in modification order, to the new event.
-    after_stores: Option<Search<'psc, 'log>>,
-    /// From whatever comes after the event by `eco` as well, to fences before it.
-    after_eco: Option<Search<'psc, 'log>>,
-}
-
-impl<'psc, 'log> Newcomers<'psc, 'log> {
-    pub fn new(psc: &'psc Psc<'log>) -> Self {
-        Newcomers {
-            psc,
-            after_stores: None,
-            after_eco: None,
-        }
-    }
-
-    /// Whether `psc` has no cycle with this event as well. It has none without.
-    ///
-    /// A new cycle leads through the event. Nothing comes after it by happens-before, so that the cycle goes on with a
-    /// store that is later in modification order, or, between two fences, with whatever comes after it by `eco`. It
-    /// begins with the event, if that is sequentially consistent, or with a sequentially consistent fence that happens
-    /// before it. So it is enough to look whether one of these comes after such a store by the `psc` of the events
-    /// before. If a cycle leads through the event twice, there is also one that begins with a fence and leads through
-    /// it once.
-    pub fn allow(&mut self, event: &Event) -> bool {
-        let Newcomers {
-            psc,
-            after_stores,
-            after_eco,
-        } = self;
-        let key = psc.key_of_new(event);
-        if event.is_sequential {
-            let search = Search::from(after_stores, psc, event, key);
-            if let Some(atomic) = search.atomic {
-                search.come_to_writes(atomic, psc.place_after(atomic, key));
-            }
-            search.exhaust(|_, _| ());
-            if search.has_come_to_new(event, key) {
-                return false;
-            }
-        }
-        let mut first_fences = psc.fences.iter().filter_map(|fences| fences.first());
-        if !first_fences.any(|&fence| event.comes_after(psc.event(fence))) {
-            return true;
-        }
-        let search = Search::from(after_eco, psc, event, key);
-        if let Some(atomic) = search.atomic {
-            let from = psc.place_after(atomic, key);
-            search.come_to_writes(atomic, from);
-            search.come_by_eco(atomic, from);
-        }
-        search.exhaust(|_, _| ());
-        !search.has_come_to_fence_before(event)
-    }
-}
-
-/// A search for what leads to new events of a thread and an atomic.
-struct Search<'psc, 'log> {
-    psc: &'psc Psc<'log>,
-    thread: u16,
-    at: Option<Location>,
-    /// The number of the atomic, if there are others of it.
-    atomic: Option<u32>,
-    /// The [`key`] of the last new event that was asked for, and the least one.
-    key: u32,
-    /// By thread, the first fence that ways have come to in `Place::Start`.
-    first_fences: SmallVec<[Option<u32>; 8]>,
-    /// Whether `scb` leads from where ways have come to each new event. This and the next two are for searches that
-    /// lead to the new event itself.
-    leads_to_all: bool,
-    /// By thread, the first event of the atomic from which `scb` leads to a new one that it happens before.
-    first_same: SmallVec<[Option<u32>; 8]>,
-    /// The least key of such events: `mo` and `rb` lead from it to a new store with a larger one.
-    least_same: u32,
-    /// By event, the bits of the places in which a way has come there.
-    seen: Vec<u8>,
-    next: Vec<(u32, Place)>,
-    /// By thread, the first rank from which on ways have come to all events: in `Place::End`, in `Place::Before`, and
-    /// after the first part of `sb≠loc;hb;sb≠loc`, and to all fences in `Place::Start`.
-    ends: SmallVec<[u32; 8]>,
-    befores: SmallVec<[u32; 8]>,
-    fars: SmallVec<[u32; 8]>,
-    fences: SmallVec<[u32; 8]>,
-    /// By atomic, the first place in its order from which on ways have come to all writes in `Place::End`, and to all
-    /// events in `Place::AfterEco`.
-    overwriting: Vec<[u32; 2]>,
-    /// By list of an atomic's events of one thread, the first from which on ways have come to all in `Place::End`.
-    same: Vec<u32>,
-}
-
-impl<'psc, 'log> Search<'psc, 'log> {
-    fn new(psc: &'psc Psc<'log>, (thread, at): (u16, Option<Location>), key: u32) -> Self {
-        let mut search = Search {
-            psc,
-            thread,
-            at,
-            atomic: at.and_then(|at| psc.atomics.get(&at).copied()),
-            key,
-            first_fences: SmallVec::new(),
-            leads_to_all: false,
-            first_same: SmallVec::new(),
-            least_same: u32::MAX,
-            seen: Vec::new(),
-            next: Vec::new(),
-            ends: SmallVec::new(),
-            befores: SmallVec::new(),
-            fars: SmallVec::new(),
-            fences: SmallVec::new(),
-            overwriting: Vec::new(),
-            same: Vec::new(),
-        };
-        search.start_again();
-        search
-    }
-
-    /// Has come nowhere, and keeps the storage.
-    fn start_again(&mut self) {
-        let psc = self.psc;
-        self.next.clear();
-        (self.leads_to_all, self.least_same) = (false, u32::MAX);
-        for firsts in [&mut self.first_fences, &mut self.first_same] {
-            firsts.clear();
-            firsts.resize(psc.threads.len(), None);
-        }
-        self.seen.clear();
-        self.seen.resize(psc.nodes.len(), 0);
-        let len = |events: &Vec<u32>| events.len() as u32;
-        for ranks in [&mut self.ends, &mut self.befores, &mut self.fars] {
-            ranks.clear();
-            ranks.extend(psc.threads.iter().map(len));
-        }
-        self.fences.clear();
-        self.fences.extend(psc.fences.iter().map(len));
-        self.overwriting.clear();
-        self.overwriting.extend(psc.orders.iter().map(|order| [len(order); 2]));
-        self.same.clear();
-        self.same.extend(psc.lists.iter().map(len));
-    }
-
-    /// The search as far as it has come, or a new one if that is too far for the event.
-    fn from<'s>(known: &'s mut Option<Self>, psc: &'psc Psc<'log>, new: &Event, key: u32) -> &'s mut Self {
-        known.take_if(|known| known.key < key);
-        let search = known.get_or_insert_with(|| Search::new(psc, (new.thread, new.at), key));
-        debug_assert_eq!((search.thread, search.at), (new.thread, new.at));
-        search.key = key;
-        search
-    }
-
-    fn come(&mut self, event: u32, place: Place) {
-        let bit = 1 << place as u8;
-        if self.seen[event as usize] & bit == 0 {
-            self.seen[event as usize] |= bit;
-            self.next.push((event, place));
-        }
-    }
-
-    /// Comes to the events of a list from one place on, up to the `known` one, from which on ways have come to all.
-    fn come_from(&mut self, list: &[u32], from: u32, known: u32, place: Place) -> u32 {
-        if from < known {
-            for &event in &list[from as usize..known as usize] {
-                self.come(event, place);
-            }
-        }
-        from.min(known)
-    }
-
-    /// Comes to the writes to the atomic from a place on: `mo` and `rb`.
-    fn come_to_writes(&mut self, atomic: u32, from: u32) {
-        let order = &self.psc.orders[atomic as usize];
-        let known = self.overwriting[atomic as usize][0];
-        for place in from..known {
-            let event = order[place as usize];
-            if self.psc.event(event).kind.writes() {
-                self.come(event, Place::End);
-            }
-        }
-        self.overwriting[atomic as usize][0] = from.min(known);
-    }
-
-    fn come_by_eco(&mut self, atomic: u32, from: u32) {
-        let known = self.overwriting[atomic as usize][1];
-        let order = &self.psc.orders[atomic as usize];
-        self.overwriting[atomic as usize][1] = self.come_from(order, from, known, Place::AfterEco);
-    }
-
-    /// Comes to the end of `scb` at all events of the thread from this rank on.
-    fn come_to_end(&mut self, thread: usize, rank: u32) {
-        self.ends[thread] = self.come_from(&self.psc.threads[thread], rank, self.ends[thread], Place::End);
-    }
-
-    /// Comes to the sequentially consistent fences after an event.
-    fn come_to_fences(&mut self, one: u32) {
-        for thread in 0..self.fences.len() {
-            let fences = &self.psc.fences[thread];
-            let from = self.psc.first_after(fences, one) as u32;
-            self.fences[thread] = self.come_from(fences, from, self.fences[thread], Place::Start);
-        }
-    }
-
-    /// Comes to all events after a fence.
-    fn come_before(&mut self, fence: u32) {
-        for thread in 0..self.befores.len() {
-            let events = &self.psc.threads[thread];
-            let from = self.psc.first_after(events, fence) as u32;
-            self.befores[thread] = self.come_from(events, from, self.befores[thread], Place::Before);
-        }
-    }
-
-    /// Comes from an event to the end of `hb=loc`.
-    fn come_to_same(&mut self, one: u32, atomic: u32) {
-        for &(thread, list) in &self.psc.parts[atomic as usize] {
-            // Program order leads to those of its own thread.
-            if thread != self.psc.event(one).thread {
-                let events = &self.psc.lists[list as usize];
-                let from = self.psc.first_after(events, one) as u32;
-                self.same[list as usize] = self.come_from(events, from, self.same[list as usize], Place::End);
-            }
-        }
-    }
-
-    /// Comes from an event to the end of `sb≠loc;hb;sb≠loc`. A new event may be there.
-    ///
-    /// Of each thread, only the first event counts to which the first two parts lead: what comes after a later one
-    /// comes after it. So it is for the first part alone.
-    fn come_far(&mut self, one: u32) {
-        let own = &self.psc.threads[usize::from(self.psc.event(one).thread)];
-        let Some(&elsewhere) = own.get(self.psc.nodes[one as usize].elsewhere as usize) else {
-            return;
-        };
-        for thread in 0..self.fars.len() {
-            let events = &self.psc.threads[thread];
-            let from = self.psc.first_after(events, elsewhere);
-            if from as u32 >= self.fars[thread] {
-                continue;
-            }
-            self.fars[thread] = from as u32;
-            let node = self.psc.nodes[events[from] as usize];
-            self.come_to_end(thread, node.elsewhere);
-            if thread == usize::from(self.thread) {
-                let at = self.psc.event(events[from]).at;
-                self.leads_to_all |= at.is_none() || at != self.at || (node.elsewhere as usize) < events.len();
-            }
-        }
-    }
-
-    /// Notes where `scb` leads from the event, but for `sb≠loc;hb;sb≠loc`, among new ones.
-    fn come_to_new(&mut self, one: u32) {
-        let event = self.psc.event(one);
-        self.leads_to_all |= event.thread == self.thread;
-        if event.atomic().is_some() && event.atomic() == self.at {
-            note_first(&mut self.first_same, event.thread, one);
-            self.least_same = self.least_same.min(self.psc.key(one));
-        }
-    }
-
-    /// Whether a way that has begun leads to the new event. What the search has come to is what leads on from it.
-    fn has_come_to_new(&self, new: &Event, key: u32) -> bool {
-        let is_overwriting = new.kind.writes() && self.least_same < key;
-        self.leads_to_all || is_overwriting || self.happens_before(&self.first_same, new)
-    }
-
-    /// Whether a way that has begun leads to a sequentially consistent fence that happens before the new event.
-    fn has_come_to_fence_before(&self, new: &Event) -> bool {
-        self.happens_before(&self.first_fences, new)
-    }
-
-    /// Whether one of the events happens before the new one.
-    fn happens_before(&self, events: &[Option<u32>], new: &Event) -> bool {
-        let mut events = events.iter().flatten();
-        events.any(|&event| new.comes_after(self.psc.event(event)))
-    }
-
-    /// Follows all ways that have begun. Tells each place at each event to which one comes.
-    fn exhaust(&mut self, mut comes: impl FnMut(u32, Place)) {
-        while let Some((one, place)) = self.next.pop() {
-            comes(one, place);
-            let event = self.psc.event(one);
-            let is_fence = place == Place::Start && event.is_sequential_fence();
-            if is_fence {
-                note_first(&mut self.first_fences, event.thread, one);
-            }
-            if is_fence || matches!(place, Place::End | Place::AfterEco) {
-                self.come_to_fences(one);
-            }
-            if place == Place::End && event.is_sequential {
-                self.come(one, Place::Start);
-            }
-            if matches!(place, Place::End | Place::AfterEco) {
-                continue;
-            }
-            self.come_far(one);
-            self.come_to_new(one);
-            let Node {
-                rank,
-                atomic,
-                place: at,
-                ..
-            } = self.psc.nodes[one as usize];
-            self.come_to_end(event.thread.into(), rank + 1);
-            if event.atomic().is_some() {
-                let keys = &self.psc.keys[atomic as usize];
-                let after = keys[at as usize..].partition_point(|&key| key <= keys[at as usize]) as u32;
-                self.come_to_same(one, atomic);
-                self.come_to_writes(atomic, at + after);
-                if place == Place::Before {
-                    self.come_by_eco(atomic, at + after);
-                }
-            }
-            if is_fence {
-                self.come_before(one);
-            }
-        }
-    }
-}
-
-/// Notes the event of the thread, if none before it is noted.
-fn note_first(first: &mut [Option<u32>], thread: u16, event: u32) {
-    let first = &mut first[usize::from(thread)];
-    *first = Some(first.map_or(event, |known| known.min(event)));
-}
-
-pub(super) mod ways;

@@ -202,6 +202,17 @@ impl Log {
         self.events.len() > self.kept.number + Log::FEW
     }
 
+    /// Whether `psc` may order a new event: it is sequentially consistent, or such a fence happens before it.
+    pub fn orders(&self, event: &Event) -> bool {
+        event.is_sequential || self.has_fence_before(event)
+    }
+
+    /// Whether a sequentially consistent fence happens before the new event.
+    pub fn has_fence_before(&self, event: &Event) -> bool {
+        let mut fences = self.events.iter().filter(|event| event.is_sequential_fence());
+        fences.any(|fence| event.comes_after(fence))
+    }
+
     pub fn is_too_long(&self) -> bool {
         self.events.len() > Log::MOST
     }

@@ -27,7 +27,9 @@
 //! Of what all live threads know of, it does not count who else does, nor where it is in the order of its atomic: new
 //! accesses to that are later, and come after it by `hb=loc` or by program order.
 
-use super::{Log, Place, Psc, Search};
+use super::search::Search;
+use super::sets::members_of_difference;
+use super::{Log, Place, Psc};
 use crate::image::hash::hash_of;
 use crate::memory_model::clocks::entry;
 use dpor_explorer::Location;
@@ -35,8 +37,6 @@ use smallvec::SmallVec;
 
 /// Instead of the rank of an event or the key of an access: there is none.
 const NONE: u32 = u32::MAX;
-/// Where there are no events of other threads: no thread has this number.
-const NOBODY: u16 = u16::MAX;
 
 /// Whoever can pass on what is known of events.
 #[derive(Clone, Copy)]
@@ -100,8 +100,8 @@ impl Exits {
         };
         Exits {
             threads: SmallVec::from_elem(none, psc.threads.len()),
-            same: SmallVec::from_elem(NONE, psc.lists.len()),
-            keys: SmallVec::from_elem([NONE; 2], psc.orders.len()),
+            same: SmallVec::from_elem(NONE, psc.lists as usize),
+            keys: SmallVec::from_elem([NONE; 2], psc.parts.len()),
         }
     }
 
@@ -129,10 +129,8 @@ impl Exits {
             return;
         }
         let atomic = node.atomic as usize;
-        let list = psc.parts[atomic].iter().find(|&&(thread, _)| thread == event.thread);
-        if let Some(&(_, list)) = list {
-            self.same[list as usize] = self.same[list as usize].min(node.rank);
-        }
+        let same = &mut self.same[node.list as usize];
+        *same = (*same).min(node.rank);
         if is_known {
             // Whatever is later in the order of the atomic comes after it by happens-before.
             return;
@@ -220,8 +218,8 @@ impl<'a> Ways<'a> {
             events.partition_point(|&event| psc.event(event).epoch <= known) as u32
         };
         ways.known = psc.threads.iter().enumerate().map(number).collect();
-        ways.sources = vec![SmallVec::new(); psc.orders.len()];
-        let mut search = Search::new(&psc, (NOBODY, None), NONE);
+        ways.sources = vec![SmallVec::new(); psc.parts.len()];
+        let mut search = Search::new(&psc, NONE);
         for (at, events) in histories {
             let Some(&atomic) = psc.atomics.get(&at) else { continue };
             let sources: SmallVec<[u32; 4]> = events.map(|event| event.map_or(0, |event| psc.key(event))).collect();
@@ -251,21 +249,26 @@ impl<'a> Ways<'a> {
         // Those of the same messages without `eco`, which are mostly the same.
         let others = self.entrances.len() - if by_eco { count } else { 0 };
         let mut exits = Exits::none(psc);
+        let mut before = search.reached.clone();
         let mut last = None;
         for (nth, message) in (0..count).rev().enumerate() {
-            let from = psc.place_after(atomic, sources[message] + 2);
+            let from = psc.orders.after(atomic, sources[message] + 2);
             if last != Some(from) {
                 last = Some(from);
                 search.come_to_writes(atomic, from);
                 if by_eco {
                     search.come_by_eco(atomic, from);
                 }
-                search.exhaust(|one, place| {
-                    let thread = usize::from(psc.event(one).thread);
-                    let is_known = psc.nodes[one as usize].rank < self.known[thread];
-                    exits.come(psc, (one, is_known), place);
-                });
-                exits.come_far(psc, &search.fars);
+                search.go_on();
+                for place in [Place::Start, Place::Before, Place::End, Place::AfterEco] {
+                    for one in members_of_difference(search.events(place), before.at(0, place)) {
+                        let thread = usize::from(psc.event(one).thread);
+                        let is_known = psc.nodes[one as usize].rank < self.known[thread];
+                        exits.come(psc, (one, is_known), place);
+                    }
+                }
+                before.0.copy_from(&search.reached.0);
+                exits.come_far(psc, &search.fars(&search.begun()));
             }
             let other = self.entrances.get(others + nth).map(|entrance| entrance.exits);
             let mut known = other.into_iter().chain(self.exits.len().checked_sub(1));
@@ -394,7 +397,7 @@ impl<'a> Ways<'a> {
                 runs[thread] |= will_be_elsewhere || will_be_far;
                 let flags = u64::from(of.goes_on) | u64::from(will_be_elsewhere) << 1 | u64::from(will_be_far) << 2;
                 if flags != 0 {
-                    words.extend([3, thread as u64, flags]);
+                    words.extend_from_slice(&[3, thread as u64, flags]);
                 }
             }
         }
@@ -413,7 +416,8 @@ impl<'a> Ways<'a> {
                 NONE => [earlier(least, 3), u64::MAX, u64::MAX],
                 before => [earlier(least, 3), earlier(before, 3), earlier(before, 2)],
             };
-            words.extend([5, at.0].into_iter().chain(counts));
+            words.extend_from_slice(&[5, at.0]);
+            words.extend_from_slice(&counts);
         }
         (!words.is_empty()).then(|| hash_of(&words))
     }
@@ -432,16 +436,13 @@ impl<'a> Ways<'a> {
             .clone()
             .any(|(thread, rank)| rank < self.known[usize::from(thread)])
         {
-            words.extend(what.into_iter().chain([u64::MAX]));
+            words.extend_from_slice(&[what[0], what[1], u64::MAX]);
             return;
         }
         for (thread, rank) in events {
             let hash = holders.0[usize::from(thread)][rank as usize + 1];
             if hash != 0 {
-                words.extend(
-                    what.into_iter()
-                        .chain([thread.into(), hash as u64, (hash >> 64) as u64]),
-                );
+                words.extend_from_slice(&[what[0], what[1], thread.into(), hash as u64, (hash >> 64) as u64]);
             }
         }
     }
