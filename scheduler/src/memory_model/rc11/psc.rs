@@ -103,6 +103,7 @@ impl Reached {
         Reached(Sets::new(PLACES * number, events))
     }
 
+    /// What the ways that begin in the place with this number come to.
     fn at(&self, of: usize, place: Place) -> &[u64] {
         self.0.row(PLACES * of + place as usize)
     }
@@ -349,6 +350,7 @@ impl<'a> Psc<'a> {
         }
     }
 
+    /// Whether there are sequentially consistent fences.
     fn has_fences(&self) -> bool {
         self.sets.row(FENCES).iter().any(|&fences| fences != 0)
     }
@@ -426,11 +428,8 @@ impl<'a> Psc<'a> {
         for thread in 0..self.threads.len() {
             // What comes after a later event of the thread comes after the first one.
             if let Some(first) = first_of_both(&ended, self.of_threads.row(thread)) {
-                let later = self
-                    .happens_before
-                    .row(first as usize)
-                    .iter()
-                    .zip(self.sets.row(FENCES));
+                let later = self.happens_before.row(first as usize);
+                let later = later.iter().zip(self.sets.row(FENCES));
                 ways.add(of, Place::Start, later.map(|(later, fences)| later & fences));
             }
         }
