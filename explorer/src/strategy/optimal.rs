@@ -14,8 +14,8 @@
 //!   its alternatives are explored. Where a sequence asks for one of them, each other one is in a race with it, which
 //!   is reversed like any race. The later step of a race may take any of them: a sequence that has this step asks for
 //!   each of them, and one alternative alone does not cover it.
-//! * A thread that sleeps covers what is independent of it only if that is so of all its alternatives: another one, which
-//!   does depend on it, can come after it, and where both are explored freely, no race tells of that.
+//! * A thread that sleeps covers what is independent of it only if that is so of all its alternatives: another one,
+//!   which does depend on it, can come after it, and where both are explored freely, no race tells of that.
 //! * The algorithm takes it that each step is known, the last one of a reversal too, which has only run after the
 //!   race's first step. Here it is taken to touch what it has touched there, and what its operation has declared. If
 //!   that is too much, a sequence can leave threads asleep that it was to wake. They are not trusted

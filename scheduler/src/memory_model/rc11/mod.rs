@@ -214,7 +214,7 @@ impl Rc11 {
         }
         let who = (thread, entry(&view.current, thread).max(1), clock);
         let event = Event::of(who, request.location(), access, message.event);
-        if !self.log.orders(&event) {
+        if !self.log.may_order(&event) {
             return true;
         }
         newcomers

@@ -30,8 +30,13 @@ enum Place {
     AfterEco,
 }
 
+impl Place {
+    /// All of them, in their order.
+    const ALL: [Place; 4] = [Place::Start, Place::Before, Place::End, Place::AfterEco];
+}
+
 /// Number of places.
-const PLACES: usize = 4;
+const PLACES: usize = Place::ALL.len();
 
 /// Where an event is among others.
 #[derive(Clone, Copy, Default)]
@@ -98,7 +103,7 @@ const FENCES: usize = 1;
 struct Reached(Sets);
 
 impl Reached {
-    /// Ways that begin in so many places, of a record with so many events. They have come nowhere.
+    /// Ways that begin in this number of places of a record with this number of events. They have come nowhere.
     fn new(number: usize, events: usize) -> Reached {
         Reached(Sets::new(PLACES * number, events))
     }
@@ -355,6 +360,12 @@ impl<'a> Psc<'a> {
         self.sets.row(FENCES).iter().any(|&fences| fences != 0)
     }
 
+    /// The sequentially consistent fences that an event happens before.
+    fn fences_after(&self, one: u32) -> impl Iterator<Item = u64> + '_ {
+        let later = self.happens_before.row(one as usize).iter();
+        later.zip(self.sets.row(FENCES)).map(|(later, fences)| later & fences)
+    }
+
     fn find_what_fences_come_before(&mut self) {
         let count = self.nodes.len();
         [self.scb_from, self.eco_from] = [(); 2].map(|()| Sets::new(count, count));
@@ -388,8 +399,7 @@ impl<'a> Psc<'a> {
                     ways.add(of, Place::AfterEco, self.eco_from.row(first as usize).iter().copied());
                 }
             }
-            let fences = later.iter().zip(self.sets.row(FENCES));
-            ways.add(of, Place::Start, fences.map(|(later, fences)| later & fences));
+            ways.add(of, Place::Start, self.fences_after(one));
         }
         self.follow_ends(of, ways);
     }
@@ -428,9 +438,7 @@ impl<'a> Psc<'a> {
         for thread in 0..self.threads.len() {
             // What comes after a later event of the thread comes after the first one.
             if let Some(first) = first_of_both(&ended, self.of_threads.row(thread)) {
-                let later = self.happens_before.row(first as usize);
-                let later = later.iter().zip(self.sets.row(FENCES));
-                ways.add(of, Place::Start, later.map(|(later, fences)| later & fences));
+                ways.add(of, Place::Start, self.fences_after(first));
             }
         }
     }

@@ -203,7 +203,7 @@ impl Log {
     }
 
     /// Whether `psc` may order a new event: it is sequentially consistent, or such a fence happens before it.
-    pub fn orders(&self, event: &Event) -> bool {
+    pub fn may_order(&self, event: &Event) -> bool {
         event.is_sequential || self.has_fence_before(event)
     }
 

@@ -1,4 +1,7 @@
 //! Sets of a record's events, by their numbers.
+//!
+//! All sets of a sort are in one vector. A [`BitSet`](dpor_explorer::BitSet) for each would be two allocations where a
+//! record has more than 64 events, for each of some hundred sets in each state.
 
 use smallvec::SmallVec;
 
@@ -14,7 +17,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// So many empty sets of so many events.
+    /// This number of sets, all of them empty, for a record with this number of events.
     pub fn new(number: usize, events: usize) -> Sets {
         let words = events.div_ceil(64).max(1);
         Sets {
@@ -33,7 +36,7 @@ impl Sets {
         self.bits.fill(0);
     }
 
-    /// All become the same as as many others.
+    /// Becomes a copy of as many other sets.
     pub fn copy_from(&mut self, others: &Sets) {
         self.bits.copy_from_slice(&others.bits);
     }
@@ -64,7 +67,7 @@ impl Sets {
             .for_each(|(bits, other)| *bits |= other);
     }
 
-    /// Adds to so many sets, from one on, those from another one on.
+    /// Adds to each of this number of sets, from `to` on, the events of the one in the same place from `from` on.
     pub fn add_rows(&mut self, from: usize, to: usize, number: usize) {
         let [from, to, number] = [from, to, number].map(|row| row * self.words);
         let (low, high) = self.bits.split_at_mut(from.max(to));
@@ -75,7 +78,7 @@ impl Sets {
         add(to, &from[..number]);
     }
 
-    /// Adds to the first sets so many of others, from one on.
+    /// Adds to each of this number of first sets the events of the one in the same place of others, from `from` on.
     pub fn add_rows_of(&mut self, others: &Sets, from: usize, number: usize) {
         add(&mut self.bits, &others.bits[from * self.words..][..number * self.words]);
     }

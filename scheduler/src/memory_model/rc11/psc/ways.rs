@@ -1,10 +1,10 @@
 //! The ways of RC11's `psc` through a record: all that the record decides about new events.
 //!
 //! A cycle that a new event closes comes to the record from a new event, and leaves it to a new one. It comes in by the
-//! order of an atomic only, because no new event happens before one on record: `mo` and `rb` lead to the stores that are
-//! later than the message which the new event takes, and `eco` to those who have taken such a message as well. So it
-//! comes in at an *entrance*: a message that is not the last of its history, by one or the other. From there it leaves
-//! by an *exit*:
+//! order of an atomic only, because no new event happens before one on record: `mo` and `rb` lead to the stores that
+//! are later than the message which the new event takes, and `eco` to those who have taken such a message as well. So
+//! it comes in at an *entrance*: a message that is not the last of its history, by one or the other. From there it
+//! leaves by an *exit*:
 //!
 //! | the ways have come to | which leads to these new events |
 //! |---|---|
@@ -15,9 +15,9 @@
 //! | an event, where `scb` begins | all of its thread: `sb` |
 //!
 //! and by `sb≠loc;hb;sb≠loc` from an event where `scb` begins. Of each thread, the *elsewhere* of an event is the first
-//! later one that is not of its atomic, and the way leads on from that to the events of whoever knows of it, but for the
-//! first ones of each thread, up to their elsewhere. Either may be a new event: then it counts of which atomic the last
-//! event of the thread is.
+//! later one that is not of its atomic, and the way leads on from that to the events of whoever knows of it, but for
+//! the first ones of each thread, up to their elsewhere. Either may be a new event: then it counts of which atomic the
+//! last event of the thread is.
 //!
 //! Whoever knows of an event is a *holder*: a thread, a message, or another place where knowledge is published. A new
 //! event knows what its thread and the messages that it takes know. So two records that have the same exits for each
@@ -260,7 +260,7 @@ impl<'a> Ways<'a> {
                     search.come_by_eco(atomic, from);
                 }
                 search.go_on();
-                for place in [Place::Start, Place::Before, Place::End, Place::AfterEco] {
+                for place in Place::ALL {
                     for one in members_of_difference(search.events(place), before.at(0, place)) {
                         let thread = usize::from(psc.event(one).thread);
                         let is_known = psc.nodes[one as usize].rank < self.known[thread];

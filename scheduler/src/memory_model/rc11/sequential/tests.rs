@@ -311,6 +311,36 @@ fn who_has_learnt_of_the_first_of_many_rounds_comes_after_its_fence() {
     assert!(log(1, false).allows(&load) && log(1, true).allows(&load));
 }
 
+/// One thread stores to `y`, makes a fence, and stores to `z` and to `x`. Another one overwrites the latter, and a
+/// third one has loaded that before a fence of its own, and knows of nobody. What it loads after that must not be an
+/// older value of `y`: its fence comes after the other one by what `eco` leads to from the second store after that.
+#[test]
+fn a_fence_comes_before_what_reads_a_later_store_than_those_of_its_thread() {
+    let [stores, overwrites, loads] = [0u16, 1, 2];
+    let [x, y, z] = [8, 16, 24].map(Location);
+    let allows = |loads_it: bool| {
+        let mut log = Log::default();
+        log.add(event(stores, &[1], Some(y), EventKind::Store, false));
+        log.add(event(stores, &[1], None, EventKind::Fence, true));
+        log.add(event(stores, &[2], Some(z), EventKind::Store, false));
+        let of_x = log.add(event(stores, &[2], Some(x), EventKind::Store, false));
+        let later = log.add(Event {
+            source: Some(of_x),
+            ..event(overwrites, &[0, 1], Some(x), EventKind::Store, false)
+        });
+        log.add(Event {
+            source: loads_it.then_some(later),
+            ..event(loads, &[0, 0, 1], Some(x), EventKind::Load, false)
+        });
+        log.add(event(loads, &[0, 0, 1], None, EventKind::Fence, true));
+        let load = event(loads, &[0, 0, 2], Some(y), EventKind::Load, false);
+        let allows = log.allows(&load);
+        assert_eq!(allows, allows_by_definition(&log, &load));
+        allows
+    };
+    assert!(!allows(true) && allows(false));
+}
+
 /// One thread stores to `z` and to `x`. Another one overwrites the latter, and a third one learns of that by a lock, and
 /// not of the former. If something of another atomic lies between on either side, `psc` leads from the second store to
 /// `x` to what the third one does next, which must not be a load of an older value of `z`.

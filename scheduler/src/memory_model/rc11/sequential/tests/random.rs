@@ -194,6 +194,8 @@ impl Both {
         let allows = allows_by_definition(&self.whole, &of(0));
         assert_eq!(self.whole.allows(&of(0)), allows, "{event:?} {:?}", self.whole.events);
         assert_eq!(self.short.allows(&event), allows, "{event:?} {:?}", self.whole.events);
+        // Where nothing may be ordered, nobody asks.
+        assert!(allows || self.whole.may_order(&of(0)) && self.short.may_order(&event));
         if !allows {
             self.refused += 1;
             return None;
