@@ -51,6 +51,7 @@ use sequential::{Event, EventKind, Log};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 /// What exploration has learnt about the orderings that the program requests while it has several threads.
@@ -189,13 +190,13 @@ impl Rc11 {
     /// Whether the graph with this operation of the thread is consistent, which takes this message, and not the last
     /// one, and may fail spuriously. `psc` is that of the record, and judges the operation's messages, if they were
     /// needed so far.
-    fn is_consistent<'psc, 'log: 'psc>(
-        &'log self,
+    fn is_consistent<'psc>(
+        &self,
         order: &HappensBefore,
         thread: usize,
         request: &Request,
         (message, spuriously): (&Message, bool),
-        (psc, newcomers): (&'psc OnceCell<Psc<'log>>, &mut Option<Newcomers<'psc, 'log>>),
+        (psc, newcomers): (&'psc OnceCell<Rc<Psc>>, &mut Option<Newcomers<'psc>>),
     ) -> bool {
         if self.log.is_empty() {
             return true;
@@ -218,7 +219,7 @@ impl Rc11 {
             return true;
         }
         newcomers
-            .get_or_insert_with(|| Newcomers::new(psc.get_or_init(|| Psc::new(&self.log))))
+            .get_or_insert_with(|| Newcomers::new(psc.get_or_init(|| self.log.psc())))
             .allow(&event)
     }
 
@@ -492,7 +493,7 @@ impl Rc11 {
 
     /// What the operations on record decide about new ones. `known` is the last epoch of each thread of which all live
     /// threads know.
-    pub fn ways(&self, known: &[u32]) -> Ways<'_> {
+    pub fn ways(&self, known: &[u32]) -> Ways {
         let histories = self.histories.iter().filter(|(_, history)| history.len() > 1);
         let events = histories.map(|(at, history)| (at, history.messages.iter().map(|message| message.event)));
         Ways::new(&self.log, known, events)
@@ -503,7 +504,7 @@ impl Rc11 {
     /// pass on what is known of operations on record.
     pub fn visit(
         &self,
-        (ways, holders): (&Ways<'_>, &mut Holders),
+        (ways, holders): (&Ways, &mut Holders),
         knows: impl Fn(&[u32]) -> bool,
         positions: impl Fn(&[u32]) -> SmallVec<[u64; 16]>,
         position: impl Fn(u16, u32) -> u64,

@@ -8,7 +8,7 @@ use super::sequential::{Event, Log};
 use dpor_explorer::Location;
 use dpor_explorer::keys::KeyMap;
 pub(super) use search::Newcomers;
-use sets::{Set, Sets, first_of, first_of_both, has, remove};
+use sets::{Set, Sets, first_of, first_of_both, has, members, remove};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -39,8 +39,14 @@ impl Place {
 const PLACES: usize = Place::ALL.len();
 
 /// Where an event is among others.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Node {
+    thread: u16,
+    epoch: u32,
+    at: Option<Location>,
+    /// Whether it counts what was read or written of its atomic.
+    is_access: bool,
+    is_sequential_fence: bool,
     /// The number of events of its thread that come before it.
     rank: u32,
     /// The rank of the first later event of its thread that is not of the same atomic, or the number of all of them.
@@ -55,7 +61,8 @@ struct Node {
     sequential: u32,
 }
 
-/// RC11's `psc` of a record, to judge new events.
+/// RC11's `psc` of a record, to judge new events. It is made once for all that ask until the record
+/// [changes](Log::psc): each thread whose choices are looked for, and the state that is shown.
 ///
 /// For each event, the set of those to which a part of an edge leads is found once. What comes after it by
 /// happens-before or by program order are, of each thread, all events from some place on. What comes after it by what
@@ -64,8 +71,8 @@ struct Node {
 ///
 /// Invariant: `psc` has no cycle. An operation is put on record only if [`Newcomers`] allow it, or it takes the last
 /// message.
-pub(super) struct Psc<'a> {
-    log: &'a Log,
+#[derive(Debug)]
+pub(super) struct Psc {
     nodes: Vec<Node>,
     /// The events of each thread.
     threads: SmallVec<[Vec<u32>; 8]>,
@@ -99,7 +106,7 @@ const SEQUENTIAL: usize = 0;
 const FENCES: usize = 1;
 
 /// The events that ways come to in each [`Place`], by where the ways begin: sets in the order of places.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Reached(Sets);
 
 impl Reached {
@@ -119,6 +126,7 @@ impl Reached {
 }
 
 /// The events of atomics, each atomic's by [`key`], one atomic after the other.
+#[derive(Debug)]
 struct Orders {
     events: Vec<u32>,
     keys: Vec<u32>,
@@ -190,14 +198,32 @@ fn key(position: usize, writes: bool) -> u32 {
     4 * position as u32 + if writes { 0 } else { 2 }
 }
 
-impl<'a> Psc<'a> {
-    pub fn new(log: &'a Log) -> Psc<'a> {
+impl Node {
+    /// An event that has no place yet.
+    fn of(event: &Event) -> Node {
+        Node {
+            thread: event.thread,
+            epoch: event.epoch,
+            at: event.at,
+            is_access: event.atomic().is_some(),
+            is_sequential_fence: event.is_sequential_fence(),
+            ..Node::default()
+        }
+    }
+
+    /// Whether it happens before a later event.
+    fn comes_before(&self, later: &Event) -> bool {
+        later.knows_of(self.thread, self.epoch)
+    }
+}
+
+impl Psc {
+    pub fn new(log: &Log) -> Psc {
         let events = &log.events;
         let count = events.len();
         let sets = |number| Sets::new(number, count);
         let mut psc = Psc {
-            log,
-            nodes: vec![Node::default(); count],
+            nodes: events.iter().map(Node::of).collect(),
             threads: SmallVec::new(),
             atomics: KeyMap::default(),
             orders: Orders::new(Vec::new(), 0, log),
@@ -241,7 +267,7 @@ impl<'a> Psc<'a> {
         psc.orders = Orders::new(keyed, psc.parts.len(), log);
         psc.place_in_orders();
         psc.place_in_threads();
-        psc.find_what_comes_after();
+        psc.find_what_comes_after(log);
         psc.find_where_scb_leads();
         if psc.has_fences() {
             psc.find_what_fences_come_before();
@@ -290,7 +316,7 @@ impl<'a> Psc<'a> {
         for thread in &self.threads {
             let mut elsewhere = thread.len() as u32;
             for pair in thread.windows(2).rev() {
-                let [one, next] = [pair[0], pair[1]].map(|event| self.log.events[event as usize].at);
+                let [one, next] = [pair[0], pair[1]].map(|event| self.nodes[event as usize].at);
                 if one.is_none() || one != next {
                     elsewhere = self.nodes[pair[1] as usize].rank;
                 }
@@ -304,15 +330,15 @@ impl<'a> Psc<'a> {
 
     /// What an event happens before is, of each thread, what is there from some event on, and no earlier one than for
     /// the events before it in its thread.
-    fn find_what_comes_after(&mut self) {
+    fn find_what_comes_after(&mut self, log: &Log) {
         let count = self.threads.len();
         self.after = vec![0; self.nodes.len() * count];
         for events in &self.threads {
             for (thread, others) in self.threads.iter().enumerate() {
                 let mut rank = 0;
                 for &one in events {
-                    let event = self.event(one);
-                    let comes_before = |&&other: &&u32| other <= one || !self.event(other).comes_after(event);
+                    let node = self.event(one);
+                    let comes_before = |&&other: &&u32| other <= one || !node.comes_before(&log.events[other as usize]);
                     rank += others[rank..].iter().take_while(comes_before).count();
                     self.after[one as usize * count + thread] = rank as u32;
                     if let Some(&first) = others.get(rank) {
@@ -326,9 +352,8 @@ impl<'a> Psc<'a> {
 
     fn find_where_scb_leads(&mut self) {
         for one in 0..self.nodes.len() {
-            let event = &self.log.events[one];
             let node = self.nodes[one];
-            let own = usize::from(event.thread);
+            let own = usize::from(node.thread);
             let scb = &mut self.scb;
             // `sb`
             if let Some(&next) = self.threads[own].get(node.rank as usize + 1) {
@@ -344,7 +369,7 @@ impl<'a> Psc<'a> {
                     }
                 }
             }
-            if event.atomic().is_some() {
+            if node.is_access {
                 // `hb=loc`
                 let of_atomic = self.of_atomics.row(node.atomic as usize);
                 let later = self.happens_before.row(one).iter().zip(of_atomic);
@@ -360,6 +385,12 @@ impl<'a> Psc<'a> {
         self.sets.row(FENCES).iter().any(|&fences| fences != 0)
     }
 
+    /// Whether a sequentially consistent fence happens before a new event.
+    fn has_fence_before(&self, new: &Event) -> bool {
+        let mut fences = members(self.sets.row(FENCES).iter().copied());
+        fences.any(|fence| self.event(fence).comes_before(new))
+    }
+
     /// The sequentially consistent fences that an event happens before.
     fn fences_after(&self, one: u32) -> impl Iterator<Item = u64> + '_ {
         let later = self.happens_before.row(one as usize).iter();
@@ -373,8 +404,8 @@ impl<'a> Psc<'a> {
             for (rank, &event) in thread.iter().enumerate().rev() {
                 let one = event as usize;
                 self.scb_from.add(one, self.scb.row(one).iter().copied());
-                if self.log.events[one].atomic().is_some() {
-                    let node = self.nodes[one];
+                let node = self.nodes[one];
+                if node.is_access {
                     self.eco_from.add(one, self.orders.all(node.atomic, node.next));
                 }
                 if let Some(&next) = thread.get(rank + 1) {
@@ -470,8 +501,8 @@ impl<'a> Psc<'a> {
         self.ways = ways;
     }
 
-    fn event(&self, number: u32) -> &'a Event {
-        &self.log.events[number as usize]
+    fn event(&self, number: u32) -> &Node {
+        &self.nodes[number as usize]
     }
 
     /// The key of an event of an atomic.

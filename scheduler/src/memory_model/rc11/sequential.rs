@@ -10,11 +10,14 @@
 
 use super::Clock;
 use super::by_location::ByLocation;
+use super::psc::Psc;
 use crate::memory_model::clocks::entry;
 use crate::memory_model::happens_before::AtomicAccess;
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{BitSet, Location};
 use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 /// What an event is.
@@ -118,7 +121,12 @@ impl Event {
 
     /// Whether an earlier event happens before it.
     pub fn comes_after(&self, earlier: &Event) -> bool {
-        self.thread == earlier.thread || entry(&self.clock, earlier.thread.into()) >= earlier.epoch
+        self.knows_of(earlier.thread, earlier.epoch)
+    }
+
+    /// Whether an earlier event of this epoch of a thread happens before it.
+    pub fn knows_of(&self, thread: u16, epoch: u32) -> bool {
+        self.thread == thread || entry(&self.clock, thread.into()) >= epoch
     }
 }
 
@@ -131,6 +139,8 @@ pub(super) struct Log {
     /// The events after which [`Log::keep_after`] kept the others when it was last called.
     entries: BitSet,
     kept: Kept,
+    /// The order of the events, if it was asked for since they last changed.
+    psc: RefCell<Option<Rc<Psc>>>,
 }
 
 /// The first events, of which it is known that [`Log::keep_after`] has kept them.
@@ -174,11 +184,25 @@ impl Log {
             orders,
             entries,
             kept,
+            psc: _,
         } = other;
         self.events.clone_from(events);
         self.orders.clone_from(orders);
         self.entries.clone_from(entries);
         self.kept.copy_from(kept);
+        // There are many saved states, and the order of a long record is large.
+        self.changes();
+    }
+
+    /// The order of the events.
+    pub fn psc(&self) -> Rc<Psc> {
+        let mut psc = self.psc.borrow_mut();
+        Rc::clone(psc.get_or_insert_with(|| Rc::new(Psc::new(self))))
+    }
+
+    /// Forgets the order of the events, which change.
+    fn changes(&mut self) {
+        *self.psc.get_mut() = None;
     }
 
     /// Maximum number of events.
@@ -191,6 +215,7 @@ impl Log {
         self.orders.clear();
         self.entries.clear();
         self.kept.truncate(0);
+        self.changes();
     }
 
     pub fn is_empty(&self) -> bool {
@@ -269,6 +294,7 @@ impl Log {
     /// Removes an event that is no store. The numbers of events after it are less by one from then on, these `elsewhere`
     /// as well.
     pub fn remove<'a>(&mut self, number: u32, elsewhere: impl Iterator<Item = &'a mut u32>) {
+        self.changes();
         self.events.remove(number as usize);
         let sources = self.events.iter_mut().filter_map(|event| event.source.as_mut());
         let stores = self.orders.values_mut().flatten();
@@ -329,6 +355,7 @@ impl Log {
 
     /// Becomes what is left of each event. Returns the numbers that stores have from then on.
     fn rebuild(&mut self, mut left: impl FnMut(u32, Event) -> Option<Event>) -> Numbers {
+        self.changes();
         let events = std::mem::take(&mut self.events);
         let mut numbers = Numbers(vec![None; events.len()]);
         // The number of the first event that is not what it was.
@@ -419,6 +446,7 @@ impl Log {
 
     /// Adds an event.
     pub fn add(&mut self, event: Event) -> u32 {
+        self.changes();
         let number = self.events.len() as u32;
         if event.kind.writes()
             && let Some(at) = event.at

@@ -8,16 +8,16 @@ use smallvec::SmallVec;
 ///
 /// Where the message that is taken is an older one, more stores come after the event. So as long as the [`key`] of each
 /// event that is asked for is none larger than that of the last, a search goes on from what it has come to.
-pub(in super::super) struct Newcomers<'psc, 'log> {
-    psc: &'psc Psc<'log>,
+pub(in super::super) struct Newcomers<'psc> {
+    psc: &'psc Psc,
     /// From stores that are later in modification order, to the new event.
-    after_stores: Option<Search<'psc, 'log>>,
+    after_stores: Option<Search<'psc>>,
     /// From whatever comes after the event by `eco` as well, to fences before it.
-    after_eco: Option<Search<'psc, 'log>>,
+    after_eco: Option<Search<'psc>>,
 }
 
-impl<'psc, 'log> Newcomers<'psc, 'log> {
-    pub fn new(psc: &'psc Psc<'log>) -> Self {
+impl<'psc> Newcomers<'psc> {
+    pub fn new(psc: &'psc Psc) -> Self {
         Newcomers {
             psc,
             after_stores: None,
@@ -51,7 +51,7 @@ impl<'psc, 'log> Newcomers<'psc, 'log> {
                 return false;
             }
         }
-        if !psc.log.has_fence_before(event) {
+        if !psc.has_fence_before(event) {
             return true;
         }
         let search = Search::from(after_eco, psc, key);
@@ -66,16 +66,16 @@ impl<'psc, 'log> Newcomers<'psc, 'log> {
 }
 
 /// A search for where ways lead from what they have come to.
-pub(super) struct Search<'psc, 'log> {
-    pub psc: &'psc Psc<'log>,
+pub(super) struct Search<'psc> {
+    pub psc: &'psc Psc,
     /// The [`key`] of the last new event that was asked for.
     key: u32,
     /// What all ways come to.
     pub reached: Reached,
 }
 
-impl<'psc, 'log> Search<'psc, 'log> {
-    pub fn new(psc: &'psc Psc<'log>, key: u32) -> Self {
+impl<'psc> Search<'psc> {
+    pub fn new(psc: &'psc Psc, key: u32) -> Self {
         let reached = Reached::new(1, psc.nodes.len());
         Search { psc, key, reached }
     }
@@ -86,7 +86,7 @@ impl<'psc, 'log> Search<'psc, 'log> {
     }
 
     /// The search as far as it has come, or a new one if that is too far for an event with this key.
-    fn from<'s>(known: &'s mut Option<Self>, psc: &'psc Psc<'log>, key: u32) -> &'s mut Self {
+    fn from<'s>(known: &'s mut Option<Self>, psc: &'psc Psc, key: u32) -> &'s mut Self {
         known.take_if(|known| known.key < key);
         let search = known.get_or_insert_with(|| Search::new(psc, key));
         search.key = key;
@@ -162,7 +162,7 @@ impl<'psc, 'log> Search<'psc, 'log> {
         // By `hb=loc`, `mo` or `rb`.
         let from_same = atomic.is_some_and(|&atomic| {
             let mut same = members_of_both(&begun, psc.of_atomics.row(atomic as usize));
-            same.any(|one| new.comes_after(psc.event(one)) || new.kind.writes() && psc.key(one) < key)
+            same.any(|one| psc.event(one).comes_before(new) || new.kind.writes() && psc.key(one) < key)
         });
         from_same
             || psc.threads.get(thread).is_some_and(|events| {
@@ -180,6 +180,6 @@ impl<'psc, 'log> Search<'psc, 'log> {
     /// Whether a way that has begun leads to a sequentially consistent fence that happens before the new event.
     fn has_come_to_fence_before(&self, new: &Event) -> bool {
         let mut fences = members_of_both(self.events(Place::Start), self.psc.sets.row(FENCES));
-        fences.any(|fence| new.comes_after(self.psc.event(fence)))
+        fences.any(|fence| self.psc.event(fence).comes_before(new))
     }
 }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 pub(super) type Set = SmallVec<[u64; 4]>;
 
 /// Sets, each of which is a row of words with a bit for each event.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Sets {
     /// Number of words of a row.
     words: usize,
@@ -123,7 +123,8 @@ pub(super) fn members_of_difference(one: &[u64], other: &[u64]) -> impl Iterator
     members(one.iter().zip(other).map(|(one, other)| one & !other))
 }
 
-fn members(set: impl Iterator<Item = u64>) -> impl Iterator<Item = u32> {
+/// The events of a set, given by its words, ascending.
+pub(super) fn members(set: impl Iterator<Item = u64>) -> impl Iterator<Item = u32> {
     (0..).zip(set).flat_map(|(word, mut bits): (u32, u64)| {
         std::iter::from_fn(move || {
             let bit = (bits != 0).then(|| bits.trailing_zeros())?;

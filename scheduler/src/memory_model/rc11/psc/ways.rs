@@ -34,6 +34,7 @@ use crate::image::hash::hash_of;
 use crate::memory_model::clocks::entry;
 use dpor_explorer::Location;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// Instead of the rank of an event or the key of an access: there is none.
 const NONE: u32 = u32::MAX;
@@ -89,7 +90,7 @@ struct Exits {
 }
 
 impl Exits {
-    fn none(psc: &Psc<'_>) -> Exits {
+    fn none(psc: &Psc) -> Exits {
         let none = OfThread {
             fence: NONE,
             end: NONE,
@@ -106,11 +107,11 @@ impl Exits {
     }
 
     /// Ways have come to an event, `known` to all live threads or not.
-    fn come(&mut self, psc: &Psc<'_>, (one, is_known): (u32, bool), place: Place) {
+    fn come(&mut self, psc: &Psc, (one, is_known): (u32, bool), place: Place) {
         let event = psc.event(one);
         let node = psc.nodes[one as usize];
         let of = &mut self.threads[usize::from(event.thread)];
-        let is_fence = place == Place::Start && event.is_sequential_fence();
+        let is_fence = place == Place::Start && event.is_sequential_fence;
         if is_fence {
             of.fence = of.fence.min(node.rank);
         }
@@ -125,7 +126,7 @@ impl Exits {
             true => of.elsewhere = of.elsewhere.min(node.elsewhere),
             false => of.will_be_elsewhere = true,
         }
-        if event.atomic().is_none() {
+        if !event.is_access {
             return;
         }
         let atomic = node.atomic as usize;
@@ -144,7 +145,7 @@ impl Exits {
     }
 
     /// The first two parts of `sb≠loc;hb;sb≠loc` lead to these events of each thread.
-    fn come_far(&mut self, psc: &Psc<'_>, fars: &[u32]) {
+    fn come_far(&mut self, psc: &Psc, fars: &[u32]) {
         for ((of, events), &far) in self.threads.iter_mut().zip(&psc.threads).zip(fars) {
             if let Some(&first) = events.get(far as usize) {
                 match (psc.nodes[first as usize].elsewhere as usize) < events.len() {
@@ -176,9 +177,9 @@ struct OfAtomic {
 }
 
 /// The ways through a record.
-pub(crate) struct Ways<'a> {
+pub(crate) struct Ways {
     /// `None` if nothing is on record.
-    psc: Option<Psc<'a>>,
+    psc: Option<Rc<Psc>>,
     entrances: Vec<Entrance>,
     exits: Vec<Exits>,
     /// By atomic, the keys of the stores of messages that new events may take, in modification order.
@@ -190,15 +191,11 @@ pub(crate) struct Ways<'a> {
 /// Who knows of the events of each thread: by the number of events known, the sum of the hashes of the holders.
 pub(crate) struct Holders(SmallVec<[Vec<u128>; 8]>);
 
-impl<'a> Ways<'a> {
+impl Ways {
     /// The ways through a record, where each of these atomics has messages of these stores, in modification order. An
     /// atomic that has only one message need not be among them. `known` is the last epoch of each thread of which all
     /// live threads know.
-    pub(in super::super) fn new<M>(
-        log: &'a Log,
-        known: &[u32],
-        histories: impl Iterator<Item = (Location, M)>,
-    ) -> Ways<'a>
+    pub(in super::super) fn new<M>(log: &Log, known: &[u32], histories: impl Iterator<Item = (Location, M)>) -> Ways
     where
         M: Iterator<Item = Option<u32>>,
     {
@@ -212,7 +209,7 @@ impl<'a> Ways<'a> {
         if log.is_empty() {
             return ways;
         }
-        let psc = Psc::new(log);
+        let psc = log.psc();
         let number = |(thread, events): (usize, &Vec<u32>)| {
             let known = entry(known, thread);
             events.partition_point(|&event| psc.event(event).epoch <= known) as u32
@@ -243,7 +240,7 @@ impl<'a> Ways<'a> {
 
     /// Adds the entrances at the messages of an atomic, by a search that has come nowhere. What is later than a message
     /// is also later than those before.
-    fn enter(&mut self, search: &mut Search<'_, '_>, (at, atomic): (Location, u32), sources: &[u32], by_eco: bool) {
+    fn enter(&mut self, search: &mut Search<'_>, (at, atomic): (Location, u32), sources: &[u32], by_eco: bool) {
         let psc = search.psc;
         let count = sources.len().saturating_sub(1);
         // Those of the same messages without `eco`, which are mostly the same.

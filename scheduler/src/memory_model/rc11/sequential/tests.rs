@@ -267,6 +267,42 @@ fn event(thread: u16, clock: &[u32], at: Option<Location>, kind: EventKind, is_s
     }
 }
 
+#[test]
+fn the_order_is_always_that_of_the_present_events() {
+    fn is_present(log: &Log) {
+        assert_eq!(format!("{:?}", log.psc()), format!("{:?}", Psc::new(log)));
+    }
+    let at = Some(Location(8));
+    let (mut log, mut other) = (Log::default(), Log::default());
+    is_present(&log);
+    other.add(event(1, &[0, 1], at, EventKind::Load, true));
+    is_present(&other);
+    for epoch in 1..4 {
+        log.add(Event {
+            source: log.last_store(Location(8)),
+            ..event(0, &[epoch], at, EventKind::Store, true)
+        });
+        is_present(&log);
+    }
+    let load = log.add(event(1, &[0, 1], at, EventKind::Load, false));
+    is_present(&log);
+    log.remove(load, [].into_iter());
+    is_present(&log);
+    log.settle(BitSet::of(2));
+    assert_eq!(log.events.len(), 1);
+    is_present(&log);
+    // Each of the two has what belongs to it, whichever was asked for.
+    log.add(event(1, &[0, 1], None, EventKind::Fence, true));
+    is_present(&log);
+    log.copy_from(&other);
+    is_present(&log);
+    log.add(event(0, &[5], at, EventKind::Store, true));
+    is_present(&log);
+    is_present(&other);
+    log.clear();
+    is_present(&log);
+}
+
 /// A thread has loaded what `a` stored to `x`, and waits with a sequentially consistent fence and a lock in each round.
 /// Another one has learnt of the first round only, by the lock: it comes after that fence, and after no later one. So it
 /// cannot load an older value of `y` than that of `b`, who has stored to `x` after that, but before `a`.

@@ -1,7 +1,7 @@
 //! Random records, judged by the definition.
 
+use super::super::super::psc::Newcomers;
 use super::super::super::psc::ways::{Holder, Ways};
-use super::super::super::psc::{Newcomers, Psc};
 use super::*;
 use crate::memory_model::clocks::join;
 use dpor_explorer::SplitMix64;
@@ -246,7 +246,8 @@ impl Both {
         });
         let events: Vec<_> = events.collect();
         for (log, which) in [(&self.whole, 0), (&self.short, 1)] {
-            let psc = Psc::new(log);
+            // That of the record, which has changed since it was last asked for.
+            let psc = log.psc();
             let mut newcomers = Newcomers::new(&psc);
             for event in events.iter().map(|both| &both[which]) {
                 let allows = log.allows(event);
