@@ -337,7 +337,7 @@ impl Psc {
             for (thread, others) in self.threads.iter().enumerate() {
                 let mut rank = 0;
                 for &one in events {
-                    let node = self.event(one);
+                    let node = self.node(one);
                     let comes_before = |&&other: &&u32| other <= one || !node.comes_before(&log.events[other as usize]);
                     rank += others[rank..].iter().take_while(comes_before).count();
                     self.after[one as usize * count + thread] = rank as u32;
@@ -388,7 +388,7 @@ impl Psc {
     /// Whether a sequentially consistent fence happens before a new event.
     fn has_fence_before(&self, new: &Event) -> bool {
         let mut fences = members(self.sets.row(FENCES).iter().copied());
-        fences.any(|fence| self.event(fence).comes_before(new))
+        fences.any(|fence| self.node(fence).comes_before(new))
     }
 
     /// The sequentially consistent fences that an event happens before.
@@ -501,7 +501,7 @@ impl Psc {
         self.ways = ways;
     }
 
-    fn event(&self, number: u32) -> &Node {
+    fn node(&self, number: u32) -> &Node {
         &self.nodes[number as usize]
     }
 

@@ -191,7 +191,7 @@ impl Log {
         self.entries.clone_from(entries);
         self.kept.copy_from(kept);
         // There are many saved states, and the order of a long record is large.
-        self.changes();
+        self.forget_order();
     }
 
     /// The order of the events.
@@ -201,7 +201,7 @@ impl Log {
     }
 
     /// Forgets the order of the events, which change.
-    fn changes(&mut self) {
+    fn forget_order(&mut self) {
         *self.psc.get_mut() = None;
     }
 
@@ -215,7 +215,7 @@ impl Log {
         self.orders.clear();
         self.entries.clear();
         self.kept.truncate(0);
-        self.changes();
+        self.forget_order();
     }
 
     pub fn is_empty(&self) -> bool {
@@ -294,7 +294,7 @@ impl Log {
     /// Removes an event that is no store. The numbers of events after it are less by one from then on, these `elsewhere`
     /// as well.
     pub fn remove<'a>(&mut self, number: u32, elsewhere: impl Iterator<Item = &'a mut u32>) {
-        self.changes();
+        self.forget_order();
         self.events.remove(number as usize);
         let sources = self.events.iter_mut().filter_map(|event| event.source.as_mut());
         let stores = self.orders.values_mut().flatten();
@@ -355,7 +355,7 @@ impl Log {
 
     /// Becomes what is left of each event. Returns the numbers that stores have from then on.
     fn rebuild(&mut self, mut left: impl FnMut(u32, Event) -> Option<Event>) -> Numbers {
-        self.changes();
+        self.forget_order();
         let events = std::mem::take(&mut self.events);
         let mut numbers = Numbers(vec![None; events.len()]);
         // The number of the first event that is not what it was.
@@ -446,7 +446,7 @@ impl Log {
 
     /// Adds an event.
     pub fn add(&mut self, event: Event) -> u32 {
-        self.changes();
+        self.forget_order();
         let number = self.events.len() as u32;
         if event.kind.writes()
             && let Some(at) = event.at

@@ -1,7 +1,7 @@
 //! Where ways of `psc` lead from what they have come to, and whether one leads round through a new event.
 
 use super::sets::{Set, first_of, first_of_both, meet, members_of_both, remove};
-use super::{Event, FENCES, PLACES, Place, Psc, Reached};
+use super::{Event, FENCES, Node, PLACES, Place, Psc, Reached};
 use smallvec::SmallVec;
 
 /// Judges events of one thread and of one atomic, or of none, each of which could be the next one.
@@ -162,15 +162,14 @@ impl<'psc> Search<'psc> {
         // By `hb=loc`, `mo` or `rb`.
         let from_same = atomic.is_some_and(|&atomic| {
             let mut same = members_of_both(&begun, psc.of_atomics.row(atomic as usize));
-            same.any(|one| psc.event(one).comes_before(new) || new.kind.writes() && psc.key(one) < key)
+            same.any(|one| psc.node(one).comes_before(new) || new.kind.writes() && psc.key(one) < key)
         });
         from_same
             || psc.threads.get(thread).is_some_and(|events| {
                 let from_far = || {
                     events.get(self.fars(&begun)[thread] as usize).is_some_and(|&far| {
-                        let at = psc.event(far).at;
-                        let elsewhere = psc.nodes[far as usize].elsewhere as usize;
-                        at.is_none() || at != new.at || elsewhere < events.len()
+                        let Node { at, elsewhere, .. } = *psc.node(far);
+                        at.is_none() || at != new.at || (elsewhere as usize) < events.len()
                     })
                 };
                 meet(&begun, psc.of_threads.row(thread)) || from_far()
@@ -180,6 +179,6 @@ impl<'psc> Search<'psc> {
     /// Whether a way that has begun leads to a sequentially consistent fence that happens before the new event.
     fn has_come_to_fence_before(&self, new: &Event) -> bool {
         let mut fences = members_of_both(self.events(Place::Start), self.psc.sets.row(FENCES));
-        fences.any(|fence| self.psc.event(fence).comes_before(new))
+        fences.any(|fence| self.psc.node(fence).comes_before(new))
     }
 }

@@ -108,10 +108,9 @@ impl Exits {
 
     /// Ways have come to an event, `known` to all live threads or not.
     fn come(&mut self, psc: &Psc, (one, is_known): (u32, bool), place: Place) {
-        let event = psc.event(one);
-        let node = psc.nodes[one as usize];
-        let of = &mut self.threads[usize::from(event.thread)];
-        let is_fence = place == Place::Start && event.is_sequential_fence;
+        let node = psc.node(one);
+        let of = &mut self.threads[usize::from(node.thread)];
+        let is_fence = place == Place::Start && node.is_sequential_fence;
         if is_fence {
             of.fence = of.fence.min(node.rank);
         }
@@ -122,11 +121,11 @@ impl Exits {
             return;
         }
         of.goes_on = true;
-        match (node.elsewhere as usize) < psc.threads[usize::from(event.thread)].len() {
+        match (node.elsewhere as usize) < psc.threads[usize::from(node.thread)].len() {
             true => of.elsewhere = of.elsewhere.min(node.elsewhere),
             false => of.will_be_elsewhere = true,
         }
-        if !event.is_access {
+        if !node.is_access {
             return;
         }
         let atomic = node.atomic as usize;
@@ -212,7 +211,7 @@ impl Ways {
         let psc = log.psc();
         let number = |(thread, events): (usize, &Vec<u32>)| {
             let known = entry(known, thread);
-            events.partition_point(|&event| psc.event(event).epoch <= known) as u32
+            events.partition_point(|&event| psc.node(event).epoch <= known) as u32
         };
         ways.known = psc.threads.iter().enumerate().map(number).collect();
         ways.sources = vec![SmallVec::new(); psc.parts.len()];
@@ -259,8 +258,8 @@ impl Ways {
                 search.go_on();
                 for place in Place::ALL {
                     for one in members_of_difference(search.events(place), before.at(0, place)) {
-                        let thread = usize::from(psc.event(one).thread);
-                        let is_known = psc.nodes[one as usize].rank < self.known[thread];
+                        let node = psc.node(one);
+                        let is_known = node.rank < self.known[usize::from(node.thread)];
                         exits.come(psc, (one, is_known), place);
                     }
                 }
@@ -298,7 +297,7 @@ impl Ways {
             }
         }
         let first =
-            |(events, &rank): (&Vec<u32>, &u32)| events.get(rank as usize).map_or(NONE, |&of| psc.event(of).epoch);
+            |(events, &rank): (&Vec<u32>, &u32)| events.get(rank as usize).map_or(NONE, |&of| psc.node(of).epoch);
         psc.threads.iter().zip(&ranks).map(first).collect()
     }
 
@@ -317,7 +316,7 @@ impl Ways {
                 Holder::Thread(own) if usize::from(own) == thread => events.len(),
                 _ => {
                     let known = entry(clock, thread);
-                    events.partition_point(|&event| psc.event(event).epoch <= known)
+                    events.partition_point(|&event| psc.node(event).epoch <= known)
                 }
             };
             if count > 0 {
@@ -365,7 +364,7 @@ impl Ways {
         show(u64::MAX);
         // For those that go on where they are of another atomic than the last event.
         for (thread, _) in (0..).zip(&runs).filter(|&(_, &counts)| counts) {
-            let last = psc.threads[thread].last().and_then(|&last| psc.event(last).at);
+            let last = psc.threads[thread].last().and_then(|&last| psc.node(last).at);
             show(thread as u64);
             show(last.map_or(u64::MAX, |at| at.0));
         }
