@@ -11,6 +11,7 @@
 //! | `stronger` | stronger orderings in their place, to find out what a failure is about |
 //! | `clocks` | vector clocks |
 //! | `happens_before` | the order that the program may rely on |
+//! | `holders` | who knows of what, for comparing states |
 //! | `shadow` | what is known of the accesses to each piece of memory |
 //! | `exposure` | which stacks several threads use |
 //! | `blocks` | the blocks of the heap |
@@ -22,6 +23,7 @@ pub(crate) mod blocks;
 pub(crate) mod clocks;
 pub(crate) mod exposure;
 pub mod happens_before;
+pub(crate) mod holders;
 pub mod orderings;
 pub(crate) mod races;
 pub(crate) mod rc11;

@@ -27,6 +27,7 @@ use super::exposure;
 #[cfg(feature = "faults")]
 use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
+use super::holders::Holders;
 use super::rc11::{LearntOrderings, Rc11, Request, SavedRc11};
 use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow, granules};
 use crate::image::part::{self, Owner, Part, Visitor};
@@ -98,6 +99,8 @@ pub(crate) struct DataRaces {
     live: Vec<u16>,
     /// What was known in states.
     met: Met,
+    /// Who knows of what, in the state that was looked at last.
+    holders: Holders,
     /// Where to look for what is known in the present one.
     candidates: RefCell<Candidates>,
     /// The granules that several threads use, as was known when exploration started.
@@ -836,6 +839,7 @@ impl Part for DataRaces {
             exposed: _,
             to_expose: _,
             met: _,
+            holders: _,
             candidates,
             shared,
             news: _,
@@ -871,8 +875,10 @@ impl Part for DataRaces {
             return;
         }
         if self.rc11.chooses() {
-            self.visit_order(|name, number| visitor.number(Owner::Program, name, number));
-        } else if extent.knowledge {
+            self.rc11
+                .visit(|name, number| visitor.number(Owner::Program, name, number));
+        }
+        if extent.knowledge {
             self.visit_knowledge(|name, number| visitor.number(Owner::Program, name, number));
         }
         // Whether a thread's relaxed store publishes something makes it another access (`publishes`).

@@ -206,19 +206,34 @@ fn same_values() -> [Vec<Instruction>; 3] {
     ]
 }
 
-#[test]
-fn states_without_what_threads_know() {
+/// Checks that the fault shows in an order of these threads.
+#[track_caller]
+fn caught_in(threads: [Vec<Instruction>; 3], fault: Seeded) {
     let _alone = alone();
-    let threads = same_values();
     let mut caught = 0;
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let program = Program::new(order.map(|thread| threads[thread].clone()).into());
         let expected = outcomes(&program);
         compare(&program, &expected, Memory::Rc11);
-        let fault = Some(Seeded::Races(RaceFault::IgnoreInStates));
-        caught += usize::from(check(&program, &expected, Memory::Rc11, fault).is_err());
+        caught += usize::from(check(&program, &expected, Memory::Rc11, Some(fault)).is_err());
     }
-    assert!(caught > 0, "states are told apart by what threads know");
+    assert!(caught > 0, "{fault:?} is not caught");
+}
+
+#[test]
+fn states_without_what_threads_know() {
+    caught_in(same_values(), Seeded::Races(RaceFault::IgnoreInStates));
+}
+
+#[test]
+fn states_that_cover_those_in_which_less_is_known() {
+    let [first, _, mut third] = same_values();
+    let (flag, other) = (1, 3);
+    // It is there until the third one has stored, and knows nothing of the data: whatever the third one knows, they have
+    // two values in reach.
+    let second = vec![store(flag, 1, Relaxed), load(0, other, Relaxed)];
+    third[2] = store(other, 1, Relaxed);
+    caught_in([first, second, third], Seeded::Search(Fault::CoverAll));
 }
 
 #[test]

@@ -22,14 +22,17 @@ use crate::memory_model::blocks::Blocks;
 use crate::memory_model::clocks::entry;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
-use crate::memory_model::happens_before::View;
-use crate::memory_model::rc11::Holder;
+use crate::memory_model::holders::{HolderSet, HolderSets, Holders, MOST_NUMBERS, Scratch, UNNUMBERED};
+use crate::memory_model::rc11::{KnownExits, Ways};
 use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE, Shadow};
+use dpor_explorer::Location;
 use dpor_explorer::keys::KeyMap;
 use smallvec::SmallVec;
 
-/// What facts are in a state that is shown.
+/// Facts in a state that is shown, with those who know of them.
 const UNKNOWN: &str = "accesses that not all threads know of";
+const TAKEN_FROM: &str = "who knows which values of atomics are over";
+const SEQUENTIAL: &str = "order of sequentially consistent accesses";
 
 /// An access that some live thread does not know of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +57,14 @@ impl Fact {
             u64::from(self.epoch.thread) << 48 | start << 32 | u64::from(self.extent.size),
         ]
     }
+}
+
+/// Instead of the kind of an access: that this message of an atomic, or a later one, was taken.
+const TAKEN: u64 = 0xff;
+
+/// The name of the fact that a message or a later one was taken.
+fn name_of_taken(at: Location, message: usize) -> [u64; 2] {
+    [(message as u64) << 8 | TAKEN, at.0]
 }
 
 type Facts = SmallVec<[Fact; 32]>;
@@ -113,147 +124,219 @@ impl Candidates {
     }
 }
 
-/// Number of facts up to which their epochs are looked up one by one.
-const FEW: usize = 256;
-
-/// The facts of an epoch.
-struct OfEpoch {
-    epoch: Epoch,
-    /// The number of those who know them, and a hash of them.
-    holders: u32,
-    of_holders: u128,
+/// The facts of an epoch, or another fact, with those who know of it.
+#[derive(Clone, Copy)]
+struct KnownFacts {
+    holders: HolderSet,
     /// The sum of the facts' hashes.
     facts: u128,
 }
 
-/// A hash of facts and of those who know them. Which facts are of one epoch makes no difference.
-fn digest(epochs: &mut [OfEpoch]) -> u128 {
-    epochs.sort_unstable_by_key(|of| of.of_holders);
-    let same = epochs.chunk_by(|one, other| one.of_holders == other.of_holders);
-    let hashes = same.map(|epochs| {
-        let facts = epochs.iter().fold(0u128, |sum, of| sum.wrapping_add(of.facts));
-        let both = [facts, epochs[0].of_holders].map(|hash| [hash as u64, (hash >> 64) as u64]);
-        hash_of(both.as_flattened())
+/// A hash of facts and of those who know of them. Which facts are of one epoch makes no difference.
+fn digest(known: &mut [KnownFacts]) -> u128 {
+    known.sort_unstable_by_key(|known| known.holders.hash);
+    let same = known.chunk_by(|one, other| one.holders.hash == other.holders.hash);
+    let hashes = same.map(|known| {
+        let facts = known.iter().fold(0u128, |sum, known| sum.wrapping_add(known.facts));
+        hash_of(halves([facts, known[0].holders.hash]).as_flattened())
     });
     hashes.fold(0, u128::wrapping_add)
 }
 
-/// Number of holders that each thread is.
-const HOLDERS: usize = 4;
-const ALL_HOLDERS: u64 = (1 << HOLDERS) - 1;
-
-/// The bits of what of a thread, which knows what is `foreseen` before it does anything but its pending operation, does
-/// not know an epoch.
-fn unknown_to(view: &View, foreseen: &[u32], epoch: Epoch) -> u64 {
-    let knows = |clock: &[u32]| entry(clock, epoch.thread.into()) >= epoch.number;
-    let current = knows(foreseen);
-    // What an acquire fence adds, and what is lent, is beside what the thread knows.
-    let known = [
-        current,
-        current || knows(&view.acquired),
-        knows(&view.released),
-        current || view.lent.last().is_some_and(|lent| knows(lent)),
-    ];
-    let unknown = known
-        .into_iter()
-        .enumerate()
-        .map(|(bit, known)| u64::from(!known) << bit);
-    unknown.sum()
+fn halves<const N: usize>(hashes: [u128; N]) -> [[u64; 2]; N] {
+    hashes.map(|hash| [hash as u64, (hash >> 64) as u64])
 }
 
-/// Maximum number of facts, and of those who may know one, that have a number.
-const MOST_NUMBERS: usize = 1 << 22;
-/// Instead of a number, where there are too many. A state with this one covers, and is covered by, no other one.
-const UNNUMBERED: u32 = u32::MAX;
+/// Number of fixed holders that each thread is.
+const OF_THREAD: usize = 4;
 
-/// The facts and holders that were met, in all executions. What is known in a state is then a word for each fact, in
-/// ascending order: the number of the fact, and that of those who know it.
+/// Where in addresses, which have 47 bits, the names of holders are told from the locations of others: messages that
+/// are alone, and what was lent before.
+const ELSE: u64 = 1 << 47;
+
+/// Things by their names.
+#[derive(Default)]
+struct Names {
+    numbers: KeyMap<[u64; 2], u32>,
+    /// By number.
+    hashes: Vec<u128>,
+}
+
+impl Names {
+    /// The number of a name, and a hash of it.
+    fn number(&mut self, name: [u64; 2]) -> (u32, u128) {
+        if let Some(&number) = self.numbers.get(&name) {
+            return (number, self.hashes[number as usize]);
+        }
+        let hash = hash_of(&name);
+        if self.hashes.len() >= MOST_NUMBERS {
+            return (UNNUMBERED, hash);
+        }
+        let number = self.hashes.len() as u32;
+        self.hashes.push(hash);
+        self.numbers.insert(name, number);
+        (number, hash)
+    }
+
+    /// The word for a fact with those who know of it, and a hash of its name.
+    fn fact(&mut self, name: [u64; 2], holders: HolderSet) -> (u64, u128) {
+        let (number, hash) = self.number(name);
+        let word = match number {
+            UNNUMBERED => word(MOST_NUMBERS as u32, UNNUMBERED),
+            number => word(number, holders.number),
+        };
+        (word, hash)
+    }
+}
+
+/// By this, the numbers of entrances differ from those of facts.
+const ENTRANCE: u32 = 1 << 31;
+
+/// The ways of `psc` that were met.
+#[derive(Default)]
+struct MetWays {
+    entrances: Names,
+    /// The exits by their hashes.
+    numbers: KeyMap<u128, u32>,
+    /// By number.
+    exits: Vec<KnownExits>,
+}
+
+impl MetWays {
+    /// The number of exits, and a hash of them.
+    fn exits(&mut self, exits: &KnownExits) -> (u32, u128) {
+        let hash = hash_of(exits.words());
+        if let Some(&number) = self.numbers.get(&hash) {
+            return (number, hash);
+        }
+        if self.exits.len() >= MOST_EXITS {
+            return (UNNUMBERED, hash);
+        }
+        let number = self.exits.len() as u32;
+        self.exits.push(exits.without_words());
+        self.numbers.insert(hash, number);
+        (number, hash)
+    }
+
+    /// The word for an entrance with these exits, and a hash of both.
+    fn entrance(&mut self, name: [u64; 2], (exits, hash): (u32, u128)) -> (u64, u128) {
+        let (number, of_name) = self.entrances.number(name);
+        let both = hash_of(halves([of_name, hash]).as_flattened());
+        let word = match number {
+            UNNUMBERED => word(UNNUMBERED, UNNUMBERED),
+            number => word(number | ENTRANCE, exits),
+        };
+        (word, both)
+    }
+
+    /// Says whether the ways from the first of these exits [lead no further](KnownExits::lead_no_further) than those
+    /// from the others.
+    fn lead_no_further(&self, sets: &HolderSets, known: u32, present: u32) -> bool {
+        let exits = [known, present].map(|number| self.exits.get(number as usize));
+        match exits {
+            _ if known == present => known != UNNUMBERED,
+            [Some(known), Some(present)] => known.lead_no_further(present, sets, |live| live as usize * OF_THREAD),
+            _ => false,
+        }
+    }
+}
+
+/// What was met in states, in all executions. What is known in a state is then some words, in ascending order: for each
+/// fact its number, and that of those who know it; and for each entrance of ways its number, and that of their exits.
 #[derive(Default)]
 pub(super) struct Met {
-    /// By name.
-    facts: KeyMap<[u64; 2], u32>,
-    /// By number, a hash of the name.
-    fact_hashes: Vec<u128>,
-    holders: KeyMap<Box<[u64]>, u32>,
-    /// By number: those that are threads', a bit for each that does not know, and the locations.
-    holder_words: Vec<Box<[u64]>>,
-    holder_hashes: Vec<u128>,
+    facts: Names,
+    holders: HolderSets,
+    ways: MetWays,
 }
 
 impl Met {
-    /// The number of a fact, and a hash of it.
-    fn fact(&mut self, name: [u64; 2]) -> (u32, u128) {
-        if let Some(&number) = self.facts.get(&name) {
-            return (number, self.fact_hashes[number as usize]);
-        }
-        let hash = hash_of(&name);
-        if self.fact_hashes.len() >= MOST_NUMBERS {
-            return (UNNUMBERED, hash);
-        }
-        let number = self.fact_hashes.len() as u32;
-        self.fact_hashes.push(hash);
-        self.facts.insert(name, number);
-        (number, hash)
-    }
-
-    /// The number of those who know a fact, and a hash of them.
-    fn holders(&mut self, words: &[u64]) -> (u32, u128) {
-        if let Some(&number) = self.holders.get(words) {
-            return (number, self.holder_hashes[number as usize]);
-        }
-        let hash = hash_of(words);
-        if self.holder_words.len() >= MOST_NUMBERS {
-            return (UNNUMBERED, hash);
-        }
-        let number = self.holder_words.len() as u32;
-        self.holder_hashes.push(hash);
-        self.holder_words.push(words.into());
-        self.holders.insert(words.into(), number);
-        (number, hash)
-    }
-
-    /// Says whether the first of these knows of a fact what the other ones know, or less.
-    fn know_less(&self, known: u32, present: u32) -> bool {
-        let [known, present] = [known, present].map(|number| &*self.holder_words[number as usize]);
-        let (Some((&width, known)), Some((_, present))) = (known.split_first(), present.split_first()) else {
-            return false;
-        };
-        let [known, present] = [known, present].map(|words| words.split_at(width as usize));
-        let mut unknown = present.0.iter().zip(known.0);
-        unknown.all(|(present, known)| present & !known == 0) && is_subset(known.1, present.1)
-    }
-
     /// Says whether a state with `known` knowledge covers one with `present` knowledge and otherwise the same.
     pub fn covers(&self, known: &[u64], present: &[u64]) -> bool {
-        let mut known = known.iter().copied().map(parts);
-        // Those of facts that come one after the other are often the same.
-        let mut checked = None;
-        present.iter().copied().map(parts).all(|(fact, holders)| {
-            let Some((_, of_known)) = known
-                .find(|&(other, _)| other >= fact)
-                .filter(|&(other, _)| other == fact)
-            else {
-                return false;
-            };
-            if [fact, of_known, holders].contains(&UNNUMBERED) {
-                return false;
-            }
-            let pair = (of_known, holders);
-            let is_less = of_known == holders || checked == Some(pair) || self.know_less(of_known, holders);
-            checked = Some(pair);
-            is_less
-        })
+        let [(known_facts, known_ways), (facts, ways)] = [known, present].map(Met::parts);
+        let know_less = |known, holders| self.holders.is_subset(known, holders);
+        let lead_no_further = |exits, known| self.ways.lead_no_further(&self.holders, known, exits);
+        all_are_in(facts, known_facts, know_less) && all_are_in(known_ways, ways, lead_no_further)
     }
+
+    /// Facts, and entrances.
+    fn parts(words: &[u64]) -> (&[u64], &[u64]) {
+        words.split_at(words.partition_point(|&word| parts(word).0 < ENTRANCE))
+    }
+}
+
+/// The numbers of sets of holders in a state.
+struct Numbering<'a, N> {
+    holders: &'a Holders,
+    /// That of a set which is [written](Holders::write) so.
+    number: N,
+    /// By number of an epoch.
+    of_epochs: SmallVec<[Option<HolderSet>; 64]>,
+    scratch: Scratch,
+}
+
+impl<'a, N: FnMut(&[u64]) -> HolderSet> Numbering<'a, N> {
+    fn new(holders: &'a Holders, number: N) -> Self {
+        Numbering {
+            holders,
+            number,
+            of_epochs: SmallVec::from_elem(None, holders.epochs()),
+            scratch: Scratch::default(),
+        }
+    }
+
+    fn of(&mut self, set: &[u64]) -> HolderSet {
+        self.holders.of(set, &mut self.scratch.words, &mut self.number)
+    }
+
+    /// Who knows of the epoch with this number.
+    fn of_epoch(&mut self, position: usize) -> HolderSet {
+        if let Some(known) = self.of_epochs[position] {
+            return known;
+        }
+        let set = self.of(self.holders.knowing(position));
+        *self.of_epochs[position].insert(set)
+    }
+
+    /// Who knows of any of some epochs.
+    fn of_any(&mut self, epochs: &[Epoch]) -> HolderSet {
+        if let [one] = *epochs
+            && let Some(position) = self.holders.position(one)
+        {
+            return self.of_epoch(position);
+        }
+        self.holders.of_any(epochs, &mut self.scratch, &mut self.number)
+    }
+}
+
+/// Maximum number of exits that have a number.
+const MOST_EXITS: usize = 1 << 20;
+
+fn word(number: u32, of: u32) -> u64 {
+    u64::from(number) << 32 | u64::from(of)
 }
 
 fn parts(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
 
-/// Says whether all of some ascending numbers are among others.
-fn is_subset(some: &[u64], others: &[u64]) -> bool {
-    let mut others = others.iter();
-    some.iter().all(|one| others.find(|&other| other >= one) == Some(one))
+/// Says whether all of some items are among others, where the numbers that they have there and here are `related`. Both
+/// are in ascending order.
+fn all_are_in(some: &[u64], others: &[u64], related: impl Fn(u32, u32) -> bool) -> bool {
+    let mut others = others.iter().copied().map(parts);
+    // Those that come one after the other are often the same.
+    let mut checked = None;
+    some.iter().copied().map(parts).all(|(item, of)| {
+        let same = others
+            .find(|&(other, _)| other >= item)
+            .filter(|&(other, _)| other == item);
+        same.is_some_and(|(_, of_other)| {
+            let pair = Some((of_other, of));
+            let holds = checked == pair || related(of_other, of);
+            checked = pair;
+            holds
+        })
+    })
 }
 
 /// Makes one fact of those that differ only in their bytes: which bytes one access has used beside others, and which
@@ -268,6 +351,15 @@ fn merge(facts: &mut Facts) {
     });
 }
 
+/// A holder with a name, and clocks of what it knows.
+type NamedHolder<'a> = (u64, [&'a [u32]; 2]);
+
+/// What is known in a state.
+struct Known {
+    facts: Facts,
+    ways: Option<Ways>,
+}
+
 impl DataRaces {
     /// Whether what threads know of each other's accesses is told by [`DataRaces::knowledge`].
     fn tells_knowledge(&self) -> bool {
@@ -275,93 +367,184 @@ impl DataRaces {
         if self.order.fault == Some(RaceFault::IgnoreInStates) {
             return false;
         }
-        self.is_on() && !self.rc11.chooses() && !self.leaves_out_knowledge
+        self.rc11.chooses() || self.is_on() && !self.leaves_out_knowledge
     }
 
-    /// Sets `holders` to who knows of an epoch, in words.
-    fn set_holders(&self, holders: &mut Vec<u64>, epoch: Epoch) {
-        let width = (self.live.len() * HOLDERS).div_ceil(u64::BITS as usize);
-        holders.clear();
-        holders.push(width as u64);
-        holders.resize(1 + width, 0);
-        for (at, &live) in self.live.iter().enumerate() {
-            let view = self.order.views.get(usize::from(live));
-            let view = view.zip(self.order.foreseen(live.into()));
-            let unknown = view.map_or(ALL_HOLDERS, |(view, foreseen)| unknown_to(view, foreseen, epoch));
-            let bit = at * HOLDERS;
-            holders[1 + bit / u64::BITS as usize] |= unknown << (bit % u64::BITS as usize);
+    /// Finds out what is known, and by whom; `None` if all is known to all.
+    fn known(&self, holders: &mut Holders) -> Option<Known> {
+        if !self.tells_knowledge() {
+            return None;
         }
+        let known_to_all = self.known_to_all();
+        let facts = self.facts(&known_to_all);
+        let has_choices = self.rc11.has_choices();
+        if facts.is_empty() && !has_choices {
+            return None;
+        }
+        // Where there is no choice, no way is closed.
+        let ways = has_choices.then(|| self.rc11.ways(&known_to_all));
+        self.add_holders(holders);
+        facts.iter().for_each(|fact| holders.ask(fact.epoch));
+        for (_, _, takers) in self.rc11.takers() {
+            takers.for_each(|epoch| holders.ask(epoch));
+        }
+        if let Some(ways) = &ways {
+            ways.add_epochs(|epoch| holders.ask(epoch));
+        }
+        holders.find();
+        Some(Known { facts, ways })
+    }
+
+    fn add_holders(&self, holders: &mut Holders) {
+        holders.start_again(self.order.views.len());
+        let mut others: SmallVec<[NamedHolder; 32]> = SmallVec::new();
+        for &live in &self.live {
+            let view = self.order.views.get(usize::from(live));
+            let Some((view, foreseen)) = view.zip(self.order.foreseen(live.into())) else {
+                (0..OF_THREAD).for_each(|_| holders.add(&[]));
+                continue;
+            };
+            holders.add_acting(foreseen);
+            // What an acquire fence adds, and what is lent, is beside what the thread knows.
+            holders.add(&[foreseen, &view.acquired]);
+            holders.add(&[&view.released]);
+            holders.add(&[foreseen, view.lent.last().map_or(&[], |lent| lent)]);
+            let before = view.lent.iter().rev().skip(1).rev();
+            others.extend((0..).zip(before).map(|(depth, lent)| {
+                let name = ELSE | u64::from(live) << 16 | depth;
+                (name, [foreseen.as_slice(), lent])
+            }));
+        }
+        for (_, released) in self.rc11.released(true) {
+            holders.add(&[released]);
+        }
+        holders.end_fixed();
         let published = self.order.published.iter();
-        let knowing = published.filter(|(_, clock)| entry(clock, epoch.thread.into()) >= epoch.number);
-        holders.extend(knowing.map(|(location, _)| location.0));
+        others.extend(published.map(|(location, clock)| (location.0, [clock, &[]])));
+        let alone = self.rc11.released(false);
+        others.extend(alone.map(|(location, clock)| (location.0 ^ ELSE, [clock.as_slice(), &[]])));
+        others.sort_unstable_by_key(|&(name, _)| name);
+        others
+            .iter()
+            .for_each(|(name, clocks)| holders.add_named(*name, clocks));
     }
 
     /// Sets `words` to what is known of each other's accesses, and returns a hash of the same that does not depend on
     /// earlier executions. No words, and 0, if all is known to all.
     pub fn knowledge(&mut self, words: &mut Vec<u64>) -> u128 {
-        self.knowledge_sorted_above(FEW, words)
+        words.clear();
+        let (mut met, mut holders) = (std::mem::take(&mut self.met), std::mem::take(&mut self.holders));
+        let known = self.known(&mut holders);
+        let hash = known.map_or(0, |known| self.tell(&known, &holders, &mut met, words));
+        (self.met, self.holders) = (met, holders);
+        hash
     }
 
-    /// [`DataRaces::knowledge`]. Up to so many facts are not sorted by epoch, which makes no difference.
-    fn knowledge_sorted_above(&mut self, few: usize, words: &mut Vec<u64>) -> u128 {
-        words.clear();
-        if !self.tells_knowledge() {
-            return 0;
+    /// [`DataRaces::knowledge`], of what is known to not all.
+    fn tell(&self, known: &Known, holders: &Holders, met: &mut Met, words: &mut Vec<u64>) -> u128 {
+        let Known { facts, ways } = known;
+        let mut sets = Numbering::new(holders, |set| met.holders.number(set));
+        // By epoch.
+        let mut known: SmallVec<[u128; 64]> = SmallVec::from_elem(0, holders.epochs());
+        for fact in facts {
+            let Some(position) = holders.position(fact.epoch) else {
+                continue;
+            };
+            let (word, hash) = met.facts.fact(fact.name(), sets.of_epoch(position));
+            words.push(word);
+            // In whatever order: the numbers are those of this process.
+            known[position] = known[position].wrapping_add(hash);
         }
-        let mut met = std::mem::take(&mut self.met);
-        let mut facts = self.facts(&self.known_to_all());
-        let sorted = facts.len() > few;
-        if sorted {
-            facts.sort_unstable_by_key(|fact| fact.epoch);
-        }
-        let mut epochs: SmallVec<[OfEpoch; 16]> = SmallVec::new();
-        let mut holders = Vec::new();
-        let mut at = 0;
-        for fact in &facts {
-            let is_of = |of: &OfEpoch| of.epoch == fact.epoch;
-            if !epochs.get(at).is_some_and(is_of) {
-                let found = if sorted { None } else { epochs.iter().position(is_of) };
-                at = found.unwrap_or(epochs.len());
-                if found.is_none() {
-                    self.set_holders(&mut holders, fact.epoch);
-                    let (holders, of_holders) = met.holders(&holders);
-                    epochs.push(OfEpoch {
-                        epoch: fact.epoch,
-                        holders,
-                        of_holders,
-                        facts: 0,
-                    });
+        let known = (0..).zip(known).filter(|&(_, facts)| facts != 0);
+        let mut known: SmallVec<[KnownFacts; 64]> = known
+            .map(|(position, facts)| KnownFacts {
+                holders: sets.of_epoch(position),
+                facts,
+            })
+            .collect();
+        self.each_taken(holders, |name, set| {
+            let holders = sets.of(set);
+            let (word, facts) = met.facts.fact(name, holders);
+            words.push(word);
+            known.push(KnownFacts { holders, facts });
+        });
+        let mut hash = digest(&mut known);
+        if let Some(ways) = ways {
+            let mut exits: SmallVec<[Option<(u32, u128)>; 32]> = SmallVec::new();
+            ways.each_exits(
+                &self.live,
+                |epochs| sets.of_any(epochs),
+                |known| exits.push(known.map(|known| met.ways.exits(known))),
+            );
+            for (name, of) in ways.entrances() {
+                if let Some(exits) = exits[of] {
+                    let (word, both) = met.ways.entrance(name, exits);
+                    words.push(word);
+                    hash = hash.wrapping_add(both);
                 }
             }
-            let of = &mut epochs[at];
-            let (number, of_fact) = met.fact(fact.name());
-            words.push(u64::from(number) << 32 | u64::from(of.holders));
-            // In whatever order: the numbers are those of this process.
-            of.facts = of.facts.wrapping_add(of_fact);
         }
         words.sort_unstable();
-        self.met = met;
-        digest(&mut epochs)
+        hash
+    }
+
+    /// Looks at each message but the first that an operation may take: the name of the fact that it was taken or a later
+    /// one was, and who knows of that.
+    fn each_taken(&self, holders: &Holders, mut look: impl FnMut([u64; 2], &[u64])) {
+        let mut set: SmallVec<[u64; 8]> = SmallVec::from_elem(0, holders.words());
+        let mut of = None;
+        for (at, message, takers) in self.rc11.takers() {
+            if of != Some(at) {
+                of = Some(at);
+                set.fill(0);
+            }
+            takers.for_each(|epoch| holders.add_knowing(epoch, &mut set));
+            look(name_of_taken(at, message), &set);
+        }
     }
 
     /// Shows what is known of each other's accesses.
     pub(super) fn visit_knowledge(&self, mut add: impl FnMut(&'static str, u64)) {
-        if !self.tells_knowledge() {
+        let mut holders = Holders::default();
+        let Some(Known { facts, ways }) = self.known(&mut holders) else {
             return;
-        }
-        let holders_of = |epoch| {
-            let mut holders = Vec::new();
-            self.set_holders(&mut holders, epoch);
-            holders
         };
-        let facts = self.facts(&self.known_to_all());
-        let mut known: Vec<_> = facts.iter().map(|fact| (fact.name(), holders_of(fact.epoch))).collect();
-        // In which order accesses were made is no part of the state, but for what is known of them.
-        known.sort_unstable();
-        for (name, holders) in known {
-            let numbers = name.into_iter().chain([holders.len() as u64]).chain(holders);
-            numbers.for_each(|number| add(UNKNOWN, number));
-        }
+        let mut show = |what: &'static str, mut items: Vec<([u64; 2], Vec<u64>)>| {
+            // In which order accesses were made is no part of the state, but for what is known of them.
+            items.sort_unstable();
+            for (name, of) in items {
+                let numbers = name.into_iter().chain([of.len() as u64]).chain(of);
+                numbers.for_each(|number| add(what, number));
+            }
+        };
+        let written = |set: &[u64]| {
+            let mut words = Vec::new();
+            holders.write(set, &mut words);
+            words
+        };
+        let known = facts.iter().filter_map(|fact| {
+            let knowing = holders.knowing(holders.position(fact.epoch)?);
+            Some((fact.name(), written(knowing)))
+        });
+        show(UNKNOWN, known.collect());
+        let mut taken = Vec::new();
+        self.each_taken(&holders, |name, set| taken.push((name, written(set))));
+        show(TAKEN_FROM, taken);
+        let Some(ways) = &ways else { return };
+        let mut sets = Numbering::new(&holders, |set| HolderSet {
+            number: UNNUMBERED,
+            hash: hash_of(set),
+        });
+        let mut exits = Vec::new();
+        ways.each_exits(
+            &self.live,
+            |epochs| sets.of_any(epochs),
+            |known| exits.push(known.map(|known| known.words().to_vec())),
+        );
+        let entrances = ways
+            .entrances()
+            .filter_map(|(name, of)| Some((name, exits[of].clone()?)));
+        show(SEQUENTIAL, entrances.collect());
     }
 
     /// [`System::covers`](dpor_explorer::System::covers).
@@ -447,80 +630,6 @@ impl DataRaces {
         };
         (0..self.order.views.len()).map(of_all).collect()
     }
-
-    /// Shows who knows of the epochs of facts and of what atomics hold under weak memory, without their numbers: an
-    /// epoch is its position among those of its thread that occur.
-    pub(super) fn visit_order(&self, mut add: impl FnMut(&'static str, u64)) {
-        const VIEW: &str = "what threads know of each other";
-        const PASSED_ON: &str = "what locks and other objects pass on";
-        const SEQUENTIAL: &str = "order of sequentially consistent accesses";
-        let known_to_all = self.known_to_all();
-        let facts = self.facts(&known_to_all);
-        add(UNKNOWN, facts.len() as u64);
-        if facts.is_empty() && self.rc11.is_settled() {
-            return;
-        }
-        let mut epochs: SmallVec<[Epoch; 32]> = facts.iter().map(|fact| fact.epoch).collect();
-        self.rc11
-            .add_epochs(|thread, number| epochs.push(Epoch { thread, number }));
-        epochs.sort_unstable();
-        epochs.dedup();
-        let of_threads: SmallVec<[&[Epoch]; 8]> = epochs.chunk_by(|one, other| one.thread == other.thread).collect();
-        // The first epoch of each thread that counts.
-        let ways = self.rc11.ways(&known_to_all);
-        let mut holders = ways.holders();
-        let mut firsts = ways.first_epochs();
-        for of in &of_threads {
-            let thread = usize::from(of[0].thread);
-            firsts.resize(firsts.len().max(thread + 1), u32::MAX);
-            firsts[thread] = firsts[thread].min(of[0].number);
-        }
-        let knows = |clock: &[u32]| clock.iter().zip(&firsts).any(|(&known, &first)| known >= first);
-        let positions = |clock: &[u32]| {
-            let position = |of: &&[Epoch]| {
-                let known = entry(clock, of[0].thread.into());
-                of.partition_point(|epoch| epoch.number <= known) as u64
-            };
-            of_threads.iter().map(position).collect::<SmallVec<[u64; 16]>>()
-        };
-        let position = |epoch: Epoch| {
-            let of_thread = of_threads.iter().find(|of| of[0].thread == epoch.thread);
-            of_thread.map_or(0, |of| of.partition_point(|other| *other < epoch) as u64)
-        };
-        for fact in &facts {
-            add(UNKNOWN, fact.granule as u64);
-            add(UNKNOWN, u64::from(fact.mask) << 8 | u64::from(fact.kind));
-            add(UNKNOWN, fact.extent.word());
-            add(UNKNOWN, u64::from(fact.epoch.thread) << 32 | position(fact.epoch));
-        }
-        let of_atomics = |thread, number| position(Epoch { thread, number });
-        self.rc11
-            .visit((&ways, &mut holders), knows, positions, of_atomics, &mut add);
-        for &live in &self.live {
-            let view = self.order.views.get(usize::from(live));
-            let Some((view, foreseen)) = view.zip(self.order.foreseen(live.into())) else {
-                continue;
-            };
-            add(VIEW, live.into());
-            add(VIEW, view.lent.len() as u64);
-            ways.note(&mut holders, Holder::Thread(live), foreseen);
-            let others = [&view.acquired, &view.released].into_iter().chain(&view.lent);
-            for (which, clock) in (0..).zip(others.clone()) {
-                ways.note(&mut holders, Holder::View(live, which), clock);
-            }
-            for clock in [foreseen].into_iter().chain(others) {
-                positions(clock).into_iter().for_each(|number| add(VIEW, number));
-            }
-        }
-        for (location, clock) in self.order.published.iter() {
-            if knows(clock) {
-                add(PASSED_ON, location.0);
-                positions(clock).into_iter().for_each(|number| add(PASSED_ON, number));
-                ways.note(&mut holders, Holder::Place(location), clock);
-            }
-        }
-        ways.show(holders, &self.live, |number| add(SEQUENTIAL, number));
-    }
 }
 
 #[cfg(test)]
@@ -530,72 +639,74 @@ mod tests {
     use crate::memory_model::races::LearntOrderings;
     use crate::memory_model::shadow::Kind;
     use dpor_explorer::{Asked, Location, SplitMix64, ThreadId};
+    use std::collections::HashMap;
 
     #[test]
     fn a_digest_tells_who_knows_which_facts() {
-        let of = |thread, number, of_holders, facts| OfEpoch {
-            epoch: Epoch { thread, number },
-            holders: 0,
-            of_holders,
-            facts,
+        let of = |hash, facts| {
+            let holders = HolderSet { number: 0, hash };
+            KnownFacts { holders, facts }
         };
-        let digest = |mut epochs: Vec<OfEpoch>| digest(&mut epochs);
-        let two = digest(vec![of(0, 1, 7, 100), of(1, 1, 8, 200)]);
+        let digest = |mut known: Vec<KnownFacts>| digest(&mut known);
+        let two = digest(vec![of(7, 100), of(8, 200)]);
         assert_eq!(digest(vec![]), 0);
-        assert_eq!(two, digest(vec![of(1, 5, 8, 200), of(0, 2, 7, 100)]));
+        assert_eq!(two, digest(vec![of(8, 200), of(7, 100)]));
         // The epochs of facts that the same ones know do not tell.
-        assert_eq!(two, digest(vec![of(0, 1, 7, 40), of(1, 1, 8, 200), of(0, 2, 7, 60)]));
-        assert_ne!(two, digest(vec![of(0, 1, 8, 100), of(1, 1, 7, 200)]));
-        assert_ne!(two, digest(vec![of(0, 1, 7, 300)]));
-        assert_ne!(two, digest(vec![of(0, 1, 7, 100)]));
+        assert_eq!(two, digest(vec![of(7, 40), of(8, 200), of(7, 60)]));
+        assert_ne!(two, digest(vec![of(8, 100), of(7, 200)]));
+        assert_ne!(two, digest(vec![of(7, 300)]));
+        assert_ne!(two, digest(vec![of(7, 100)]));
     }
 
     #[test]
-    fn what_is_known_is_the_same_however_it_is_looked_up() {
+    fn what_is_told_and_what_is_shown_are_the_same() {
         let mut races = DataRaces::default();
         races.switch_on().unwrap();
         let threads = [ThreadId::MAIN, ThreadId(1), ThreadId(2)];
         let mut numbers = SplitMix64::new(1);
-        let mut found = 0;
-        for number in 0..200 {
+        let (mut shown_by_digest, mut digests) = (HashMap::new(), HashMap::new());
+        let (mut met_again, mut most) = (0, 0);
+        for _ in 0..400 {
             // SAFETY: there is no program.
             unsafe { races.reset() };
             races.begins(false, LearntOrderings::default());
             threads[1..]
                 .iter()
                 .for_each(|&thread| races.spawned(ThreadId::MAIN, thread));
-            for _ in 0..numbers.below(60) {
+            for _ in 0..numbers.below(30) {
                 let thread = threads[numbers.below(3)];
-                let lock = Location(1 + numbers.below(4) as u64);
+                let lock = Location(1 + numbers.below(2) as u64);
                 match numbers.below(4) {
                     0 => races.release(thread, lock),
                     1 => races.acquire(thread, lock),
                     // Neither on the heap nor on a stack. What is in a race is not recorded.
                     _ => {
                         let kind = [Kind::Read, Kind::Read, Kind::Write][numbers.below(3)];
-                        _ = races.access(thread, 0x1000 + 8 * numbers.below(20), 8, kind);
+                        _ = races.access(thread, 0x1000 + 8 * numbers.below(4), 8, kind);
                     }
                 }
+                let (mut words, mut shown) = (Vec::new(), Vec::new());
+                let digest = races.knowledge(&mut words);
+                races.visit_knowledge(|name, number| shown.push((name, number)));
+                assert!(words.is_empty() == (digest == 0) && words.is_empty() == shown.is_empty());
+                most = most.max(words.len());
+                met_again += usize::from(digests.contains_key(&shown));
+                assert_eq!(*digests.entry(shown.clone()).or_insert(digest), digest);
+                assert_eq!(*shown_by_digest.entry(digest).or_insert_with(|| shown.clone()), shown);
             }
-            let (mut one, mut other) = (Vec::new(), Vec::new());
-            let digest = races.knowledge_sorted_above(0, &mut one);
-            assert_eq!(races.knowledge_sorted_above(usize::MAX, &mut other), digest, "{number}");
-            assert_eq!(one, other, "{number}");
-            assert_eq!(one.is_empty(), digest == 0, "{number}");
-            found = found.max(one.len());
             // What several threads use is followed from now on.
             races.starts_again(Asked::AtTheEnd { complete: true }, true, false);
         }
-        assert!(found > 20, "there are {found} facts at most");
+        assert!(met_again > 500 && most > 8, "{met_again} {most}");
     }
 
-    /// One word of bits, and locations.
+    /// One word of bits for fixed holders, and names.
     fn knowledge(met: &mut Met, facts: &[(u64, u64, &[u64])]) -> Vec<u64> {
         let mut words: Vec<u64> = facts
             .iter()
-            .map(|&(fact, unknown, locations)| {
-                let holders = [&[1, unknown], locations].concat();
-                u64::from(met.fact([fact, 0]).0) << 32 | u64::from(met.holders(&holders).0)
+            .map(|&(fact, known, names)| {
+                let holders = met.holders.number(&[&[1, known], names].concat());
+                met.facts.fact([fact, 0], holders).0
             })
             .collect();
         words.sort_unstable();
@@ -613,8 +724,8 @@ mod tests {
         assert!(covers(&one, &one));
         assert!(covers(&one, &[]) && !covers(&[], &one));
         // Threads that know it, and threads that do not.
-        assert!(covers(&one, &[(7, 0b0100, &[1, 3])]));
-        assert!(!covers(&one, &[(7, 0b0101, &[1, 3])]));
+        assert!(covers(&one, &[(7, 0b1110, &[1, 3])]));
+        assert!(!covers(&one, &[(7, 0b1010, &[1, 3])]));
         // Places where it is published, and where it is not.
         assert!(covers(&one, &[(7, 0b0110, &[1, 2, 3])]));
         assert!(!covers(&one, &[(7, 0b0110, &[1])]));

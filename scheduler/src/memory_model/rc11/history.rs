@@ -3,6 +3,7 @@
 use super::request::Ask;
 use super::{Clock, is_known_to_all};
 use crate::memory_model::happens_before::HappensBefore;
+use crate::memory_model::shadow::Epoch;
 use smallvec::SmallVec;
 
 /// A value that was stored.
@@ -43,6 +44,12 @@ impl Message {
             event: None,
             writer: None,
         }
+    }
+
+    /// Who has taken it, each in the first epoch in which it did.
+    pub fn takers(&self) -> impl Iterator<Item = Epoch> + '_ {
+        let taken = self.taken.iter();
+        taken.map(|&(thread, number)| Epoch { thread, number })
     }
 
     /// The step that has stored it.
@@ -133,12 +140,5 @@ impl History {
     pub fn is_known(&self, order: &HappensBefore, live: &[u16]) -> bool {
         let mut all = self.messages.iter();
         all.all(|message| is_known_to_all(&message.released, order, live))
-    }
-
-    /// The epochs in which messages were taken, but for the first one, which all threads may take.
-    pub fn epochs(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
-        self.messages[1..]
-            .iter()
-            .flat_map(|message| message.taken.iter().copied())
     }
 }

@@ -39,12 +39,13 @@ use super::clocks::{Clock, entry, join};
 #[cfg(feature = "faults")]
 use super::happens_before::RaceFault;
 use super::happens_before::{AtomicAccess, HappensBefore};
+use super::shadow::Epoch;
 use crate::operation::address_of;
 use by_location::ByLocation;
 use dpor_explorer::{BitSet, Location};
 use dpor_protocol::WEAK_ORDERINGS;
 use history::{History, Message};
-pub(crate) use psc::ways::{Holder, Holders, Ways};
+pub(crate) use psc::ways::{KnownExits, Ways};
 use psc::{Newcomers, Psc};
 pub(crate) use request::{Ask, Request};
 use sequential::{Event, EventKind, Log};
@@ -396,11 +397,6 @@ impl Rc11 {
         });
     }
 
-    /// Whether there is nothing to choose, and nothing on record.
-    pub fn is_settled(&self) -> bool {
-        self.histories.is_empty() && self.log.is_empty()
-    }
-
     /// Whether more operations are on record than can be judged.
     pub fn is_too_long(&self) -> bool {
         self.log.is_too_long()
@@ -484,11 +480,25 @@ impl Rc11 {
         }
     }
 
-    /// Adds the epochs that decide what can be chosen.
-    pub fn add_epochs(&self, mut add: impl FnMut(u16, u32)) {
-        for history in self.histories.values() {
-            history.epochs().for_each(|(thread, epoch)| add(thread, epoch));
-        }
+    /// Whether operations have messages to choose from.
+    pub fn has_choices(&self) -> bool {
+        self.histories.values().any(|history| history.len() > 1)
+    }
+
+    /// What is learnt from each message, in the order of atomics: of those that are one of several, or the only ones.
+    pub fn released(&self, of_several: bool) -> impl Iterator<Item = (Location, &Clock)> {
+        let histories = self.histories.iter();
+        let histories = histories.filter(move |(_, history)| (history.len() > 1) == of_several);
+        histories.flat_map(|(at, history)| history.messages.iter().map(move |message| (at, &message.released)))
+    }
+
+    /// For each message but the first that an operation may take, last ones first: its atomic, its number, and who has
+    /// taken it in which epoch.
+    pub fn takers(&self) -> impl Iterator<Item = (Location, usize, impl Iterator<Item = Epoch>)> {
+        self.histories.iter().flat_map(|(at, history)| {
+            let messages = history.messages.iter().enumerate().skip(1).rev();
+            messages.map(move |(number, message)| (at, number, message.takers()))
+        })
     }
 
     /// What the operations on record decide about new ones. `known` is the last epoch of each thread of which all live
@@ -499,38 +509,15 @@ impl Rc11 {
         Ways::new(&self.log, known, events)
     }
 
-    /// Shows the state, in which clocks are shown by `positions` of the epochs that count, and an epoch by `position`. A
-    /// clock that `knows` of no epoch that counts makes no difference where one of nothing would not. Notes who may
-    /// pass on what is known of operations on record.
-    pub fn visit(
-        &self,
-        (ways, holders): (&Ways, &mut Holders),
-        knows: impl Fn(&[u32]) -> bool,
-        positions: impl Fn(&[u32]) -> SmallVec<[u64; 16]>,
-        position: impl Fn(u16, u32) -> u64,
-        mut show: impl FnMut(&'static str, u64),
-    ) {
-        for (location, history) in self.histories.iter() {
-            if history.len() == 1 && !knows(&history.messages[0].released) {
-                continue;
-            }
+    /// Shows what there is to choose from. Who may choose it, and what is learnt from it, is [known](Self::takers) to
+    /// somebody.
+    pub fn visit(&self, mut show: impl FnMut(&'static str, u64)) {
+        for (location, history) in self.histories.iter().filter(|(_, history)| history.len() > 1) {
             show(HISTORIES, location.0);
             show(HISTORIES, history.len() as u64);
-            for (at, message) in history.messages.iter().enumerate() {
+            for message in &history.messages {
                 show(HISTORIES, message.value);
                 show(HISTORIES, u64::from(message.modifies));
-                for known in positions(&message.released) {
-                    show(HISTORIES, known);
-                }
-                ways.note(holders, Holder::Message(location, at as u64), &message.released);
-                if at > 0 {
-                    let mut taken = message.taken.clone();
-                    taken.sort_unstable();
-                    show(HISTORIES, taken.len() as u64);
-                    for (thread, epoch) in taken {
-                        show(HISTORIES, u64::from(thread) << 32 | position(thread, epoch));
-                    }
-                }
             }
         }
     }

@@ -28,40 +28,18 @@
 //! accesses to that are later, and come after it by `hb=loc` or by program order.
 
 use super::search::Search;
-use super::sets::members_of_difference;
+use super::sets::{Set, members, members_of_difference};
 use super::{Log, Place, Psc};
-use crate::image::hash::hash_of;
 use crate::memory_model::clocks::entry;
+use crate::memory_model::holders::{HolderSet, HolderSets};
+use crate::memory_model::shadow::Epoch;
 use dpor_explorer::Location;
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 /// Instead of the rank of an event or the key of an access: there is none.
 const NONE: u32 = u32::MAX;
-
-/// Whoever can pass on what is known of events.
-#[derive(Clone, Copy)]
-pub(crate) enum Holder {
-    /// A live thread: what it knows, which are its own events as well.
-    Thread(u16),
-    /// What a thread learns by a fence, publishes because of one, or is lent.
-    View(u16, u64),
-    /// A message of the atomic at a location, by its number.
-    Message(Location, u64),
-    /// What is published at a location.
-    Place(Location),
-}
-
-impl Holder {
-    fn name(self) -> [u64; 3] {
-        match self {
-            Holder::Thread(thread) => [0, thread.into(), 0],
-            Holder::View(thread, which) => [1, thread.into(), which],
-            Holder::Message(location, number) => [2, location.0, number],
-            Holder::Place(location) => [3, location.0, 0],
-        }
-    }
-}
 
 /// The exits of a thread's events: of each kind the least rank.
 #[derive(Clone, Copy, PartialEq)]
@@ -166,15 +144,6 @@ struct Entrance {
     exits: usize,
 }
 
-/// An atomic in the order of locations.
-struct OfAtomic {
-    at: Location,
-    /// Its number.
-    atomic: u32,
-    /// The lists of its events, by thread.
-    lists: SmallVec<[(u16, u32); 4]>,
-}
-
 /// The ways through a record.
 pub(crate) struct Ways {
     /// `None` if nothing is on record.
@@ -186,9 +155,6 @@ pub(crate) struct Ways {
     /// By thread, the number of its first events that all live threads know of.
     known: SmallVec<[u32; 8]>,
 }
-
-/// Who knows of the events of each thread: by the number of events known, the sum of the hashes of the holders.
-pub(crate) struct Holders(SmallVec<[Vec<u128>; 8]>);
 
 impl Ways {
     /// The ways through a record, where each of these atomics has messages of these stores, in modification order. An
@@ -281,165 +247,259 @@ impl Ways {
         }
     }
 
-    /// The first epoch of each thread of which it counts who knows of it; the largest number for a thread without.
-    pub fn first_epochs(&self) -> SmallVec<[u32; 16]> {
-        let Some(psc) = &self.psc else {
-            return SmallVec::new();
+    /// Adds the epochs of which it counts who knows of them.
+    pub fn add_epochs(&self, add: impl FnMut(Epoch)) {
+        let Some(psc) = &self.psc else { return };
+        let mut events = Set::from_elem(0, psc.nodes.len().div_ceil(64));
+        let mut needs = |thread: usize, rank: u32| {
+            if rank != NONE && rank >= self.known[thread] {
+                let event = psc.threads[thread][rank as usize] as usize;
+                events[event / 64] |= 1 << (event % 64);
+            }
         };
-        let mut ranks: SmallVec<[u32; 16]> = SmallVec::from_elem(NONE, psc.threads.len());
         for exits in &self.exits {
-            for (rank, of) in ranks.iter_mut().zip(&exits.threads) {
-                *rank = (*rank).min(of.fence).min(of.end).min(of.elsewhere);
+            for (thread, of) in exits.threads.iter().enumerate() {
+                for rank in [of.fence, of.end, of.elsewhere] {
+                    needs(thread, rank);
+                }
             }
             for &(thread, list) in psc.parts.iter().flatten() {
-                let rank = &mut ranks[usize::from(thread)];
-                *rank = (*rank).min(exits.same[list as usize]);
+                needs(thread.into(), exits.same[list as usize]);
             }
         }
-        let first =
-            |(events, &rank): (&Vec<u32>, &u32)| events.get(rank as usize).map_or(NONE, |&of| psc.node(of).epoch);
-        psc.threads.iter().zip(&ranks).map(first).collect()
-    }
-
-    /// Nobody, as long as none is [noted](Ways::note).
-    pub fn holders(&self) -> Holders {
-        let threads = self.psc.iter().flat_map(|psc| &psc.threads);
-        Holders(threads.map(|events| vec![0; events.len() + 1]).collect())
-    }
-
-    /// Notes what a holder knows.
-    pub fn note(&self, holders: &mut Holders, holder: Holder, clock: &[u32]) {
-        let Some(psc) = &self.psc else { return };
-        let mut hash = None;
-        for (thread, (events, known)) in psc.threads.iter().zip(&mut holders.0).enumerate() {
-            let count = match holder {
-                Holder::Thread(own) if usize::from(own) == thread => events.len(),
-                _ => {
-                    let known = entry(clock, thread);
-                    events.partition_point(|&event| psc.node(event).epoch <= known)
-                }
-            };
-            if count > 0 {
-                let hash = *hash.get_or_insert_with(|| hash_of(&holder.name()));
-                known[count] = known[count].wrapping_add(hash);
+        let epoch = |event| {
+            let node = psc.node(event);
+            Epoch {
+                thread: node.thread,
+                number: node.epoch,
             }
-        }
-    }
-
-    /// Shows the ways, by who knows of the events where they leave. All holders are noted.
-    pub fn show(&self, mut holders: Holders, live: &[u16], mut show: impl FnMut(u64)) {
-        let Some(psc) = &self.psc else {
-            return [u64::MAX; 2].into_iter().for_each(show);
         };
-        // Who knows of an event knows of all before it.
-        for known in &mut holders.0 {
-            for count in (1..known.len()).rev() {
-                known[count - 1] = known[count - 1].wrapping_add(known[count]);
-            }
-        }
-        let mut atomics: Vec<OfAtomic> = psc
-            .atomics
-            .iter()
-            .map(|(&at, &atomic)| {
-                let mut lists = psc.parts[atomic as usize].clone();
-                lists.sort_unstable();
-                OfAtomic { at, atomic, lists }
-            })
-            .collect();
-        atomics.sort_unstable_by_key(|of| of.at);
-        let mut runs: SmallVec<[bool; 8]> = SmallVec::from_elem(false, psc.threads.len());
-        let digests: Vec<Option<u128>> = self
-            .exits
-            .iter()
-            .map(|exits| self.digest((exits, &holders), live, &atomics, &mut runs))
-            .collect();
-        for entrance in &self.entrances {
-            if let Some(digest) = digests[entrance.exits] {
-                let message = (entrance.message as u64) << 1 | u64::from(entrance.by_eco);
-                [entrance.at.0, message, digest as u64, (digest >> 64) as u64]
-                    .into_iter()
-                    .for_each(&mut show);
-            }
-        }
-        show(u64::MAX);
-        // For those that go on where they are of another atomic than the last event.
-        for (thread, _) in (0..).zip(&runs).filter(|&(_, &counts)| counts) {
-            let last = psc.threads[thread].last().and_then(|&last| psc.node(last).at);
-            show(thread as u64);
-            show(last.map_or(u64::MAX, |at| at.0));
-        }
-        show(u64::MAX);
+        members(events.iter().copied()).map(epoch).for_each(add);
     }
 
-    /// A digest of exits; `None` if none counts. Notes for which threads it counts of which atomic the last event is.
-    fn digest(
+    /// The entrances: each with a name, which its message and what comes in there have in all states with the same
+    /// messages, and the number of its exits.
+    pub fn entrances(&self) -> impl Iterator<Item = ([u64; 2], usize)> + '_ {
+        self.entrances.iter().map(|entrance| {
+            let message = (entrance.message as u64) << 1 | u64::from(entrance.by_eco);
+            ([entrance.at.0, message], entrance.exits)
+        })
+    }
+
+    /// Looks at the exits, one after the other, with those who know of them: `None` if nothing of them counts. `who`
+    /// says who knows of any of some epochs.
+    pub fn each_exits(
         &self,
-        (exits, holders): (&Exits, &Holders),
         live: &[u16],
-        atomics: &[OfAtomic],
-        runs: &mut [bool],
-    ) -> Option<u128> {
-        let mut words: SmallVec<[u64; 128]> = SmallVec::new();
-        let ranks: [fn(&OfThread) -> u32; 3] = [|of| of.fence, |of| of.end, |of| of.elsewhere];
-        for (kind, rank) in (0..).zip(ranks) {
-            let ranks = exits.threads.iter().map(rank);
-            self.add_holders(&mut words, [kind, 0], (0..).zip(ranks), holders);
+        mut who: impl FnMut(&[Epoch]) -> HolderSet,
+        mut look: impl FnMut(Option<&KnownExits>),
+    ) {
+        let Some(psc) = &self.psc else { return };
+        let mut atomics: Vec<(Location, u32)> = psc.atomics.iter().map(|(&at, &atomic)| (at, atomic)).collect();
+        atomics.sort_unstable_by_key(|&(at, _)| at);
+        let mut known = KnownExits::default();
+        for exits in &self.exits {
+            known.clear();
+            self.find_who_knows(exits, (live, &atomics), &mut who, &mut known);
+            look(known.count().then_some(&known));
         }
-        for (thread, of) in exits.threads.iter().enumerate() {
-            if live.contains(&(thread as u16)) {
-                // Who knows of a later event of the thread knows of the earlier one.
-                let will_be_elsewhere = of.will_be_elsewhere && of.elsewhere == NONE;
-                let will_be_far = of.will_be_far && !of.goes_on;
-                runs[thread] |= will_be_elsewhere || will_be_far;
-                let flags = u64::from(of.goes_on) | u64::from(will_be_elsewhere) << 1 | u64::from(will_be_far) << 2;
-                if flags != 0 {
-                    words.extend_from_slice(&[3, thread as u64, flags]);
+    }
+
+    /// Finds out who knows of exits. The live threads and the atomics are those of the state.
+    fn find_who_knows(
+        &self,
+        exits: &Exits,
+        (live, atomics): (&[u16], &[(Location, u32)]),
+        who: &mut impl FnMut(&[Epoch]) -> HolderSet,
+        known: &mut KnownExits,
+    ) {
+        let Some(psc) = &self.psc else { return };
+        let mut epochs: SmallVec<[Epoch; 8]> = SmallVec::new();
+        let mut who_knows = |events: &mut dyn Iterator<Item = (usize, u32)>| {
+            epochs.clear();
+            for (thread, rank) in events.filter(|&(_, rank)| rank != NONE) {
+                if rank < self.known[thread] {
+                    return HolderSet::ALL;
                 }
+                epochs.push(Epoch {
+                    thread: thread as u16,
+                    number: psc.node(psc.threads[thread][rank as usize]).epoch,
+                });
+            }
+            match epochs.is_empty() {
+                true => HolderSet::NOBODY,
+                false => who(&epochs),
+            }
+        };
+        let ranks: [fn(&OfThread) -> u32; 3] = [|of| of.fence, |of| of.end, |of| of.elsewhere];
+        known.add_events(ranks.map(|rank| who_knows(&mut exits.threads.iter().map(rank).enumerate())));
+        for (number, &thread) in (0..).zip(live) {
+            let thread = usize::from(thread);
+            if let Some(of) = exits.threads.get(thread) {
+                let last = psc.threads[thread].last();
+                known.add_thread(OfLiveThread {
+                    number,
+                    goes_on: of.goes_on,
+                    // Who knows of a later event of the thread knows of the earlier one.
+                    will_be_elsewhere: of.will_be_elsewhere && of.elsewhere == NONE,
+                    will_be_far: of.will_be_far && !of.goes_on,
+                    last: last.and_then(|&last| psc.node(last).at),
+                });
             }
         }
-        for OfAtomic { at, atomic, lists } in atomics {
-            let ranks = lists.iter().map(|&(thread, list)| (thread, exits.same[list as usize]));
-            self.add_holders(&mut words, [4, at.0], ranks, holders);
-            let [least, least_before] = exits.keys[*atomic as usize];
-            if least == NONE {
-                continue;
-            }
+        for &(at, atomic) in atomics {
+            let lists = psc.parts[atomic as usize].iter();
+            let same = who_knows(&mut lists.map(|&(thread, list)| (thread.into(), exits.same[list as usize])));
+            let [least, least_before] = exits.keys[atomic as usize];
             // How many of the messages a new event may take so that it is not later than the access: a store, and a
             // load.
-            let sources = &self.sources[*atomic as usize];
-            let earlier = |key: u32, more: u32| sources.iter().filter(|&&source| source + more <= key).count() as u64;
-            let counts = match least_before {
-                NONE => [earlier(least, 3), u64::MAX, u64::MAX],
-                before => [earlier(least, 3), earlier(before, 3), earlier(before, 2)],
+            let sources = &self.sources[atomic as usize];
+            let earlier = |key: u32, more: u32| match key {
+                NONE => u32::MAX,
+                key => sources.iter().filter(|&&source| source + more <= key).count() as u32,
             };
-            words.extend_from_slice(&[5, at.0]);
-            words.extend_from_slice(&counts);
+            let earlier = match same {
+                // All new events come after it.
+                HolderSet::ALL => [u32::MAX; 3],
+                _ => [earlier(least, 3), earlier(least_before, 3), earlier(least_before, 2)],
+            };
+            known.add_atomic(at, same, earlier);
         }
-        (!words.is_empty()).then(|| hash_of(&words))
+    }
+}
+
+/// Where ways from an entrance leave the record, with those who know of it. It is the same in all records that lead on
+/// to the same new events.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct KnownExits {
+    /// Numbers that are the same for the same exits, in all processes.
+    words: Vec<u64>,
+    /// Who knows of a sequentially consistent fence, of an end, and of an elsewhere.
+    events: [u32; 3],
+    /// In ascending order.
+    threads: Vec<OfLiveThread>,
+    /// In the order of locations.
+    atomics: Vec<ToAtomic>,
+}
+
+/// What is in [`OfThread`] of all events of a live thread.
+#[derive(Clone, Copy, Debug)]
+struct OfLiveThread {
+    /// Its number among the live ones.
+    number: u32,
+    goes_on: bool,
+    will_be_elsewhere: bool,
+    will_be_far: bool,
+    /// The atomic of its last event on record.
+    last: Option<Location>,
+}
+
+/// What leads to new events of an atomic.
+#[derive(Clone, Copy, Debug)]
+struct ToAtomic {
+    at: Location,
+    /// Who knows of an access to it where `scb` begins.
+    same: u32,
+    /// Of the messages that a new event may take, how many it can take so that it is not later than such an access, if
+    /// it stores; than such an access after a fence, if it stores; and than that, if it loads. The largest number, if
+    /// there is none, or if that makes no difference.
+    earlier: [u32; 3],
+}
+
+impl KnownExits {
+    fn clear(&mut self) {
+        self.words.clear();
+        self.threads.clear();
+        self.atomics.clear();
     }
 
-    /// Adds who knows of any of some events, each of which is that of a thread with a rank. What nobody knows of does
-    /// not count, and what all live threads know of is all that counts.
-    fn add_holders(
-        &self,
-        words: &mut SmallVec<[u64; 128]>,
-        what: [u64; 2],
-        events: impl Iterator<Item = (u16, u32)> + Clone,
-        holders: &Holders,
-    ) {
-        let events = events.filter(|&(_, rank)| rank != NONE);
-        if events
-            .clone()
-            .any(|(thread, rank)| rank < self.known[usize::from(thread)])
-        {
-            words.extend_from_slice(&[what[0], what[1], u64::MAX]);
-            return;
-        }
-        for (thread, rank) in events {
-            let hash = holders.0[usize::from(thread)][rank as usize + 1];
-            if hash != 0 {
-                words.extend_from_slice(&[what[0], what[1], thread.into(), hash as u64, (hash >> 64) as u64]);
-            }
+    /// Adds who knows of them, to none.
+    fn add_events(&mut self, events: [HolderSet; 3]) {
+        self.events = events.map(|set| set.number);
+        for (kind, set) in (0..).zip(events).filter(|(_, set)| *set != HolderSet::NOBODY) {
+            self.words.extend([kind, set.hash as u64, (set.hash >> 64) as u64]);
         }
     }
+
+    fn add_thread(&mut self, of: OfLiveThread) {
+        let waits = of.will_be_elsewhere || of.will_be_far;
+        if of.goes_on || waits {
+            let flags = [of.goes_on, of.will_be_elsewhere, of.will_be_far];
+            let flags = flags.into_iter().fold(0, |flags, flag| flags << 1 | u64::from(flag));
+            // It counts of which atomic the last event is if a later one may be elsewhere.
+            let last = of.last.filter(|_| waits).map_or(u64::MAX, |at| at.0);
+            self.words.extend([3, u64::from(of.number) << 3 | flags, last]);
+            self.threads.push(of);
+        }
+    }
+
+    fn add_atomic(&mut self, at: Location, same: HolderSet, earlier: [u32; 3]) {
+        if same != HolderSet::NOBODY || earlier != [u32::MAX; 3] {
+            let [store, store_after_fence, load_after_fence] = earlier.map(u64::from);
+            self.words.extend([4, at.0, same.hash as u64, (same.hash >> 64) as u64]);
+            self.words.extend([store << 32 | store_after_fence, load_after_fence]);
+            self.atomics.push(ToAtomic {
+                at,
+                same: same.number,
+                earlier,
+            });
+        }
+    }
+
+    fn count(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// Numbers that are the same for the same exits, in all processes.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// What counts for [`KnownExits::lead_no_further`].
+    pub fn without_words(&self) -> KnownExits {
+        KnownExits {
+            words: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Says whether ways that leave here lead to no new event to which those that leave from the `others` do not lead,
+    /// nor will after any operations: of two states that differ in nothing but what is known in them. `acting` is the
+    /// number of the fixed holder that the live thread with a number is.
+    pub fn lead_no_further(&self, others: &KnownExits, sets: &HolderSets, acting: impl Fn(u32) -> usize) -> bool {
+        let mut events = self.events.iter().zip(others.events);
+        if !events.all(|(&own, other)| sets.is_subset(own, other)) {
+            return false;
+        }
+        let [_, _, elsewhere] = others.events;
+        let mut of_others = others.threads.iter();
+        let threads_do = self.threads.iter().all(|of| {
+            let Some(other) = find_ascending(&mut of_others, |other| other.number.cmp(&of.number)) else {
+                return false;
+            };
+            let after_same = of.last == other.last;
+            (other.goes_on || !of.goes_on)
+                // The next event elsewhere is a later one.
+                && (!of.will_be_elsewhere
+                    || other.will_be_elsewhere && after_same
+                    || sets.has_fixed(elsewhere, acting(of.number)))
+                && (!of.will_be_far || other.goes_on || other.will_be_far && after_same)
+        });
+        let mut of_others = others.atomics.iter();
+        threads_do
+            && self.atomics.iter().all(|to| {
+                find_ascending(&mut of_others, |other| other.at.cmp(&to.at)).is_some_and(|other| {
+                    let mut earlier = to.earlier.iter().zip(&other.earlier);
+                    other.same == HolderSet::ALL.number
+                        || sets.is_subset(to.same, other.same) && earlier.all(|(own, other)| own >= other)
+                })
+            })
+    }
+}
+
+/// The next of ascending things that is equal to something.
+fn find_ascending<'a, T>(all: &mut std::slice::Iter<'a, T>, compare: impl Fn(&T) -> Ordering) -> Option<&'a T> {
+    let at = all.as_slice().iter().position(|one| compare(one) != Ordering::Less)?;
+    *all = all.as_slice()[at..].iter();
+    all.as_slice().first().filter(|one| compare(one) == Ordering::Equal)
 }

@@ -1,9 +1,11 @@
 //! Random records, judged by the definition.
 
 use super::super::super::psc::Newcomers;
-use super::super::super::psc::ways::{Holder, Ways};
+use super::super::super::psc::ways::Ways;
 use super::*;
 use crate::memory_model::clocks::join;
+use crate::memory_model::holders::{HolderSets, Holders, Scratch};
+use crate::memory_model::shadow::Epoch;
 use dpor_explorer::SplitMix64;
 use std::cmp::Reverse;
 
@@ -145,25 +147,29 @@ impl Both {
         let histories = (0..).zip(&messages).filter(|(_, messages)| messages.len() > 1);
         let histories = histories.map(|(at, messages)| (Location(at), messages.iter().map(event)));
         let ways = Ways::new(log, &known, histories);
-        let mut holders = ways.holders();
-        for thread in 0..3u16 {
-            let of = usize::from(thread);
-            ways.note(&mut holders, Holder::Thread(thread), &self.clocks[of]);
-            ways.note(&mut holders, Holder::View(thread, 0), &self.found[of]);
-            ways.note(&mut holders, Holder::View(thread, 1), &self.published[of]);
+        let mut holders = Holders::default();
+        holders.start_again(3);
+        for thread in 0..3 {
+            holders.add_acting(&self.clocks[thread]);
+            holders.add(&[&self.found[thread]]);
+            holders.add(&[&self.published[thread]]);
         }
-        for (at, messages) in (0..).zip(&messages) {
-            for (number, store) in (0..).zip(messages) {
-                let published = store.map_or(&[][..], |store| &self.stores[store].2);
-                ways.note(&mut holders, Holder::Message(Location(at), number), published);
-            }
+        for store in messages.iter().flatten() {
+            holders.add(&[store.map_or(&[], |store| &self.stores[store].2)]);
         }
+        holders.end_fixed();
         for (lock, published) in (0..).zip(&self.locks) {
-            ways.note(&mut holders, Holder::Place(Location(lock)), published);
+            holders.add_named(lock, &[published]);
         }
-        let mut shown = Vec::new();
-        ways.show(holders, &[0, 1, 2], |word| shown.push(word));
-        shown
+        ways.add_epochs(|epoch| holders.ask(epoch));
+        holders.find();
+        let (mut sets, mut exits) = (HolderSets::default(), Vec::new());
+        let who = |epochs: &[Epoch]| holders.of_any(epochs, &mut Scratch::default(), |words| sets.number(words));
+        ways.each_exits(&[0, 1, 2], who, |known| {
+            exits.push(known.map_or(Vec::new(), |known| known.words().to_vec()));
+        });
+        let entrances = ways.entrances().filter(|&(_, of)| !exits[of].is_empty());
+        entrances.flat_map(|(name, of)| [&name, &*exits[of]].concat()).collect()
     }
 
     fn below(&mut self, bound: u64) -> u64 {
