@@ -289,8 +289,8 @@ pub trait System {
         Knowledge::default()
     }
 
-    /// Says whether each failure that can follow a state with the `present` knowledge can follow, by the same steps,
-    /// one with the `known` knowledge and otherwise the same. All other steps are the same after both.
+    /// Says whether all steps and failures that can follow a state with the `present` knowledge can follow one with the
+    /// `known` knowledge and otherwise the same.
     fn covers(&self, known: &[u64], present: &[u64]) -> bool {
         known == present
     }

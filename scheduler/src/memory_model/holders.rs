@@ -11,6 +11,7 @@
 use super::shadow::Epoch;
 use crate::image::hash::hash_of;
 use dpor_explorer::keys::KeyMap;
+use std::collections::hash_map::Entry;
 
 /// The holders in a state, and who of them knows of the epochs that count.
 ///
@@ -32,6 +33,8 @@ pub(super) struct Holders {
     sets: Vec<u64>,
     /// Of the fixed holders, those by whose knowledge a thread acts.
     acting: Vec<u64>,
+    /// Storage.
+    counts: Vec<u32>,
 }
 
 /// Adding holders: first those that are fixed, then the others in the order of their names. After that, epochs.
@@ -97,12 +100,21 @@ impl Holders {
         for of_thread in self.epochs.chunk_by(|one, other| one.thread == other.thread) {
             let sets = &mut self.sets[start * words..][..of_thread.len() * words];
             start += of_thread.len();
-            let thread = usize::from(of_thread[0].thread);
-            let known = self.known.iter().skip(thread).step_by(self.threads.max(1));
-            for (holder, &known) in known.enumerate() {
-                let count = match of_thread {
-                    [first, ..] if known < first.number => continue,
-                    _ => of_thread.partition_point(|epoch| epoch.number <= known),
+            let (first, last) = (of_thread[0], of_thread[of_thread.len() - 1].number);
+            // How many of them are not after an epoch of the thread, from the first one of them on.
+            self.counts.clear();
+            if last - first.number < MOST_COUNTS {
+                let counts = (first.number..=last).scan(0, |count, number| {
+                    *count += u32::from(of_thread[*count as usize].number == number);
+                    Some(*count)
+                });
+                self.counts.extend(counts);
+            }
+            let known = self.known.iter().skip(first.thread.into()).step_by(self.threads.max(1));
+            for (holder, &known) in known.enumerate().filter(|&(_, &known)| known >= first.number) {
+                let count = match self.counts.get((known.min(last) - first.number) as usize) {
+                    Some(&count) => count as usize,
+                    None => of_thread.partition_point(|epoch| epoch.number <= known),
                 };
                 sets[(count - 1) * words + holder / 64] |= 1 << (holder % 64);
             }
@@ -115,6 +127,9 @@ impl Holders {
         }
     }
 }
+
+/// Maximum number of counts that are written down for a thread.
+const MOST_COUNTS: u32 = 1024;
 
 /// Asking, once they are found.
 impl Holders {
@@ -230,28 +245,25 @@ pub(super) const UNNUMBERED: u32 = u32::MAX;
 /// The sets of holders that were met, in all executions.
 #[derive(Default)]
 pub(crate) struct HolderSets {
-    numbers: KeyMap<Box<[u64]>, u32>,
+    /// By hash.
+    numbers: KeyMap<u128, u32>,
     /// By number.
     words: Vec<Box<[u64]>>,
-    hashes: Vec<u128>,
 }
 
 impl HolderSets {
     /// The number of a set that is [written](Holders::write) so.
     pub fn number(&mut self, words: &[u64]) -> HolderSet {
-        if let Some(&number) = self.numbers.get(words) {
-            let hash = self.hashes[number as usize];
-            return HolderSet { number, hash };
-        }
         let hash = hash_of(words);
-        if self.words.len() >= MOST_NUMBERS {
-            let number = UNNUMBERED;
-            return HolderSet { number, hash };
-        }
-        let number = self.words.len() as u32;
-        self.hashes.push(hash);
-        self.words.push(words.into());
-        self.numbers.insert(words.into(), number);
+        let next = self.words.len() as u32;
+        let number = match self.numbers.entry(hash) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(_) if self.words.len() >= MOST_NUMBERS => UNNUMBERED,
+            Entry::Vacant(new) => {
+                self.words.push(words.into());
+                *new.insert(next)
+            }
+        };
         HolderSet { number, hash }
     }
 

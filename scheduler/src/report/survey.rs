@@ -338,8 +338,7 @@ fn group(kind: Kind) -> &'static str {
         ) => "pending operations",
         Kind::Number(
             "accesses that not all threads know of"
-            | "what threads know of each other"
-            | "what locks and other objects pass on"
+            | "who knows which values of atomics are over"
             | "what atomics hold"
             | "release fences"
             | "memory of several threads",

@@ -1,8 +1,8 @@
 //! The states that were reached, and what is known of each.
 //!
 //! A state is looked up by its fingerprint. If it was not met, an explored one may *cover* it: one that differs only in
-//! what threads know of each other's accesses ([`System::knowledge`](crate::system::System::knowledge)), after which
-//! all can go wrong that can go wrong after this one. Its future is that of the other one, as the steps are the same.
+//! what threads know ([`System::knowledge`](crate::system::System::knowledge)), after which all can happen that can
+//! happen after this one. Its future is that of the other one, of which each step that follows this one is a part.
 //! Which states cover others is not saved: after a resumption, states that were explored before cover only those that
 //! are equal.
 

@@ -56,15 +56,63 @@ struct OfThread {
     will_be_far: bool,
 }
 
+impl OfThread {
+    /// The least ranks, by kind.
+    const RANKS: [fn(&OfThread) -> u32; KINDS] = [|of| of.fence, |of| of.end, |of| of.elsewhere];
+}
+
 /// Where ways leave the record.
-#[derive(Clone, PartialEq)]
 struct Exits {
     threads: SmallVec<[OfThread; 8]>,
     /// By list of an atomic's events of one thread, the first where `scb` begins.
-    same: SmallVec<[u32; 16]>,
+    same: SmallVec<[u32; 32]>,
     /// By atomic, the least key of an access where `scb` begins, and of one after a fence, of those that are not known
     /// to all live threads.
-    keys: SmallVec<[[u32; 2]; 8]>,
+    keys: SmallVec<[[u32; 2]; 16]>,
+}
+
+/// The same, among [others](AllExits).
+#[derive(Clone, Copy, PartialEq)]
+struct ExitsRef<'a> {
+    threads: &'a [OfThread],
+    same: &'a [u32],
+    keys: &'a [[u32; 2]],
+}
+
+/// Exits from several entrances, all of them in three vectors: there are many in each state.
+#[derive(Default)]
+struct AllExits {
+    number: usize,
+    threads: Vec<OfThread>,
+    same: Vec<u32>,
+    keys: Vec<[u32; 2]>,
+}
+
+impl AllExits {
+    /// Adds exits of the same record, and returns their number.
+    fn add(&mut self, exits: &Exits) -> usize {
+        self.threads.extend_from_slice(&exits.threads);
+        self.same.extend_from_slice(&exits.same);
+        self.keys.extend_from_slice(&exits.keys);
+        self.number += 1;
+        self.number - 1
+    }
+
+    fn get(&self, number: usize) -> ExitsRef<'_> {
+        fn part<T>(all: &[T], count: usize, number: usize) -> &[T] {
+            let width = all.len() / count;
+            &all[number * width..][..width]
+        }
+        ExitsRef {
+            threads: part(&self.threads, self.number, number),
+            same: part(&self.same, self.number, number),
+            keys: part(&self.keys, self.number, number),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = ExitsRef<'_>> {
+        (0..self.number).map(|number| self.get(number))
+    }
 }
 
 impl Exits {
@@ -81,6 +129,14 @@ impl Exits {
             threads: SmallVec::from_elem(none, psc.threads.len()),
             same: SmallVec::from_elem(NONE, psc.lists as usize),
             keys: SmallVec::from_elem([NONE; 2], psc.parts.len()),
+        }
+    }
+
+    fn as_ref(&self) -> ExitsRef<'_> {
+        ExitsRef {
+            threads: &self.threads,
+            same: &self.same,
+            keys: &self.keys,
         }
     }
 
@@ -134,14 +190,13 @@ impl Exits {
     }
 }
 
-/// Where ways come in.
+/// A message at which ways come in.
 struct Entrance {
     at: Location,
-    /// The number of the message in its history.
+    /// Its number in its history.
     message: usize,
-    by_eco: bool,
-    /// The number of its exits.
-    exits: usize,
+    /// The numbers of the exits of those that come in without and by `eco`.
+    exits: [usize; 2],
 }
 
 /// The ways through a record.
@@ -149,7 +204,7 @@ pub(crate) struct Ways {
     /// `None` if nothing is on record.
     psc: Option<Rc<Psc>>,
     entrances: Vec<Entrance>,
-    exits: Vec<Exits>,
+    exits: AllExits,
     /// By atomic, the keys of the stores of messages that new events may take, in modification order.
     sources: Vec<SmallVec<[u32; 4]>>,
     /// By thread, the number of its first events that all live threads know of.
@@ -167,7 +222,7 @@ impl Ways {
         let mut ways = Ways {
             psc: None,
             entrances: Vec::new(),
-            exits: Vec::new(),
+            exits: AllExits::default(),
             sources: Vec::new(),
             known: SmallVec::new(),
         };
@@ -203,8 +258,8 @@ impl Ways {
         ways
     }
 
-    /// Adds the entrances at the messages of an atomic, by a search that has come nowhere. What is later than a message
-    /// is also later than those before.
+    /// Adds the entrances at the messages of an atomic, by a search that has come nowhere; then, in another call, what
+    /// comes in there `by_eco`. What is later than a message is also later than those before.
     fn enter(&mut self, search: &mut Search<'_>, (at, atomic): (Location, u32), sources: &[u32], by_eco: bool) {
         let psc = search.psc;
         let count = sources.len().saturating_sub(1);
@@ -232,18 +287,18 @@ impl Ways {
                 before.0.copy_from(&search.reached.0);
                 exits.come_far(psc, &search.fars(&search.begun()));
             }
-            let other = self.entrances.get(others + nth).map(|entrance| entrance.exits);
-            let mut known = other.into_iter().chain(self.exits.len().checked_sub(1));
-            let number = known.find(|&number| self.exits[number] == exits).unwrap_or_else(|| {
-                self.exits.push(exits.clone());
-                self.exits.len() - 1
-            });
-            self.entrances.push(Entrance {
-                at,
-                message,
-                by_eco,
-                exits: number,
-            });
+            let other = self.entrances.get(others + nth).map(|entrance| entrance.exits[0]);
+            let mut known = other.into_iter().chain(self.exits.number.checked_sub(1));
+            let known = known.find(|&number| self.exits.get(number) == exits.as_ref());
+            let number = known.unwrap_or_else(|| self.exits.add(&exits));
+            match self.entrances.get_mut(others + nth) {
+                Some(entrance) => entrance.exits[1] = number,
+                None => self.entrances.push(Entrance {
+                    at,
+                    message,
+                    exits: [number; 2],
+                }),
+            }
         }
     }
 
@@ -257,7 +312,7 @@ impl Ways {
                 events[event / 64] |= 1 << (event % 64);
             }
         };
-        for exits in &self.exits {
+        for exits in self.exits.iter() {
             for (thread, of) in exits.threads.iter().enumerate() {
                 for rank in [of.fence, of.end, of.elsewhere] {
                     needs(thread, rank);
@@ -277,12 +332,12 @@ impl Ways {
         members(events.iter().copied()).map(epoch).for_each(add);
     }
 
-    /// The entrances: each with a name, which its message and what comes in there have in all states with the same
-    /// messages, and the number of its exits.
-    pub fn entrances(&self) -> impl Iterator<Item = ([u64; 2], usize)> + '_ {
+    /// The messages at which ways come in: each with a name, which it has in all states with the same messages, and the
+    /// numbers of the exits of the ways that come in there, without and by `eco`.
+    pub fn entrances(&self) -> impl Iterator<Item = ([u64; 2], [usize; 2])> + '_ {
         self.entrances.iter().map(|entrance| {
-            let message = (entrance.message as u64) << 1 | u64::from(entrance.by_eco);
-            ([entrance.at.0, message], entrance.exits)
+            let name = [entrance.at.0, entrance.message as u64];
+            (name, entrance.exits)
         })
     }
 
@@ -298,75 +353,98 @@ impl Ways {
         let mut atomics: Vec<(Location, u32)> = psc.atomics.iter().map(|(&at, &atomic)| (at, atomic)).collect();
         atomics.sort_unstable_by_key(|&(at, _)| at);
         let mut known = KnownExits::default();
-        for exits in &self.exits {
+        // Exits that come one after the other differ in little: what was found for those before, by kind and by atomic.
+        let mut found = (
+            [HolderSet::NOBODY; KINDS],
+            vec![(HolderSet::NOBODY, [u32::MAX; 3]); atomics.len()],
+        );
+        let mut before: Option<ExitsRef<'_>> = None;
+        let mut who_knows = |events: &mut dyn Iterator<Item = (usize, u32)>| self.who_knows(psc, events, &mut who);
+        for exits in self.exits.iter() {
             known.clear();
-            self.find_who_knows(exits, (live, &atomics), &mut who, &mut known);
+            for (kind, rank) in OfThread::RANKS.into_iter().enumerate() {
+                let ranks = || exits.threads.iter().map(rank);
+                if !before.is_some_and(|before| before.threads.iter().map(rank).eq(ranks())) {
+                    found.0[kind] = who_knows(&mut ranks().enumerate());
+                }
+            }
+            known.add_events(found.0);
+            for (number, &thread) in (0..).zip(live) {
+                let thread = usize::from(thread);
+                if let Some(of) = exits.threads.get(thread) {
+                    let last = psc.threads[thread].last();
+                    known.add_thread(OfLiveThread {
+                        number,
+                        goes_on: of.goes_on,
+                        // Who knows of a later event of the thread knows of the earlier one.
+                        will_be_elsewhere: of.will_be_elsewhere && of.elsewhere == NONE,
+                        will_be_far: of.will_be_far && !of.goes_on,
+                        last: last.and_then(|&last| psc.node(last).at),
+                    });
+                }
+            }
+            for (&(at, atomic), found) in atomics.iter().zip(&mut found.1) {
+                let parts = &psc.parts[atomic as usize];
+                let is_as_before = before.is_some_and(|before| {
+                    let mut lists = parts.iter().map(|&(_, list)| list as usize);
+                    before.keys[atomic as usize] == exits.keys[atomic as usize]
+                        && lists.all(|list| before.same[list] == exits.same[list])
+                });
+                if !is_as_before {
+                    let ranks = parts
+                        .iter()
+                        .map(|&(thread, list)| (thread.into(), exits.same[list as usize]));
+                    found.0 = who_knows(&mut { ranks });
+                    found.1 = match found.0 {
+                        // All new events come after it.
+                        HolderSet::ALL => [u32::MAX; 3],
+                        _ => self.earlier(atomic, exits),
+                    };
+                }
+                known.add_atomic(at, found.0, found.1);
+            }
             look(known.count().then_some(&known));
+            before = Some(exits);
         }
     }
 
-    /// Finds out who knows of exits. The live threads and the atomics are those of the state.
-    fn find_who_knows(
+    /// Who knows of any of some events, each of which is that of a thread with a rank.
+    fn who_knows(
         &self,
-        exits: &Exits,
-        (live, atomics): (&[u16], &[(Location, u32)]),
+        psc: &Psc,
+        events: &mut dyn Iterator<Item = (usize, u32)>,
         who: &mut impl FnMut(&[Epoch]) -> HolderSet,
-        known: &mut KnownExits,
-    ) {
-        let Some(psc) = &self.psc else { return };
-        let mut epochs: SmallVec<[Epoch; 8]> = SmallVec::new();
-        let mut who_knows = |events: &mut dyn Iterator<Item = (usize, u32)>| {
-            epochs.clear();
-            for (thread, rank) in events.filter(|&(_, rank)| rank != NONE) {
-                if rank < self.known[thread] {
-                    return HolderSet::ALL;
-                }
-                epochs.push(Epoch {
-                    thread: thread as u16,
-                    number: psc.node(psc.threads[thread][rank as usize]).epoch,
-                });
+    ) -> HolderSet {
+        let mut epochs: SmallVec<[Epoch; 4]> = SmallVec::new();
+        for (thread, rank) in events.filter(|&(_, rank)| rank != NONE) {
+            if rank < self.known[thread] {
+                return HolderSet::ALL;
             }
-            match epochs.is_empty() {
-                true => HolderSet::NOBODY,
-                false => who(&epochs),
-            }
-        };
-        let ranks: [fn(&OfThread) -> u32; 3] = [|of| of.fence, |of| of.end, |of| of.elsewhere];
-        known.add_events(ranks.map(|rank| who_knows(&mut exits.threads.iter().map(rank).enumerate())));
-        for (number, &thread) in (0..).zip(live) {
-            let thread = usize::from(thread);
-            if let Some(of) = exits.threads.get(thread) {
-                let last = psc.threads[thread].last();
-                known.add_thread(OfLiveThread {
-                    number,
-                    goes_on: of.goes_on,
-                    // Who knows of a later event of the thread knows of the earlier one.
-                    will_be_elsewhere: of.will_be_elsewhere && of.elsewhere == NONE,
-                    will_be_far: of.will_be_far && !of.goes_on,
-                    last: last.and_then(|&last| psc.node(last).at),
-                });
-            }
+            epochs.push(Epoch {
+                thread: thread as u16,
+                number: psc.node(psc.threads[thread][rank as usize]).epoch,
+            });
         }
-        for &(at, atomic) in atomics {
-            let lists = psc.parts[atomic as usize].iter();
-            let same = who_knows(&mut lists.map(|&(thread, list)| (thread.into(), exits.same[list as usize])));
-            let [least, least_before] = exits.keys[atomic as usize];
-            // How many of the messages a new event may take so that it is not later than the access: a store, and a
-            // load.
-            let sources = &self.sources[atomic as usize];
-            let earlier = |key: u32, more: u32| match key {
-                NONE => u32::MAX,
-                key => sources.iter().filter(|&&source| source + more <= key).count() as u32,
-            };
-            let earlier = match same {
-                // All new events come after it.
-                HolderSet::ALL => [u32::MAX; 3],
-                _ => [earlier(least, 3), earlier(least_before, 3), earlier(least_before, 2)],
-            };
-            known.add_atomic(at, same, earlier);
+        match epochs.is_empty() {
+            true => HolderSet::NOBODY,
+            false => who(&epochs),
         }
     }
+
+    /// [`ToAtomic::earlier`].
+    fn earlier(&self, atomic: u32, exits: ExitsRef<'_>) -> [u32; 3] {
+        let [least, least_before] = exits.keys[atomic as usize];
+        let sources = &self.sources[atomic as usize];
+        let earlier = |key: u32, more: u32| match key {
+            NONE => u32::MAX,
+            key => sources.iter().filter(|&&source| source + more <= key).count() as u32,
+        };
+        [earlier(least, 3), earlier(least_before, 3), earlier(least_before, 2)]
+    }
 }
+
+/// Number of kinds of exits that are events which somebody knows of.
+const KINDS: usize = 3;
 
 /// Where ways from an entrance leave the record, with those who know of it. It is the same in all records that lead on
 /// to the same new events.
@@ -375,7 +453,7 @@ pub(crate) struct KnownExits {
     /// Numbers that are the same for the same exits, in all processes.
     words: Vec<u64>,
     /// Who knows of a sequentially consistent fence, of an end, and of an elsewhere.
-    events: [u32; 3],
+    events: [u32; KINDS],
     /// In ascending order.
     threads: Vec<OfLiveThread>,
     /// In the order of locations.
@@ -414,7 +492,7 @@ impl KnownExits {
     }
 
     /// Adds who knows of them, to none.
-    fn add_events(&mut self, events: [HolderSet; 3]) {
+    fn add_events(&mut self, events: [HolderSet; KINDS]) {
         self.events = events.map(|set| set.number);
         for (kind, set) in (0..).zip(events).filter(|(_, set)| *set != HolderSet::NOBODY) {
             self.words.extend([kind, set.hash as u64, (set.hash >> 64) as u64]);

@@ -168,8 +168,11 @@ impl Both {
         ways.each_exits(&[0, 1, 2], who, |known| {
             exits.push(known.map_or(Vec::new(), |known| known.words().to_vec()));
         });
-        let entrances = ways.entrances().filter(|&(_, of)| !exits[of].is_empty());
-        entrances.flat_map(|(name, of)| [&name, &*exits[of]].concat()).collect()
+        let entrances = ways
+            .entrances()
+            .filter(|&(_, of)| of.iter().any(|&of| !exits[of].is_empty()));
+        let words = entrances.map(|(name, of)| [&name, &*exits[of[0]], &[u64::MAX], &*exits[of[1]]].concat());
+        words.flatten().collect()
     }
 
     fn below(&mut self, bound: u64) -> u64 {

@@ -240,9 +240,11 @@ impl State {
         let mut of_each = Vec::new();
         let who = |epochs: &[Epoch]| holders.of_any(epochs, &mut Scratch::default(), |words| sets.number(words));
         ways.each_exits(&[0, 1, 2], who, |known| of_each.push(known.cloned()));
-        let exits = ways
-            .entrances()
-            .filter_map(|(name, of)| Some((name, of_each[of].clone()?)));
+        let entrances = ways.entrances().flat_map(|([at, message], of)| {
+            let named = |by_eco: usize| ([at, 2 * message + by_eco as u64], of[by_eco]);
+            [0, 1].map(named)
+        });
+        let exits = entrances.filter_map(|(name, of)| Some((name, of_each[of].clone()?)));
         Known {
             floors,
             exits: exits.collect(),
@@ -250,28 +252,52 @@ impl State {
     }
 }
 
-fn anything(random: &mut SplitMix64) -> (usize, What) {
-    const ORDERS: [Ordering; 5] = [
-        Ordering::SeqCst,
-        Ordering::SeqCst,
-        Ordering::SeqCst,
-        Ordering::AcqRel,
-        Ordering::Acquire,
-    ];
-    let thread = random.below(THREADS);
-    let what = match random.below(8) {
-        0 | 1 => What::Fence(ORDERS[random.below(ORDERS.len())]),
-        2 if random.below(2) == 0 => What::Lock,
-        2 => What::Unlock,
-        _ => What::Access {
-            at: random.below(ATOMICS),
-            older: random.below(3),
-            kind: [EventKind::Load, EventKind::Store, EventKind::Modify][random.below(3)],
-            is_sequential: random.below(2) == 0,
-            synchronizes: random.below(2) == 0,
-        },
-    };
-    (thread, what)
+/// What is done often in an execution.
+#[derive(Clone, Copy)]
+struct Habits {
+    /// Whether threads make fences for their accesses, which are weak.
+    fences: bool,
+    /// Whether a thread mostly goes on, with the same atomic.
+    runs: Option<(usize, usize)>,
+}
+
+impl Habits {
+    fn any(random: &mut SplitMix64) -> Habits {
+        Habits {
+            fences: random.below(2) == 0,
+            runs: (random.below(2) == 0).then_some((0, 0)),
+        }
+    }
+
+    fn anything(&mut self, random: &mut SplitMix64) -> (usize, What) {
+        const ORDERS: [Ordering; 5] = [
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ];
+        let (mut thread, mut at) = (random.below(THREADS), random.below(ATOMICS));
+        if let Some((last, last_at)) = &mut self.runs {
+            if random.below(3) > 0 {
+                (thread, at) = (*last, *last_at);
+            }
+            (*last, *last_at) = (thread, at);
+        }
+        let what = match random.below(8) {
+            0 | 1 => What::Fence(ORDERS[random.below(ORDERS.len())]),
+            2 if random.below(2) == 0 => What::Lock,
+            2 => What::Unlock,
+            _ => What::Access {
+                at,
+                older: random.below(3),
+                kind: [EventKind::Load, EventKind::Store, EventKind::Modify][random.below(3)],
+                is_sequential: !self.fences && random.below(2) == 0,
+                synchronizes: random.below(2) == 0,
+            },
+        };
+        (thread, what)
+    }
 }
 
 /// What was done to come to a state is another thing, and the record with it. Whatever can be done in a state can be
@@ -281,13 +307,15 @@ fn states_go_on_like_those_that_they_cover() {
     let executions = std::env::var("DPOR_ORACLE_PROGRAMS").map_or(1_500, |number| number.parse().expect("a number"));
     let mut random = SplitMix64::new(2017);
     let mut sets = HolderSets::default();
-    let mut met: HashMap<Lengths, Vec<(State, Known)>> = HashMap::new();
+    // With the execution in which they were met.
+    let mut met: HashMap<Lengths, Vec<(usize, State, Known)>> = HashMap::new();
     // Operations, those that are possible in none of the two, those in one, and pairs of states that differ.
     let (mut compared, mut refused, mut refused_once, mut different) = (0, 0, 0, 0);
-    for _ in 0..executions {
+    for execution in 0..executions {
         let mut state = State::new();
+        let mut habits = Habits::any(&mut random);
         for _ in 0..random.below(14) {
-            let (thread, what) = anything(&mut random);
+            let (thread, what) = habits.anything(&mut random);
             if !state.run(thread, what) {
                 continue;
             }
@@ -295,14 +323,18 @@ fn states_go_on_like_those_that_they_cover() {
             let others = met.entry(state.lengths()).or_default();
             // Of those through which no way leads, there are many.
             if !known.exits.is_empty() {
-                let covering = others.iter().rev().filter(|(other, of_other)| {
-                    other.log.events.len() != state.log.events.len() && of_other.covers(&known, &sets)
+                let first = random.below(others.len().max(1));
+                let (before, after) = others.split_at(first);
+                let covering = after.iter().chain(before).filter(|(met, other, of_other)| {
+                    *met != execution
+                        && other.log.events.len() != state.log.events.len()
+                        && of_other.covers(&known, &sets)
                 });
-                let covering: Vec<_> = covering.take(2).collect();
-                for (other, of_other) in covering {
+                let covering: Vec<_> = covering.take(3).collect();
+                for (_, other, of_other) in covering {
                     different += usize::from(!known.covers(of_other, &sets));
                     for _ in 0..12 {
-                        let (thread, what) = anything(&mut random);
+                        let (thread, what) = habits.anything(&mut random);
                         let [mut other, mut state] = [other.copy(), state.copy()];
                         let possible = [&mut other, &mut state].map(|state| state.run(thread, what));
                         compared += 1;
@@ -329,7 +361,7 @@ fn states_go_on_like_those_that_they_cover() {
                     }
                 }
             }
-            others.push((state.copy(), known));
+            others.push((execution, state.copy(), known));
             if others.len() > 400 {
                 others.swap_remove(random.below(200));
             }
@@ -339,5 +371,4 @@ fn states_go_on_like_those_that_they_cover() {
         compared > executions && refused > executions / 8 && refused_once > 0 && different > 0,
         "{compared} {refused} {refused_once} {different}"
     );
-    println!("{compared} {refused} {refused_once} {different}");
 }
