@@ -306,3 +306,106 @@ fn is_subset(some: &[u64], others: &[u64]) -> bool {
     let mut others = others.iter();
     some.iter().all(|one| others.find(|&other| other >= one) == Some(one))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dpor_explorer::SplitMix64;
+
+    #[test]
+    fn who_knows_is_found_as_by_looking_at_each_clock() {
+        let mut random = SplitMix64::new(7);
+        let mut holders = Holders::default();
+        for round in 0..300 {
+            let threads = 1 + random.below(4);
+            // With few epochs, and with more than are written down.
+            let last = [6, 3 * MOST_COUNTS as usize][round % 2];
+            let mut clocks: Vec<Vec<u32>> = Vec::new();
+            let mut clock = |random: &mut SplitMix64| {
+                let clock: Vec<u32> = (0..random.below(threads + 1))
+                    .map(|_| random.below(last) as u32)
+                    .collect();
+                clocks.push(clock.clone());
+                clock
+            };
+            holders.start_again(threads);
+            let (fixed, named) = (random.below(70), random.below(70));
+            for _ in 0..fixed {
+                holders.add(&[&clock(&mut random)]);
+            }
+            holders.end_fixed();
+            let padding = holders.fixed * 64 - fixed;
+            for name in 0..named {
+                holders.add_named(name as u64, &[&clock(&mut random)]);
+            }
+            let epoch = |random: &mut SplitMix64| Epoch {
+                thread: random.below(threads) as u16,
+                number: 1 + random.below(last) as u32,
+            };
+            let asked: Vec<Epoch> = (0..random.below(20)).map(|_| epoch(&mut random)).collect();
+            asked.iter().for_each(|&epoch| holders.ask(epoch));
+            holders.find();
+            for &epoch in &asked {
+                let set = holders.knowing(holders.position(epoch).unwrap());
+                let mut expected = vec![0; holders.words()];
+                for (number, clock) in clocks.iter().enumerate() {
+                    let bit = if number < fixed { number } else { number + padding };
+                    if clock
+                        .get(usize::from(epoch.thread))
+                        .is_some_and(|&known| known >= epoch.number)
+                    {
+                        expected[bit / 64] |= 1 << (bit % 64);
+                    }
+                }
+                assert_eq!(set, expected, "{epoch:?} {clocks:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_set_is_the_same_wherever_the_named_ones_are() {
+        let written = |names: &[u64]| {
+            let mut holders = Holders::default();
+            holders.start_again(1);
+            holders.add_acting(&[0]);
+            holders.add(&[&[3]]);
+            holders.end_fixed();
+            for &name in names {
+                holders.add_named(name, &[&[u32::from(name % 2 == 1)]]);
+            }
+            let epoch = Epoch { thread: 0, number: 1 };
+            holders.ask(epoch);
+            holders.find();
+            let mut words = Vec::new();
+            holders.write(holders.knowing(0), &mut words);
+            words
+        };
+        // Of those who know nothing of it, it makes no difference whether they are there.
+        assert_eq!(written(&[5, 8, 9]), [1, 0b10, 5, 9]);
+        assert_eq!(written(&[2, 4, 5, 9]), [1, 0b10, 5, 9]);
+    }
+
+    #[test]
+    fn sets_that_are_none_or_all_are_told_apart() {
+        let mut sets = HolderSets::default();
+        let [one, both] = [0b1, 0b11].map(|bits| sets.number(&[1, bits]).number);
+        let (nobody, all) = (HolderSet::NOBODY.number, HolderSet::ALL.number);
+        for (some, others, expected) in [
+            (one, one, true),
+            (one, both, true),
+            (both, one, false),
+            (nobody, one, true),
+            (one, nobody, false),
+            (both, all, true),
+            (all, both, false),
+            (all, all, true),
+            (nobody, nobody, true),
+            (UNNUMBERED, UNNUMBERED, false),
+            (nobody, UNNUMBERED, false),
+        ] {
+            assert_eq!(sets.is_subset(some, others), expected, "{some} {others}");
+        }
+        assert!(sets.has_fixed(both, 1) && !sets.has_fixed(one, 1));
+        assert!(sets.has_fixed(all, 1) && !sets.has_fixed(nobody, 1) && !sets.has_fixed(UNNUMBERED, 1));
+    }
+}

@@ -10,8 +10,8 @@
 //! have no facts where weak memory is still to come ([`DataRaces::leaves_out_knowledge`]).
 //!
 //! Two states that are otherwise equal go on in the same way, but for what is decided by knowledge: a holder learns
-//! what another one knows, and nothing is forgotten. So of two of them, the one *covers* the other one in which every holder
-//! knows as much of each fact, or less, and the ways of `psc` lead to no other new operations
+//! what another one knows, and nothing is forgotten. So of two of them, the one *covers* the other one in which every
+//! holder knows as much of each fact, or less, and the ways of `psc` lead to no other new operations
 //! ([`KnownExits::lead_no_further`]). Each step that is possible after the covered state is possible after the covering
 //! one, and leads to a state that covers that after the other one; and each access that is in a race after the covered
 //! state is in a race after the other one, with the same earlier access. What can differ is whether an access is on
@@ -156,8 +156,8 @@ fn halves<const N: usize>(hashes: [u128; N]) -> [[u64; 2]; N] {
 /// Number of fixed holders that each thread is.
 const OF_THREAD: usize = 4;
 
-/// Where in addresses, which have 47 bits, the names of holders are told from the locations of others: messages that
-/// are alone, and what was lent before.
+/// Where in addresses, which have 47 bits, what was lent before, and messages that are alone, are told from locations
+/// where something is published.
 const ELSE: u64 = 1 << 47;
 
 /// Things by their names.
@@ -502,7 +502,8 @@ impl DataRaces {
         for &live in &self.live {
             let view = self.order.views.get(usize::from(live));
             let Some((view, foreseen)) = view.zip(self.order.foreseen(live.into())) else {
-                (0..OF_THREAD).for_each(|_| holders.add(&[]));
+                holders.add_acting(&[]);
+                (1..OF_THREAD).for_each(|_| holders.add(&[]));
                 continue;
             };
             holders.add_acting(foreseen);
@@ -516,14 +517,17 @@ impl DataRaces {
                 (name, [foreseen.as_slice(), lent])
             }));
         }
-        for (_, released) in self.rc11.released(true) {
+        for released in self.rc11.released() {
             holders.add(&[released]);
         }
         holders.end_fixed();
         let published = self.order.published.iter();
         others.extend(published.map(|(location, clock)| (location.0, [clock, &[]])));
-        let alone = self.rc11.released(false);
-        others.extend(alone.map(|(location, clock)| (location.0 ^ ELSE, [clock.as_slice(), &[]])));
+        others.extend(self.rc11.alone().map(|(location, value, clock)| {
+            // Whether somebody can find it follows from its value, and from what memory holds.
+            let name = hash_of(&[ELSE ^ location.0, value]) as u64;
+            (name, [clock.as_slice(), &[]])
+        }));
         others.sort_unstable_by_key(|&(name, _)| name);
         others
             .iter()

@@ -485,11 +485,17 @@ impl Rc11 {
         self.histories.values().any(|history| history.len() > 1)
     }
 
-    /// What is learnt from each message, in the order of atomics: of those that are one of several, or the only ones.
-    pub fn released(&self, of_several: bool) -> impl Iterator<Item = (Location, &Clock)> {
-        let histories = self.histories.iter();
-        let histories = histories.filter(move |(_, history)| (history.len() > 1) == of_several);
-        histories.flat_map(|(at, history)| history.messages.iter().map(move |message| (at, &message.released)))
+    /// What is learnt from each of the messages that there are to choose from, in the order of atomics.
+    pub fn released(&self) -> impl Iterator<Item = &Clock> {
+        let histories = self.histories.values().filter(|history| history.len() > 1);
+        histories.flat_map(|history| history.messages.iter().map(|message| &message.released))
+    }
+
+    /// The atomics with one message, each with its value and what is learnt from it. If memory holds another value,
+    /// nobody finds it any more.
+    pub fn alone(&self) -> impl Iterator<Item = (Location, u64, &Clock)> {
+        let histories = self.histories.iter().filter(|(_, history)| history.len() == 1);
+        histories.map(|(at, history)| (at, history.last().value, &history.last().released))
     }
 
     /// For each message but the first that an operation may take, last ones first: its atomic, its number, and who has
