@@ -153,8 +153,9 @@ impl Holders {
         &self.sets[position * self.words()..][..self.words()]
     }
 
-    /// Adds those who know of an epoch.
+    /// Adds those who know of an epoch that counts.
     pub fn add_knowing(&self, epoch: Epoch, set: &mut [u64]) {
+        debug_assert!(self.position(epoch).is_some(), "nobody has asked for {epoch:?}");
         if let Some(position) = self.position(epoch) {
             let knowing = self.knowing(position);
             set.iter_mut().zip(knowing).for_each(|(bits, knowing)| *bits |= knowing);

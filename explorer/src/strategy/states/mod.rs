@@ -46,12 +46,18 @@
 //!
 //! # States that cover others
 //!
-//! What threads know of each other's accesses is a part of the state that decides which access is in a race, and
-//! nothing else ([`System::knowledge`](crate::system::System::knowledge)). An explored state *covers* another one that
-//! is equal but for that, if each failure that can follow the other one can follow it by the same steps. The steps
-//! after both are the same, so the futures are, too, and nothing has to be explored from the other one: the argument
-//! above is about steps, and a failure that ends one of them is found after the covering state. A state that has not
-//! been left covers none.
+//! What threads know is a part of the state that decides which access is in a race, and, if operations choose what they
+//! find, what they can find, and nothing else ([`System::knowledge`](crate::system::System::knowledge)). An explored
+//! state *covers* another one that is equal but for that, if all that can follow the other one can follow it, by the
+//! same steps. So nothing has to be explored from the other one: a failure after it is found after the covering state.
+//! The future of that one will do for both. Each execution from the covered state is one from the covering one, so its
+//! accesses are in the future. And a past has no more than any execution from the covering state shows, so no more than
+//! those from the covered one. A state that has not been left covers none.
+//!
+//! A component of states that the program never leaves, after the covered state, is found after the covering one as
+//! well. That could be left only by a choice that the covered state does not have: of a message that is not the last,
+//! by a thread that does not know there of a later one. But in the component each thread can take the last message
+//! wherever it chooses. Once it has done so, it knows of that after the covering state, too, and can find no older one.
 //!
 //! # Cycles
 //!

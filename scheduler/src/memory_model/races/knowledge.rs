@@ -524,6 +524,10 @@ impl DataRaces {
         let published = self.order.published.iter();
         others.extend(published.map(|(location, clock)| (location.0, [clock, &[]])));
         others.extend(self.rc11.alone().map(|(location, value, clock)| {
+            debug_assert!(
+                self.order.published.get(location).is_none(),
+                "what an atomic publishes is in two places"
+            );
             // Whether somebody can find it follows from its value, and from what memory holds.
             let name = hash_of(&[ELSE ^ location.0, value]) as u64;
             (name, [clock.as_slice(), &[]])
