@@ -21,8 +21,10 @@
 //!
 //! Whoever knows of an event is a *holder*: a thread, a message, or another place where knowledge is published. A new
 //! event knows what its thread and the messages that it takes know. So two records that have the same exits for each
-//! entrance, with the same holders for each event that is one, allow the same new events, and have the same exits after
-//! these. What else is on record makes no difference, and is no part of the state.
+//! entrance, with the same holders who know of any event of a kind, allow the same new events, and have the same exits
+//! after these. What else is on record makes no difference, and is no part of the state. And if one record has fewer
+//! exits, or fewer holders who know of them, it allows all new events that the other one allows: a cycle through a new
+//! event would go from entrances to exits as there. After that event, which adds the same to both, it is as before.
 //!
 //! Of what all live threads know of, it does not count who else does, nor where it is in the order of its atomic: new
 //! accesses to that are later, and come after it by `hb=loc` or by program order.
