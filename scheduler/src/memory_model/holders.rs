@@ -12,6 +12,7 @@ use super::shadow::Epoch;
 use crate::image::hash::hash_of;
 use dpor_explorer::keys::KeyMap;
 use std::collections::hash_map::Entry;
+use std::hash::Hash;
 
 /// The holders in a state, and who of them knows of the epochs that count.
 ///
@@ -139,8 +140,12 @@ impl Holders {
     }
 
     /// The number of an epoch that counts.
-    pub fn position(&self, epoch: Epoch) -> Option<usize> {
-        self.epochs.binary_search(&epoch).ok()
+    ///
+    /// # Panics
+    /// If it was not [asked for](Self::ask): it would pass for one that nobody knows of.
+    pub fn position(&self, epoch: Epoch) -> usize {
+        let found = self.epochs.binary_search(&epoch);
+        found.unwrap_or_else(|_| panic!("nobody has asked for {epoch:?}"))
     }
 
     /// Number of epochs that count.
@@ -155,11 +160,8 @@ impl Holders {
 
     /// Adds those who know of an epoch that counts.
     pub fn add_knowing(&self, epoch: Epoch, set: &mut [u64]) {
-        debug_assert!(self.position(epoch).is_some(), "nobody has asked for {epoch:?}");
-        if let Some(position) = self.position(epoch) {
-            let knowing = self.knowing(position);
-            set.iter_mut().zip(knowing).for_each(|(bits, knowing)| *bits |= knowing);
-        }
+        let knowing = self.knowing(self.position(epoch));
+        set.iter_mut().zip(knowing).for_each(|(bits, knowing)| *bits |= knowing);
     }
 
     /// Whether all live threads are among them.
@@ -243,28 +245,51 @@ pub(super) const MOST_NUMBERS: usize = 1 << 22;
 /// Instead of a number, where there are too many. It is in no relation with others, nor with itself.
 pub(super) const UNNUMBERED: u32 = u32::MAX;
 
-/// The sets of holders that were met, in all executions.
-#[derive(Default)]
-pub(crate) struct HolderSets {
-    /// By hash.
-    numbers: KeyMap<u128, u32>,
+/// Things that were met, each once, by what tells them apart.
+pub(super) struct Interned<K, T> {
+    numbers: KeyMap<K, u32>,
     /// By number.
-    words: Vec<Box<[u64]>>,
+    things: Vec<T>,
 }
+
+impl<K, T> Default for Interned<K, T> {
+    fn default() -> Self {
+        Interned {
+            numbers: KeyMap::default(),
+            things: Vec::new(),
+        }
+    }
+}
+
+impl<K: Eq + Hash, T> Interned<K, T> {
+    /// The number of a thing, which is made if it is new; [`UNNUMBERED`] if there are `most` others already.
+    pub fn number(&mut self, key: K, most: usize, make: impl FnOnce() -> T) -> u32 {
+        let next = self.things.len();
+        match self.numbers.entry(key) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(_) if next >= most => UNNUMBERED,
+            Entry::Vacant(new) => {
+                self.things.push(make());
+                *new.insert(next as u32)
+            }
+        }
+    }
+
+    /// The thing with this number; `None` if it is [`UNNUMBERED`], or stands for something else.
+    pub fn get(&self, number: u32) -> Option<&T> {
+        self.things.get(number as usize)
+    }
+}
+
+/// The sets of holders that were met, in all executions: their words by their hashes.
+#[derive(Default)]
+pub(crate) struct HolderSets(Interned<u128, Box<[u64]>>);
 
 impl HolderSets {
     /// The number of a set that is [written](Holders::write) so.
     pub fn number(&mut self, words: &[u64]) -> HolderSet {
         let hash = hash_of(words);
-        let next = self.words.len() as u32;
-        let number = match self.numbers.entry(hash) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(_) if self.words.len() >= MOST_NUMBERS => UNNUMBERED,
-            Entry::Vacant(new) => {
-                self.words.push(words.into());
-                *new.insert(next)
-            }
-        };
+        let number = self.0.number(hash, MOST_NUMBERS, || words.into());
         HolderSet { number, hash }
     }
 
@@ -280,8 +305,8 @@ impl HolderSets {
         if some == HolderSet::ALL.number || others == HolderSet::NOBODY.number {
             return false;
         }
-        let [some, others] = [some, others].map(|number| &*self.words[number as usize]);
-        let (Some((&fixed, some)), Some((&as_many, others))) = (some.split_first(), others.split_first()) else {
+        let [some, others] = [some, others].map(|number| self.0.get(number).and_then(|words| words.split_first()));
+        let (Some((&fixed, some)), Some((&as_many, others))) = (some, others) else {
             return false;
         };
         if fixed != as_many {
@@ -295,7 +320,7 @@ impl HolderSets {
     /// Whether a set has this fixed holder.
     pub fn has_fixed(&self, set: u32, holder: usize) -> bool {
         set == HolderSet::ALL.number || {
-            let words = self.words.get(set as usize);
+            let words = self.0.get(set);
             let word = words.and_then(|words| words.get(1 + holder / 64));
             word.is_some_and(|word| word >> (holder % 64) & 1 == 1)
         }
@@ -347,7 +372,7 @@ mod tests {
             asked.iter().for_each(|&epoch| holders.ask(epoch));
             holders.find();
             for &epoch in &asked {
-                let set = holders.knowing(holders.position(epoch).unwrap());
+                let set = holders.knowing(holders.position(epoch));
                 let mut expected = vec![0; holders.words()];
                 for (number, clock) in clocks.iter().enumerate() {
                     let bit = if number < fixed { number } else { number + padding };

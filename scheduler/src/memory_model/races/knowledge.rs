@@ -27,13 +27,11 @@ use crate::memory_model::blocks::Blocks;
 use crate::memory_model::clocks::entry;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
-use crate::memory_model::holders::{HolderSet, HolderSets, Holders, MOST_NUMBERS, Scratch, UNNUMBERED};
+use crate::memory_model::holders::{HolderSet, HolderSets, Holders, Interned, MOST_NUMBERS, Scratch, UNNUMBERED};
 use crate::memory_model::rc11::{KnownExits, Ways};
 use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE, Shadow};
 use dpor_explorer::Location;
-use dpor_explorer::keys::KeyMap;
 use smallvec::SmallVec;
-use std::collections::hash_map::Entry;
 
 /// Facts in a state that is shown, with those who know of them.
 const UNKNOWN: &str = "accesses that not all threads know of";
@@ -160,28 +158,15 @@ const OF_THREAD: usize = 4;
 /// where something is published.
 const ELSE: u64 = 1 << 47;
 
-/// Things by their names.
+/// Names, with their hashes.
 #[derive(Default)]
-struct Names {
-    numbers: KeyMap<[u64; 2], u32>,
-    /// By number.
-    hashes: Vec<u128>,
-}
+struct Names(Interned<[u64; 2], u128>);
 
 impl Names {
     /// The number of a name, and a hash of it.
     fn number(&mut self, name: [u64; 2]) -> (u32, u128) {
-        if let Some(&number) = self.numbers.get(&name) {
-            return (number, self.hashes[number as usize]);
-        }
-        let hash = hash_of(&name);
-        if self.hashes.len() >= MOST_NUMBERS {
-            return (UNNUMBERED, hash);
-        }
-        let number = self.hashes.len() as u32;
-        self.hashes.push(hash);
-        self.numbers.insert(name, number);
-        (number, hash)
+        let number = self.0.number(name, MOST_NUMBERS, || hash_of(&name));
+        (number, self.0.get(number).copied().unwrap_or_else(|| hash_of(&name)))
     }
 
     /// The word for a fact with those who know of it, and a hash of its name.
@@ -201,13 +186,9 @@ impl Names {
 struct MetWays {
     entrances: Names,
     /// The exits by their hashes.
-    numbers: KeyMap<u128, u32>,
-    /// By number.
-    exits: Vec<KnownExits>,
+    exits: Interned<u128, KnownExits>,
     /// Of an entrance, those without and by `eco`, if they differ.
-    pairs: KeyMap<[u32; 2], u32>,
-    /// By number.
-    of_pairs: Vec<[u32; 2]>,
+    pairs: Interned<[u32; 2], [u32; 2]>,
 }
 
 /// Instead of the number of exits, and the hash: none counts.
@@ -220,16 +201,7 @@ impl MetWays {
     /// The number of exits, and a hash of them.
     fn exits(&mut self, exits: &KnownExits) -> (u32, u128) {
         let hash = hash_of(exits.words());
-        let next = self.exits.len() as u32;
-        let number = match self.numbers.entry(hash) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(_) if self.exits.len() >= MOST_EXITS => UNNUMBERED,
-            Entry::Vacant(new) => {
-                self.exits.push(exits.without_words());
-                *new.insert(next)
-            }
-        };
-        (number, hash)
+        (self.exits.number(hash, MOST_EXITS, || exits.without_words()), hash)
     }
 
     /// The word for an entrance with these exits, without and by `eco`, and a hash of both; `None` if none counts.
@@ -240,18 +212,11 @@ impl MetWays {
         let (number, of_name) = self.entrances.number(name);
         let hash = hash_of(halves([of_name, exits[0].1, exits[1].1]).as_flattened());
         let exits = exits.map(|(number, _)| number);
-        let next = self.of_pairs.len() as u32;
         let of_both = match exits {
             _ if number == UNNUMBERED || exits.contains(&UNNUMBERED) => UNNUMBERED,
             [one, other] if one == other => one,
-            _ => match self.pairs.entry(exits) {
-                Entry::Occupied(known) => *known.get(),
-                Entry::Vacant(_) if self.of_pairs.len() >= MOST_NUMBERS => UNNUMBERED,
-                Entry::Vacant(new) => {
-                    self.of_pairs.push(exits);
-                    *new.insert(next | MetWays::PAIR)
-                }
-            },
+            // A pair without a number stays so: that has all bits.
+            _ => self.pairs.number(exits, MOST_NUMBERS, || exits) | MetWays::PAIR,
         };
         Some((word(number, of_both), hash))
     }
@@ -261,7 +226,7 @@ impl MetWays {
         match number {
             UNNUMBERED => None,
             _ if number == NO_EXITS.0 || number & MetWays::PAIR == 0 => Some([number; 2]),
-            _ => Some(self.of_pairs[(number & !MetWays::PAIR) as usize]),
+            _ => self.pairs.get(number & !MetWays::PAIR).copied(),
         }
     }
 
@@ -273,7 +238,7 @@ impl MetWays {
         };
         let mut pairs = known.into_iter().zip(present);
         pairs.all(|(known, present)| {
-            let exits = [known, present].map(|number| self.exits.get(number as usize));
+            let exits = [known, present].map(|number| self.exits.get(number));
             match exits {
                 _ if known == present || known == NO_EXITS.0 => true,
                 [Some(known), Some(present)] => known.lead_no_further(present, sets, |live| live as usize * OF_THREAD),
@@ -287,10 +252,8 @@ impl MetWays {
 /// have the same ones, which have a number.
 #[derive(Default)]
 struct Parts {
-    /// By hash.
-    numbers: KeyMap<u128, u32>,
-    /// By number, a word for each item, in ascending order.
-    words: Vec<Box<[u64]>>,
+    /// By hash, a word for each item, in ascending order.
+    words: Interned<u128, Box<[u64]>>,
     /// Number of all words.
     size: usize,
 }
@@ -301,22 +264,18 @@ const MOST_WORDS: usize = 1 << 26;
 impl Parts {
     /// The number of a part with this hash and these words, which are in any order.
     fn number(&mut self, hash: u128, words: &mut [u64]) -> u32 {
-        let next = self.words.len() as u32;
-        match self.numbers.entry(hash) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(_) if self.size + words.len() > MOST_WORDS => UNNUMBERED,
-            Entry::Vacant(new) => {
-                words.sort_unstable();
-                self.size += words.len();
-                self.words.push((&*words).into());
-                *new.insert(next)
-            }
-        }
+        let has_room = self.size + words.len() <= MOST_WORDS;
+        let most = if has_room { MOST_WORDS } else { 0 };
+        self.words.number(hash, most, || {
+            words.sort_unstable();
+            self.size += words.len();
+            (&*words).into()
+        })
     }
 
     /// Says whether each item of a part is in another one, where the numbers that it has there and here are `related`.
     fn has_all(&self, other: u32, one: u32, related: impl Fn(u32, u32) -> bool) -> bool {
-        let words = [other, one].map(|number| self.words.get(number as usize));
+        let words = [other, one].map(|number| self.words.get(number));
         match words {
             [Some(_), Some(_)] if other == one => true,
             [Some(others), Some(some)] => all_are_in(some, others, related),
@@ -401,12 +360,10 @@ impl<'a, N: FnMut(&[u64]) -> HolderSet> Numbering<'a, N> {
 
     /// Who knows of any of some epochs.
     fn of_any(&mut self, epochs: &[Epoch]) -> HolderSet {
-        if let [one] = *epochs
-            && let Some(position) = self.holders.position(one)
-        {
-            return self.of_epoch(position);
+        match *epochs {
+            [one] => self.of_epoch(self.holders.position(one)),
+            _ => self.holders.of_any(epochs, &mut self.scratch, &mut self.number),
         }
-        self.holders.of_any(epochs, &mut self.scratch, &mut self.number)
     }
 }
 
@@ -565,9 +522,7 @@ impl DataRaces {
         // By epoch.
         let mut known: SmallVec<[u128; 64]> = SmallVec::from_elem(0, holders.epochs());
         for fact in facts {
-            let Some(position) = holders.position(fact.epoch) else {
-                continue;
-            };
+            let position = holders.position(fact.epoch);
             let (word, hash) = met.facts.fact(fact.name(), sets.of_epoch(position));
             items.push(word);
             // In whatever order: the numbers are those of this process.
@@ -642,9 +597,9 @@ impl DataRaces {
             holders.write(set, &mut words);
             words
         };
-        let known = facts.iter().filter_map(|fact| {
-            let knowing = holders.knowing(holders.position(fact.epoch)?);
-            Some((fact.name(), written(knowing)))
+        let known = facts.iter().map(|fact| {
+            let knowing = holders.knowing(holders.position(fact.epoch));
+            (fact.name(), written(knowing))
         });
         show(UNKNOWN, known.collect());
         let mut taken = Vec::new();
