@@ -5,6 +5,7 @@
 
 pub mod actors;
 pub mod book;
+pub mod descriptors;
 pub mod enumerate;
 pub mod erased;
 pub mod examples;

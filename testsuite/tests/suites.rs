@@ -55,6 +55,7 @@ fn crates() {
             ("", &["--workspace"], &[]),
             ("sample", &[], &[]),
             ("explicit", &["--workspace"], &[]),
+            ("reactors", &[], &[]),
             (
                 "mixed",
                 &["--workspace", "--all-targets"],

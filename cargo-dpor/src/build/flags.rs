@@ -10,10 +10,21 @@ use std::process::Command;
 
 /// Flags that every crate gets besides the facades. The cap keeps `deny(warnings)` from failing a build because of
 /// warnings that only the replacement causes, such as `unused_crate_dependencies`.
+///
+/// By `rustix_use_libc`, rustix calls the C library's functions, which are the model's, as its documentation says under
+/// "Linux-specific". Otherwise it makes system calls by instructions of its own, which nobody sees.
 pub fn own() -> Vec<String> {
-    ["--cfg", "dpor", "--check-cfg=cfg(dpor)", "--cap-lints=warn"]
-        .map(String::from)
-        .into()
+    [
+        "--cfg",
+        "dpor",
+        "--check-cfg=cfg(dpor)",
+        "--cfg",
+        "rustix_use_libc",
+        "--check-cfg=cfg(rustix_use_libc)",
+        "--cap-lints=warn",
+    ]
+    .map(String::from)
+    .into()
 }
 
 /// Flags by which LLVM's ThreadSanitizer pass puts calls of hooks before plain accesses to memory, and those of the C

@@ -7,7 +7,7 @@
 //! | heap of model threads | `arena` | used bytes set to zero |
 //! | statics of the executable | `statics` | restored from an image |
 //! | thread-locals of the executable | `tls` | restored from an image, swapped at each switch |
-//! | threads in wait queues, open files | `queues`, `files` | forgotten |
+//! | threads in wait queues, open files, the model's own descriptors | `queues`, `files`, `descriptors` | forgotten |
 //! | actions on signals | `signals` | set back |
 //!
 //! `part` says what a part of the state is. The checker's own work for a running model thread is done on a stack of its
@@ -20,6 +20,7 @@
 
 pub(crate) mod arena;
 pub(crate) mod callers;
+pub(crate) mod descriptors;
 pub(crate) mod executable;
 pub(crate) mod files;
 pub(crate) mod glimpse;

@@ -130,6 +130,7 @@ pub(crate) trait Plain: Copy {}
 impl Plain for () {}
 impl Plain for bool {}
 impl Plain for u32 {}
+impl Plain for i64 {}
 impl Plain for [u64; 2] {}
 impl Plain for [u64; 3] {}
 impl Plain for [usize; 2] {}

@@ -18,6 +18,7 @@ use super::threads::Threads;
 use super::watch::Watch;
 use crate::detect::shares::Shares;
 use crate::image::arena::Heaps;
+use crate::image::descriptors::Descriptors;
 use crate::image::files::OpenFiles;
 use crate::image::part::{Errno, Extent, Part, Visitor};
 use crate::image::queues::WaitQueues;
@@ -83,6 +84,7 @@ parts! {
         pub heaps: Heaps,
         pub statics: ProgramStatics,
         pub files: OpenFiles,
+        pub descriptors: Descriptors,
         pub signals: SignalActions,
         pub errno: Errno,
         /// What the spin detector has to know of the step before.
@@ -115,6 +117,7 @@ impl Execution {
             // SAFETY: the caller's promise.
             statics: unsafe { ProgramStatics::capture(statics) },
             files: OpenFiles,
+            descriptors: Descriptors,
             signals: SignalActions,
             errno: Errno,
             watch: Watch::default(),

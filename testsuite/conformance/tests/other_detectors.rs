@@ -279,6 +279,50 @@ mod miri {
         );
     }
 
+    /// Two counters are watched. What is written before each of them is written is read after one was told of.
+    #[test]
+    fn epoll_data_race() {
+        #[repr(C, packed)]
+        #[derive(Clone, Copy)]
+        struct Event {
+            events: u32,
+            data: u64,
+        }
+        // SAFETY: as the C library declares them.
+        unsafe extern "C" {
+            fn eventfd(value: u32, flags: i32) -> i32;
+            fn epoll_create1(flags: i32) -> i32;
+            fn epoll_ctl(epoll: i32, how: i32, watched: i32, event: *const Event) -> i32;
+            fn epoll_wait(epoll: i32, events: *mut Event, most: i32, timeout: i32) -> i32;
+            fn write(descriptor: i32, bytes: *const u64, size: usize) -> isize;
+        }
+        let data = [Plain::new(0u8), Plain::new(0u8)];
+        // SAFETY: makes descriptors.
+        let (epoll, counters) = unsafe { (epoll_create1(0), [eventfd(0, 0), eventfd(0, 0)]) };
+        for (&counter, place) in counters.iter().zip(0..) {
+            let event = Event { events: 1, data: place };
+            // SAFETY: adds a descriptor (1).
+            assert_eq!(unsafe { epoll_ctl(epoll, 1, counter, &raw const event) }, 0);
+        }
+        both(
+            || {
+                for (data, counter) in data.iter().zip(counters) {
+                    data.write(1);
+                    // SAFETY: a number is written.
+                    assert_eq!(unsafe { write(counter, &1, 8) }, 8);
+                }
+            },
+            || {
+                let mut event = Event { events: 0, data: 7 };
+                // SAFETY: there is room for one.
+                assert_eq!(unsafe { epoll_wait(epoll, &raw mut event, 1, -1) }, 1);
+                data[{ event.data } as usize].read();
+                // Nothing orders the other one.
+                data[1 - { event.data } as usize].read();
+            },
+        );
+    }
+
     // pass/concurrency.
 
     /// Each thread calls a function with a reference to a constant without bytes, and to its table of functions.

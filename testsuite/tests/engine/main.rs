@@ -4,6 +4,7 @@
 
 mod actors;
 mod counts;
+mod descriptors;
 mod differential;
 mod faults;
 mod forte19;

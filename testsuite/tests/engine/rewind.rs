@@ -5,6 +5,7 @@
 
 use dpor_explorer::{Checkpoint, Rewindable, SplitMix64, Status, Step, System, Transition};
 use dpor_scheduler::{Program as Model, StateImage};
+use dpor_testsuite::descriptors;
 use dpor_testsuite::rust_programs::{kept, model, polling_programs, programs};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -149,7 +150,7 @@ fn rounds(walk: &mut Walk) -> bool {
     true
 }
 
-fn check(generator: impl Strategy<Value = dpor_testsuite::rust_programs::Program>) {
+fn check<P: std::fmt::Debug>(generator: impl Strategy<Value = P>, model: impl Fn(&P) -> Model) {
     let cases: u64 = std::env::var("DPOR_FUZZ_PROGRAMS").map_or(400, |number| number.parse().expect("a number"));
     let config = Config {
         failure_persistence: None,
@@ -159,7 +160,7 @@ fn check(generator: impl Strategy<Value = dpor_testsuite::rust_programs::Program
     let compared: usize = (0..cases)
         .map(|number| {
             let program = generator.new_tree(&mut runner).expect("nothing is rejected").current();
-            walk(model(kept(&program)), number)
+            walk(model(&program), number)
         })
         .sum();
     println!("{compared} states of {cases} programs compared");
@@ -169,6 +170,7 @@ fn check(generator: impl Strategy<Value = dpor_testsuite::rust_programs::Program
 /// In one test, one after the other: statics of this executable are part of a model's state.
 #[test]
 fn what_goes_on_from_a_saved_state_is_the_same_byte_for_byte() {
-    check(programs());
-    check(polling_programs());
+    check(programs(), |program| model(kept(program)));
+    check(polling_programs(), |program| model(kept(program)));
+    check(descriptors::programs(), descriptors::model);
 }

@@ -321,6 +321,16 @@ operation_kinds! {
     99 TryUpgradeLock = row("try-upgrade-lock", "rwlock").point();
     100 AwaitReaders = row("await-readers", "rwlock").point().acquires().waits(Holder);
     101 IsRwLocked = row("is-rwlocked", "rwlock").told(Look).plain("is-locked");
+    // Calls of the system on descriptors that are the model's own.
+    102 ReadDescriptor = row("read-descriptor", "descriptor").waits(Other).takes(Flow::WakeUp).plain("read");
+    103 WriteDescriptor = row("write-descriptor", "descriptor").waits(Other).gives(Flow::WakeUp).plain("write");
+    104 ControlDescriptor = row("control-descriptor", "descriptor");
+    105 CloseDescriptor = row("close-descriptor", "descriptor").gives(Flow::WakeUp).plain("close");
+    106 PollDescriptors = row("poll-descriptors", "").waits(Other).takes(Flow::WakeUp).plain("poll");
+    107 EpollControl = row("epoll-control", "epoll").gives(Flow::WakeUp);
+    // The first step of a wait: which descriptors are watched.
+    108 EpollLook = row("epoll-look", "epoll");
+    109 EpollWait = row("epoll-wait", "epoll").waits(Other).takes(Flow::WakeUp);
 }
 
 impl OperationKind {
@@ -454,7 +464,8 @@ mod tests {
             settle answer await-answer try-answer async-send async-receive test wait take-message request-lock \
             withdraw-request sleep enter-wait look-in-wait recv-wait send-wait notify-channel wake-thread \
             leave-scope look-at-scope scope-wait time-passes is-locked upgradable-lock try-upgradable-lock \
-            upgradable-unlock upgrade-lock try-upgrade-lock await-readers is-rwlocked";
+            upgradable-unlock upgrade-lock try-upgrade-lock await-readers is-rwlocked read-descriptor \
+            write-descriptor control-descriptor close-descriptor poll-descriptors epoll-control epoll-look epoll-wait";
         let all: Vec<_> = all.split(' ').collect();
         assert_eq!(OperationKind::ALL.len(), all.len() - 1);
         for (code, name) in (0u8..).zip(all) {

@@ -1,6 +1,6 @@
 //! Mappings, files and the environment: state of the explored program that the checker does not see.
 
-use super::{interposed, note_out_of_sight, system_call};
+use super::{descriptors, interposed, note_out_of_sight, system_call};
 use crate::api;
 use crate::image::arena::in_program;
 use crate::image::files;
@@ -18,6 +18,12 @@ macro_rules! noted_system_calls {
             /// As for the C library's function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($argument: usize),*) -> c_long {
+                let mut arguments = [0; 6];
+                arguments.iter_mut().zip([$($argument),*]).for_each(|(place, argument)| *place = argument);
+                // SAFETY: the caller's promise.
+                if let Some(result) = unsafe { descriptors::call(libc::$number, arguments) } {
+                    return result;
+                }
                 note_out_of_sight(stringify!($name));
                 // SAFETY: the caller's promise.
                 unsafe { system_call(libc::$number, [$($argument),*].into_iter()) }
@@ -53,6 +59,7 @@ noted_system_calls! {
     socketpair = SYS_socketpair(domain, kind, protocol, descriptors);
     eventfd = SYS_eventfd2(value, flags);
     timerfd_create = SYS_timerfd_create(clock, flags);
+    epoll_create = SYS_epoll_create(size);
     epoll_create1 = SYS_epoll_create1(flags);
     mkdir = SYS_mkdir(path, mode);
     rmdir = SYS_rmdir(path);
@@ -114,6 +121,10 @@ pub unsafe extern "C" fn openat(directory: usize, path: usize, flags: usize, mod
 /// As for the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    if let Some(result) = unsafe { descriptors::call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) } {
+        return result as c_int;
+    }
     if in_program()
         && let Some((descriptors, bit)) = files::bit_of(c_long::from(descriptor))
     {
@@ -130,10 +141,16 @@ pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
 /// As for the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int {
+    let arguments = [descriptor as usize, command as usize, argument];
+    let [descriptor, command_word, argument] = arguments;
+    let modelled = [descriptor, command_word, argument, 0, 0, 0];
+    // SAFETY: the caller's promise.
+    if let Some(result) = unsafe { descriptors::call(libc::SYS_fcntl, modelled) } {
+        return result as c_int;
+    }
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
         note_out_of_sight("fcntl");
     }
-    let arguments = [descriptor as usize, command as usize, argument];
     // SAFETY: the caller's promise.
     unsafe { system_call(libc::SYS_fcntl, arguments.into_iter()) as c_int }
 }

@@ -3,6 +3,7 @@
 //! * [`clock`]: the explored program sees the model's virtual time, and sleeps in it.
 //! * [`random`]: it gets random bytes that are the same in every execution.
 //! * [`futex`], [`pthread`]: where it waits, and wakes, are operations of the model.
+//! * [`descriptors`]: pipes, pairs of sockets, `eventfd` and `epoll` are the model's own.
 //! * [`process`], [`blocking`]: threads and processes beside the model, and calls that would stop the model's one
 //!   thread, are recognised.
 //! * [`memory`], [`files`]: passed on, but noted: the program keeps something then where the checker does not see it.
@@ -13,6 +14,7 @@
 
 mod blocking;
 mod clock;
+mod descriptors;
 mod files;
 mod futex;
 mod memory;
@@ -194,7 +196,9 @@ pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
                 libc::SYS_sched_yield => clock::give_way(),
                 libc::SYS_exit_group => process::ended(a),
                 libc::SYS_rt_sigaction => signals::called(a, b != 0),
-                _ => process::call(number).or_else(|| blocking::call(number, [a, b, c, d, e, f])),
+                _ => process::call(number)
+                    .or_else(|| descriptors::call(number, [a, b, c, d, e, f]))
+                    .or_else(|| blocking::call(number, [a, b, c, d, e, f])),
             }
         };
         if let Some(result) = modelled {
@@ -380,10 +384,9 @@ mod tests {
                 page.cast::<u8>().write(1);
                 assert_eq!(libc::munmap(page, 4096), 0);
             }),
-            ("SYS_pipe2", || unsafe {
-                let mut ends = [0; 2];
-                assert_eq!(libc::syscall(libc::SYS_pipe2, ends.as_mut_ptr(), 0), 0);
-                assert_eq!(ends.map(|end| libc::close(end)), [0, 0]);
+            ("SYS_memfd_create", || unsafe {
+                let made = libc::syscall(libc::SYS_memfd_create, c"memory".as_ptr(), 0);
+                assert_eq!(libc::close(made as c_int), 0);
             }),
             ("open", || {
                 drop(std::fs::File::options().write(true).open("/dev/null").unwrap())

@@ -1,4 +1,6 @@
-//! `futex(2)` as crates call it, for the tests.
+//! `futex(2)` and descriptors as crates call them, for the tests.
+
+pub mod descriptors;
 
 use std::io::Error;
 use std::ptr;

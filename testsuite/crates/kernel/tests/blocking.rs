@@ -1,12 +1,18 @@
 //! Calls that would stop the model's one thread.
 
 use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+
+fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (one, listener.accept().unwrap().0)
+}
 
 #[test]
 fn what_is_there_is_read() {
-    let (mut sender, mut receiver) = UnixStream::pair().unwrap();
+    let (mut sender, mut receiver) = pair();
     sender.write_all(b"x").unwrap();
     assert_eq!(receiver.read(&mut [0; 2]).unwrap(), 1);
     drop(sender);
@@ -15,14 +21,14 @@ fn what_is_there_is_read() {
 
 #[test]
 fn a_read_that_would_block() {
-    let (sender, mut receiver) = UnixStream::pair().unwrap();
+    let (sender, mut receiver) = pair();
     let _ = receiver.read(&mut [0; 2]);
     drop(sender);
 }
 
 #[test]
 fn a_read_that_is_not_to_block() {
-    let (_sender, mut receiver) = UnixStream::pair().unwrap();
+    let (_sender, mut receiver) = pair();
     receiver.set_nonblocking(true).unwrap();
     let error = receiver.read(&mut [0; 2]).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
@@ -30,7 +36,7 @@ fn a_read_that_is_not_to_block() {
 
 #[test]
 fn a_poll_that_would_wait() {
-    let (_sender, receiver) = UnixStream::pair().unwrap();
+    let (_sender, receiver) = pair();
     let mut asked = libc::pollfd {
         fd: std::os::fd::AsRawFd::as_raw_fd(&receiver),
         events: libc::POLLIN,

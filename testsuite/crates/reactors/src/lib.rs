@@ -1,0 +1,1 @@
+//! Runtimes that wait for input, output and timers, by `epoll`.
