@@ -1,5 +1,5 @@
-//! Descriptors that are the model's own: counters (`eventfd`), timers (`timerfd`), pipes, pairs of sockets, and the sets
-//! of descriptors that are watched (`epoll`).
+//! Descriptors that are the model's own: counters (`eventfd`), timers (`timerfd`), pipes, pairs of sockets, and sets of
+//! descriptors that are watched (`epoll`).
 //!
 //! What the kernel keeps of them would be out of sight. Here it is data, and a part of the program's state like any
 //! other. This module is the kernel without its waiting: each call takes effect at once, or says that it would have to
@@ -123,6 +123,8 @@ struct Descriptor {
     /// The descriptor by which what it stands for was opened.
     file: Number,
     is_open: bool,
+    /// The thread that has closed it, if one has.
+    closed_by: usize,
     closes_on_exec: bool,
 }
 
@@ -251,6 +253,7 @@ impl Table {
             number,
             file: file.unwrap_or(number),
             is_open: true,
+            closed_by: 0,
             closes_on_exec,
         };
         self.descriptors.insert(at, entry);
@@ -289,19 +292,32 @@ impl Table {
     }
 
     /// `close`.
-    pub fn close(&mut self, number: Number) -> Result<()> {
+    pub fn close(&mut self, thread: usize, number: Number) -> Result<()> {
         let file = self.opened(number)?;
         let entry = self.entry_mut(number).expect("an open descriptor has an entry");
-        entry.is_open = false;
-        if self.descriptors.iter().any(|other| other.is_open && other.file == file) {
+        (entry.is_open, entry.closed_by) = (false, thread);
+        if self.is_open(file) {
             return Ok(());
         }
-        match std::mem::replace(&mut self.file_mut(file).kind, Kind::Closed) {
-            Kind::End(end) => self.close_end(end),
-            Kind::Epoll { kernels, .. } => close_kernels(kernels),
-            _ => {}
+        let kind = &mut self.file_mut(file).kind;
+        // What was watched goes on to change: the steps that do so need not wait for this one.
+        if let Kind::Epoll { kernels, .. } = kind {
+            close_kernels(kernels.take());
+        } else if let Kind::End(end) = std::mem::replace(kind, Kind::Closed) {
+            self.close_end(end);
         }
         Ok(())
+    }
+
+    /// Whether some descriptor of the file is open.
+    fn is_open(&self, file: Number) -> bool {
+        self.descriptors.iter().any(|other| other.is_open && other.file == file)
+    }
+
+    /// Whether another thread than this one has closed the descriptor.
+    pub fn is_closed_by_another(&self, number: Number, thread: usize) -> bool {
+        let closed = self.entry(number).filter(|entry| !entry.is_open);
+        closed.is_some_and(|entry| entry.closed_by != thread)
     }
 
     /// What `poll` tells of the file.
@@ -410,15 +426,30 @@ impl Table {
         }
     }
 
-    /// Where what was written to the file is ordered before what is read from it.
-    pub fn ordered(&self, file: Number) -> Option<Location> {
+    /// Where what was written to the file, closed or shut down is ordered before what is read from it, or told of it.
+    /// Of these events: that there is room orders nothing, and an error at the end that is written is that the other
+    /// end was closed.
+    pub fn ordered(&self, file: Number, events: u32) -> Option<Location> {
         match self.file(file).kind {
-            Kind::Counter { .. } => Some(file.location()),
-            Kind::End(end) => {
-                let at = self.pair(end.pair).read_by(end.side)?;
+            Kind::Counter { .. } if events & IN != 0 => Some(file.location()),
+            Kind::End(end) if events & !(OUT | WRNORM | WRBAND) != 0 => {
+                let pair = self.pair(end.pair);
+                let at = pair.read_by(end.side).or(pair.written_by(end.side))?;
                 Some(end.pair.stream(at))
             }
             _ => None,
+        }
+    }
+
+    /// Where closing the descriptor is ordered before what the other end finds: nowhere, if another one stays open.
+    pub fn orders_of_close(&self, number: Number) -> [Option<Location>; 2] {
+        let Some(entry) = self.entry(number) else {
+            return [None; 2];
+        };
+        let others = |other: &&Descriptor| other.is_open && other.file == entry.file && other.number != number;
+        match self.descriptors.iter().find(others) {
+            Some(_) => [None; 2],
+            None => self.orders(entry.file),
         }
     }
 
@@ -480,13 +511,11 @@ impl Part for Descriptors {
         add("descriptors", table.descriptors.len() as u64);
         for entry in &table.descriptors {
             add("descriptor", u64::from(entry.number.0) << 32 | u64::from(entry.file.0));
-            add(
-                "descriptor's flags",
-                u64::from(entry.is_open) << 1 | u64::from(entry.closes_on_exec),
-            );
+            let flags = u64::from(entry.is_open) << 1 | u64::from(entry.closes_on_exec);
+            add("descriptor's flags", (entry.closed_by as u64) << 2 | flags);
         }
         for file in &table.files {
-            let is_closed = matches!(file.kind, Kind::Closed);
+            let is_closed = !table.is_open(file.number);
             let flags = u64::from(file.nonblocking) << 1 | u64::from(is_closed);
             add("kind of a descriptor", (file.sort as u64) << 2 | flags);
             match &file.kind {

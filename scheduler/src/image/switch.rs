@@ -133,6 +133,7 @@ impl Plain for u32 {}
 impl Plain for i64 {}
 impl Plain for [u64; 2] {}
 impl Plain for [u64; 3] {}
+impl Plain for [u64; 4] {}
 impl Plain for [usize; 2] {}
 impl<T> Plain for *const T {}
 

@@ -1,6 +1,6 @@
 //! Sets of descriptors that `epoll` watches.
 
-use super::{ALWAYS, EDGE, HOW, Kind, Number, ONCE, OUT, Result, Sort, Table, WRBAND, WRNORM};
+use super::{ALWAYS, EDGE, HOW, Kind, Number, ONCE, Result, Sort, Table};
 use dpor_explorer::Location;
 use libc::c_int;
 
@@ -134,7 +134,8 @@ impl Table {
         }
     }
 
-    /// The files that are watched, each once. Also those that are closed: that nothing is told of them depends on that.
+    /// The files that are watched, each once, in order. Also those that are closed: that nothing is told of them
+    /// depends on it.
     pub fn watched(&self, epoll: Number) -> Vec<Number> {
         let Kind::Epoll { watches, .. } = &self.file(epoll).kind else {
             return Vec::new();
@@ -163,9 +164,7 @@ impl Table {
             told.push(Event {
                 events,
                 data: watch.data,
-                ordered: self
-                    .ordered(watch.file)
-                    .filter(|_| events & !(OUT | WRNORM | WRBAND) != 0),
+                ordered: self.ordered(watch.file, events),
             });
             let Kind::Epoll { watches, .. } = &mut self.file_mut(epoll).kind else {
                 unreachable!("just seen")

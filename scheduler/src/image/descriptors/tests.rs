@@ -211,7 +211,7 @@ impl Both {
                 made.push(table.duplicate(0, open[of], true)?);
                 Ok(0)
             }
-            Call::Close(of) => table.close(open[of]).map(|()| 0),
+            Call::Close(of) => table.close(0, open[of]).map(|()| 0),
             Call::Read(of, size) | Call::Peek(of, size) => {
                 let file = table.opened(open[of])?;
                 let how = if matches!(call, Call::Peek(..)) {

@@ -1,6 +1,6 @@
 //! What guards depend on, as numbers that follow from the table.
 
-use super::{ALWAYS, GREATEST, IN, Kind, NUMBER_BITS, Number, OUT, RDHUP, RDNORM, Table, VARIABLES, WRBAND, WRNORM};
+use super::{ALWAYS, GREATEST, IN, Kind, NUMBER_BITS, Number, OUT, RDHUP, Table, VARIABLES};
 use dpor_explorer::{Effect, SplitMix64, Variable};
 
 /// What a variable says of what was opened by a descriptor.
@@ -25,12 +25,14 @@ pub(crate) enum VariableKind {
     Ready,
     /// Which descriptors are watched, and for what.
     Watched,
-    /// The timeouts of a socket, or the deadline of a timer.
+    /// The timeouts of a socket, the deadline of a timer, or those of the timers that are watched.
     Timeouts,
+    /// Whether the descriptor is open: the only variable of a descriptor, and not of what it stands for.
+    Open,
 }
 
 impl VariableKind {
-    const ALL: [VariableKind; 10] = [
+    const ALL: [VariableKind; 11] = [
         VariableKind::Available,
         VariableKind::Room,
         VariableKind::In,
@@ -41,12 +43,16 @@ impl VariableKind {
         VariableKind::Ready,
         VariableKind::Watched,
         VariableKind::Timeouts,
+        VariableKind::Open,
     ];
 }
 
 impl Table {
     /// The value of a variable of a file.
     pub(super) fn value(&self, kind: VariableKind, file: Number) -> i64 {
+        if kind == VariableKind::Open {
+            return i64::from(self.opened(file).is_ok());
+        }
         let Ok(at) = self.files.binary_search_by_key(&file, |other| other.number) else {
             return 0;
         };
@@ -55,8 +61,6 @@ impl Table {
         let tells = |events| i64::from(self.mask(file) & events != 0);
         match (kind, &opened.kind) {
             (VariableKind::Nonblocking, _) => i64::from(opened.nonblocking),
-            // Whoever waits finds out that it is closed.
-            (VariableKind::Available | VariableKind::Room | VariableKind::Gone, Kind::Closed) => i64::MAX,
             (VariableKind::Available, &Kind::Counter { value, .. }) => clamped(value),
             (VariableKind::Room, &Kind::Counter { value, .. }) => clamped(GREATEST - value),
             (VariableKind::Available, &Kind::End(end)) => {
@@ -76,28 +80,30 @@ impl Table {
             }
             (VariableKind::Available, Kind::Timer(timer)) => clamped(timer.expired),
             (VariableKind::Available | VariableKind::Room, Kind::Epoll { .. } | Kind::Timer(_)) => i64::MAX,
-            (VariableKind::In, _) => tells(IN | RDNORM),
-            (VariableKind::Out, _) => tells(OUT | WRNORM | WRBAND),
+            (VariableKind::In, _) => tells(IN),
+            (VariableKind::Out, _) => tells(OUT),
             (VariableKind::Gone, _) => tells(ALWAYS),
             (VariableKind::HalfGone, _) => tells(RDHUP),
             (VariableKind::Ready, Kind::Epoll { watches, .. }) => {
                 watches.iter().filter(|watch| watch.is_ready).count() as i64
             }
             (VariableKind::Watched, Kind::Epoll { watches, .. }) => {
-                let mut sum = 0;
-                for watch in watches {
+                let digests = watches.iter().map(|watch| {
                     let words = [watch.number.0, watch.file.0, watch.events].map(u64::from);
-                    let deadline = self.deadline(watch.file);
-                    let words = words.iter().chain([&watch.data, &deadline]);
-                    sum = words.fold(sum, |sum, &word| mixed(sum ^ word));
-                }
-                name_of(sum)
+                    let words = words.iter().chain([&watch.data]);
+                    name_of(words.fold(0, |digest, &word| mixed(digest ^ word)))
+                });
+                digests.sum()
+            }
+            (VariableKind::Timeouts, Kind::Epoll { .. }) => {
+                let timers = self.watched(file);
+                timers.iter().map(|&timer| name_of(self.deadline(timer))).sum()
             }
             (VariableKind::Timeouts, &Kind::End(end)) if end.timeouts != [0; 2] => {
                 name_of(mixed(mixed(end.timeouts[0]) ^ end.timeouts[1]))
             }
             (VariableKind::Timeouts, Kind::Timer(_)) => name_of(self.deadline(file)),
-            (VariableKind::Ready | VariableKind::Watched | VariableKind::Timeouts, _) => 0,
+            _ => 0,
         }
     }
 
@@ -120,9 +126,12 @@ impl Table {
     }
 
     pub(super) fn variables(&self) -> impl Iterator<Item = (Variable, i64)> + '_ {
-        self.files.iter().flat_map(move |file| {
-            VariableKind::ALL.map(|kind| (file.number.variable(kind), self.value(kind, file.number)))
-        })
+        let files = self.files.iter().map(|file| file.number);
+        let of_files = files.flat_map(|file| VariableKind::ALL.map(|kind| (kind, file)));
+        let copies = self.descriptors.iter().filter(|entry| entry.file != entry.number);
+        let of_copies = copies.map(|entry| (VariableKind::Open, entry.number));
+        let all = of_files.chain(of_copies);
+        all.map(|(kind, number)| (number.variable(kind), self.value(kind, number)))
     }
 
     /// The value of a variable, if it is one of a descriptor.
@@ -140,9 +149,10 @@ impl Table {
     }
 }
 
-/// A value of a variable that only names something. There is one above it.
+/// A value of a variable that only names something. Such values are added up, as independent steps change different
+/// ones: the sum of thousands is no greater than a number can be.
 fn name_of(digest: u64) -> i64 {
-    (digest >> 2) as i64
+    (digest >> 20) as i64
 }
 
 /// One step of SplitMix64.

@@ -16,8 +16,10 @@
 //! test. A set of descriptors can watch both: for the kernel's, the kernel is asked, without waiting.
 //!
 //! Deliberately absent: sets of descriptors that watch others, descriptors that are sent through a socket, and `dup2`,
-//! which would change what a descriptor stands for: such a call ends the exploration as unsupported. So are signals:
-//! `SIGPIPE` is one that Rust's runtime ignores.
+//! which would change what a descriptor stands for: such a call ends the exploration as unsupported. So does a wait for
+//! a descriptor that another thread has closed. On Linux, a call that has begun goes on with what it has been opened
+//! by, and whether it has begun would depend on when its thread arrived. Absent are signals: `SIGPIPE` is one that
+//! Rust's runtime ignores.
 
 mod bytes;
 mod control;
@@ -26,7 +28,7 @@ mod poll;
 mod timers;
 
 use super::{clock, failed, interposed, unsupported};
-use crate::api::{effect, order, ownership, perform_call};
+use crate::api::{effect, order, ownership, perform_call, time};
 use crate::image::arena::in_program;
 use crate::image::descriptors::{Number, Sort, Table, VariableKind as V, table};
 use crate::image::region;
@@ -130,11 +132,24 @@ fn encoded(result: Result<usize, c_int>) -> i64 {
     result.map_or_else(|error| -i64::from(error), |value| value as i64)
 }
 
+/// The index of the current thread.
+fn this_thread() -> usize {
+    region::stack_thread(region::stack_pointer())
+}
+
+/// The result of a call that makes a descriptor. A number is not used again after it was closed.
+fn made(result: i64) -> c_long {
+    match result == -i64::from(libc::EMFILE) {
+        true => unsupported("more than 1,024 pipes, sockets, eventfds and the like of one thread"),
+        false => returned(result),
+    }
+}
+
 /// Makes a descriptor, which concerns no other thread yet.
 fn create(make: impl FnOnce(&mut Table, usize) -> Result<Number, c_int>) -> c_long {
     ownership::visible();
-    let thread = region::stack_thread(region::stack_pointer());
-    returned(in_checker(|| {
+    let thread = this_thread();
+    made(in_checker(|| {
         encoded(make(table(), thread).map(|number| number.descriptor() as usize))
     }))
 }
@@ -142,8 +157,8 @@ fn create(make: impl FnOnce(&mut Table, usize) -> Result<Number, c_int>) -> c_lo
 /// Makes two, and writes them where the caller asks for them.
 unsafe fn create_two(descriptors: usize, flags: c_int, is_socket: bool) -> c_long {
     ownership::visible();
-    let thread = region::stack_thread(region::stack_pointer());
-    returned(in_checker(|| match table().pair_of(thread, flags, is_socket) {
+    let thread = this_thread();
+    made(in_checker(|| match table().pair_of(thread, flags, is_socket) {
         Ok(both) => {
             // SAFETY: the caller of the system call promises room for two.
             unsafe { (descriptors as *mut [c_int; 2]).write(both.map(Number::descriptor)) };
@@ -219,6 +234,18 @@ impl Target {
         ]
     }
 
+    /// The condition that the descriptor is open, or not.
+    fn is_open(&self, open: bool) -> Condition {
+        Condition::Equals(self.number.variable(V::Open), i64::from(open))
+    }
+
+    /// Whether the descriptor was closed by another thread. Whoever waits for it then would go on to wait, or would
+    /// not, by whether its call had begun.
+    fn is_lost(&self) -> bool {
+        let thread = this_thread();
+        in_checker(|| table().is_closed_by_another(self.number, thread))
+    }
+
     /// Where something of the target is ordered.
     fn ordered(&self, which: impl FnOnce(&Table, Number) -> [Option<Location>; 2]) -> [u64; 2] {
         in_checker(|| which(table(), self.file).map(|location| location.map_or(0, |location| location.0)))
@@ -258,6 +285,40 @@ fn release(locations: [u64; 2]) {
         .for_each(|&location| order::release(Location(location)));
 }
 
+/// What is told to a thread that waits for a descriptor which another one has closed.
+const LOST: &str = "a wait for a descriptor that another thread closes";
+
+/// The end of a wait in absolute time, since a wait may begin again.
+#[derive(Clone, Copy)]
+struct Deadline {
+    timeout: Option<Duration>,
+    at: Duration,
+}
+
+impl Deadline {
+    fn of(timeout: Option<Duration>) -> Deadline {
+        Deadline {
+            timeout,
+            at: timeout.map_or(Duration::ZERO, |timeout| time::passed().saturating_add(timeout)),
+        }
+    }
+
+    /// Whether the call is not to wait.
+    fn is_now(&self) -> bool {
+        self.timeout == Some(Duration::ZERO)
+    }
+
+    /// The time that is left, and when the first of what ends the wait comes: this, or a timer that expires.
+    fn with(&self, expires: Option<Duration>) -> (Option<Duration>, Option<Duration>) {
+        let ends = self.timeout.map(|_| self.at);
+        match expires.filter(|&expires| !self.is_now() && ends.is_none_or(|ends| expires <= ends)) {
+            Some(expires) => (Some(clock::until(expires)), Some(expires)),
+            // One that is longer than any run stays so.
+            None => (self.timeout.map(|_| clock::until(self.at)), None),
+        }
+    }
+}
+
 /// Whether a step with this result has changed anything.
 fn kind_of(result: i64) -> AccessKind {
     if result < 0 {
@@ -267,12 +328,22 @@ fn kind_of(result: i64) -> AccessKind {
     }
 }
 
+/// What a call orders that never waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Orders {
+    Nothing,
+    /// It comes before what the other end finds.
+    OtherEnd,
+    /// The same, if no other descriptor of it is open.
+    OtherEndIfLast,
+}
+
 /// Makes a call that never waits.
 fn at_once(
     kind: K,
     number: Number,
     access: AccessKind,
-    releases: bool,
+    orders: Orders,
     call: impl Fn(&mut Table, Number) -> Result<usize, c_int>,
 ) -> c_long {
     let Some(target) = Target::of(number) else {
@@ -282,8 +353,10 @@ fn at_once(
     returned(perform_call(
         &Operation::always(kind, target.home, &accesses),
         |_, touch| {
-            if releases {
-                release(target.ordered(Table::orders));
+            match orders {
+                Orders::Nothing => {}
+                Orders::OtherEnd => release(target.ordered(Table::orders)),
+                Orders::OtherEndIfLast => release(target.ordered(|table, _| table.orders_of_close(number))),
             }
             let result = target.now(&call);
             let done = if access == AccessKind::Read {
@@ -298,17 +371,34 @@ fn at_once(
 }
 
 fn close(number: Number) -> c_long {
-    at_once(K::CloseDescriptor, number, AccessKind::Write, true, |table, _| {
-        table.close(number).map(|()| 0)
-    })
+    let thread = this_thread();
+    let access = AccessKind::Write;
+    at_once(
+        K::CloseDescriptor,
+        number,
+        access,
+        Orders::OtherEndIfLast,
+        |table, _| table.close(thread, number).map(|()| 0),
+    )
 }
 
 fn duplicate(number: Number, closes_on_exec: bool) -> c_long {
-    let thread = region::stack_thread(region::stack_pointer());
-    at_once(K::ControlDescriptor, number, AccessKind::Write, false, |table, _| {
-        let other = table.duplicate(thread, number, closes_on_exec)?;
-        Ok(other.descriptor() as usize)
-    })
+    let thread = this_thread();
+    let result = at_once(
+        K::ControlDescriptor,
+        number,
+        AccessKind::Write,
+        Orders::Nothing,
+        |table, _| {
+            let other = table.duplicate(thread, number, closes_on_exec)?;
+            Ok(other.descriptor() as usize)
+        },
+    );
+    // SAFETY: the C library's own place for the calling thread's error.
+    match result < 0 && unsafe { *libc::__errno_location() } == libc::EMFILE {
+        true => made(-i64::from(libc::EMFILE)),
+        false => result,
+    }
 }
 
 fn milliseconds(timeout: usize) -> Option<Duration> {

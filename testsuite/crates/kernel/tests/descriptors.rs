@@ -119,6 +119,36 @@ fn a_counter_that_is_not_read_orders_nothing() {
     });
 }
 
+/// Closes a descriptor by its number, of which an owner is forgotten.
+fn close(owned: std::os::fd::OwnedFd) -> i32 {
+    // SAFETY: nobody else closes it.
+    unsafe { libc::close(std::os::fd::IntoRawFd::into_raw_fd(owned)) }
+}
+
+#[test]
+fn a_closed_copy_is_an_error() {
+    let counter = EventFd::new(1, 0);
+    let copy = counter.0.try_clone().unwrap();
+    let number = copy.as_raw_fd();
+    assert_eq!(close(copy), 0);
+    let mut value = 0u64;
+    // SAFETY: there is room for a number.
+    assert_eq!(unsafe { libc::read(number, (&raw mut value).cast(), 8) }, -1);
+    assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EBADF));
+    assert_eq!(counter.read().unwrap(), 1);
+}
+
+#[test]
+fn a_wait_for_what_another_closes() {
+    let counter = EventFd::new(0, 0);
+    let number = counter.0.as_raw_fd();
+    let closes = thread::spawn(move || close(counter.0));
+    let mut value = 0u64;
+    // SAFETY: there is room for a number.
+    unsafe { libc::read(number, (&raw mut value).cast(), 8) };
+    closes.join().unwrap();
+}
+
 // Pipes and sockets.
 
 #[test]
@@ -338,6 +368,21 @@ fn bytes_do_not_order_what_is_written_after() {
     });
 }
 
+#[test]
+fn a_broken_pipe_orders_what_was_written_before() {
+    let plain = Plain::new();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            plain.set(1);
+            drop(reader);
+        });
+        if writer.write(b"a").is_err() {
+            assert_eq!(plain.get(), 1);
+        }
+    });
+}
+
 // poll.
 
 #[test]
@@ -384,6 +429,11 @@ fn poll_sees_that_the_writer_is_gone() {
     let dropper = thread::spawn(move || drop(writer));
     assert_eq!(poll([(&reader, 0)], None), [libc::POLLHUP]);
     dropper.join().unwrap();
+}
+
+#[test]
+fn a_descriptor_of_epoll_is_not_supported() {
+    poll([(&Epoll::new().0, libc::POLLIN)], Some(Duration::ZERO));
 }
 
 // epoll.
@@ -504,6 +554,21 @@ fn room_in_a_full_pipe_is_told() {
     });
 }
 
+/// That there is room orders nothing, but who adds the pipe comes before who is told of it.
+#[test]
+fn what_is_told_was_there_when_it_was_added() {
+    let (epoll, plain) = (Epoll::new(), Plain::new());
+    let (_reader, writer) = std::io::pipe().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            plain.set(1);
+            epoll.add(&writer, EPOLLOUT | EPOLLET, 7).unwrap();
+        });
+        assert_eq!(epoll.wait(-1), [7]);
+        assert_eq!(plain.get(), 1);
+    });
+}
+
 #[test]
 fn nothing_is_watched() {
     Epoll::new().wait(-1);
@@ -593,6 +658,47 @@ fn a_timer_that_is_set_meanwhile_ends_the_wait() {
     thread::scope(|scope| {
         scope.spawn(|| timer.set(TICK, Duration::ZERO));
         assert_eq!(timer.read().unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_timer_of_which_nobody_wants_to_be_told_ends_no_wait() {
+    let (epoll, timer) = (Epoll::new(), Timer::new(0));
+    epoll.add(&timer.0, EPOLLIN | EPOLLONESHOT, 1).unwrap();
+    timer.set(TICK, TICK);
+    assert_eq!(epoll.wait(-1), [1]);
+    let begin = Instant::now();
+    assert_eq!(epoll.wait(100), []);
+    assert!(begin.elapsed() >= TICK * 10);
+    let begin = Instant::now();
+    assert_eq!(poll([(&timer.0, 0)], Some(TICK * 10)), [0]);
+    assert!(begin.elapsed() >= TICK * 10);
+}
+
+#[test]
+fn who_is_told_of_a_timer_comes_after_it() {
+    let (epoll, timer) = (Epoll::new(), Timer::new(0));
+    epoll.add(&timer.0, EPOLLIN, 1).unwrap();
+    let begin = Instant::now();
+    timer.set(TICK, Duration::ZERO);
+    thread::scope(|scope| {
+        scope.spawn(|| epoll.wait(-1));
+        timer.read().unwrap();
+        assert!(begin.elapsed() >= TICK);
+        timer.set(TICK, Duration::ZERO);
+    });
+}
+
+#[test]
+fn another_is_watched_while_a_timer_is_waited_for() {
+    let (epoll, timer, waker) = (Epoll::new(), Timer::new(0), EventFd::new(0, 0));
+    epoll.add(&timer.0, EPOLLIN, 1).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            epoll.add(&waker.0, EPOLLIN, 2).unwrap();
+            waker.write(1).unwrap();
+        });
+        assert_eq!(epoll.wait(-1), [2]);
     });
 }
 

@@ -1,8 +1,8 @@
 //! Bytes that are read and written.
 
-use super::{AGAIN, Target, acquire, release, returned, timers};
+use super::{AGAIN, LOST, Target, acquire, release, returned, timers};
 use crate::api::{Touch, is_observed, note, observe, perform_call, time};
-use crate::image::descriptors::{ATOMIC, How, Number, Sort, VariableKind as V, table};
+use crate::image::descriptors::{ATOMIC, How, IN, Number, Sort, VariableKind as V, table};
 use crate::image::switch::in_checker;
 use crate::operation::{Operation, OperationKind as K, access_of};
 use crate::platform::interpose::{clock, failed, unsupported};
@@ -47,13 +47,27 @@ impl Buffers {
         })
     }
 
-    fn size(&self) -> usize {
-        self.each().map(|buffer| buffer.iov_len).sum()
+    /// Their size, or the kernel's error.
+    fn size(&self) -> Result<usize, c_int> {
+        /// The maximum length of a list, as in the kernel.
+        const LONGEST: usize = 1024;
+        if self.count > LONGEST {
+            return Err(libc::EINVAL);
+        }
+        let mut sum = 0usize;
+        for buffer in self.each() {
+            if buffer.iov_base.is_null() && buffer.iov_len > 0 {
+                return Err(libc::EFAULT);
+            }
+            let added = sum.checked_add(buffer.iov_len);
+            sum = added.filter(|&sum| isize::try_from(sum).is_ok()).ok_or(libc::EINVAL)?;
+        }
+        Ok(sum)
     }
 
     /// The bytes, without the first ones.
     fn gathered(&self, from: usize) -> Vec<u8> {
-        let mut all = Vec::with_capacity(self.size());
+        let mut all = Vec::new();
         for buffer in self.each().filter(|buffer| buffer.iov_len > 0) {
             // SAFETY: the caller of the system call promises that they can be read.
             all.extend_from_slice(unsafe { std::slice::from_raw_parts(buffer.iov_base.cast(), buffer.iov_len) });
@@ -122,11 +136,11 @@ impl Patience {
     /// Looks at the target, in a step of its own, if it has a timeout. That a socket has one is known from the start.
     fn of(target: Target, which: usize) -> Patience {
         if target.sort == Sort::Timer {
-            let (expires, set) = timers::next(V::Timeouts, target, &[]);
+            let next = timers::next(target, &[]);
             return Patience {
-                timeout: expires.map(clock::until),
-                set,
-                expires,
+                timeout: next.expires.map(clock::until),
+                set: next.set,
+                expires: next.expires,
             };
         }
         if target.sort != Sort::Socket || !is_observed(target.file.timeout()) {
@@ -167,9 +181,14 @@ fn wait_for(
     let [ready, nonblocking, timeouts] =
         [variable, V::Nonblocking, V::Timeouts].map(|variable| target.file.variable(variable));
     let differs = target.differs(V::Timeouts, patience.set);
-    let not_ready = || Guard::when(Condition::LessThan(ready, least)).and([Condition::Equals(timeouts, patience.set)]);
+    let not_ready = || {
+        Guard::when(Condition::LessThan(ready, least))
+            .and([Condition::Equals(timeouts, patience.set)])
+            .and([target.is_open(true)])
+    };
+    let is_ready = Condition::AtLeast(ready, least);
     let alternatives = [
-        Guard::always().and([Condition::AtLeast(ready, least), differs[0], differs[1]]),
+        Guard::always().and([is_ready, differs[0], differs[1], target.is_open(false)]),
         not_ready().and([Condition::AtLeast(nonblocking, 1)]),
         not_ready().and([Condition::LessThan(nonblocking, 1)]),
     ];
@@ -201,18 +220,22 @@ fn wait_for(
         }
         [result, i64::from(timed_out)]
     });
-    if timed_out != 0 {
-        match patience.expires {
-            Some(expires) => time::advance_to(expires),
-            None => patience.timeout.into_iter().for_each(time::timed_out),
-        }
+    if timed_out != 0 && patience.expires.is_none() {
+        patience.timeout.into_iter().for_each(time::timed_out);
+    }
+    // Only who may wait can have been there before it was closed.
+    if result == -i64::from(libc::EBADF) && !returns_at_once && target.is_lost() {
+        unsupported(LOST);
     }
     result
 }
 
 /// Reads bytes.
 pub(super) fn read(number: Number, buffers: Buffers, flags: Flags) -> c_long {
-    let size = buffers.size();
+    let size = match buffers.size() {
+        Ok(size) => size,
+        Err(error) => return failed(error),
+    };
     let mut done = 0;
     loop {
         let Some(target) = Target::of(number) else {
@@ -223,7 +246,11 @@ pub(super) fn read(number: Number, buffers: Buffers, flags: Flags) -> c_long {
             observe(target.file.count());
         }
         let is_number = matches!(target.sort, Sort::Counter | Sort::Timer);
-        let least = i64::from(size > done || is_number || flags.how != How::Read);
+        let least = match is_number {
+            // Too little room is an error, for which nobody waits.
+            true => i64::from(size >= 8),
+            false => i64::from(size > done || flags.how != How::Read),
+        };
         let result = wait_for(
             K::ReadDescriptor,
             target,
@@ -235,11 +262,14 @@ pub(super) fn read(number: Number, buffers: Buffers, flags: Flags) -> c_long {
                     buffers.scatter(done, &read);
                     Ok(read.len())
                 });
+                let is_reset = result == -i64::from(libc::ECONNRESET);
+                if is_reset || result >= 0 && size > done {
+                    acquire(target.ordered(|table, file| [table.ordered(file, IN), None]));
+                }
                 if result >= 0 {
-                    acquire(target.ordered(|table, file| [table.ordered(file), None]));
                     note(|| format!("{result} bytes"));
                 }
-                let is_change = result > 0 && flags.how != How::Peek || result == -i64::from(libc::ECONNRESET);
+                let is_change = result > 0 && flags.how != How::Peek || is_reset;
                 // A timer that expires has changed, whatever is read.
                 let is_change = is_change || target.sort == Sort::Timer;
                 let kind = if is_change { AccessKind::Write } else { AccessKind::Read };
@@ -266,7 +296,10 @@ pub(super) fn read(number: Number, buffers: Buffers, flags: Flags) -> c_long {
 pub(super) fn write(number: Number, buffers: Buffers, flags: Flags) -> c_long {
     /// The value from which on a counter is kept exactly, as it may be full.
     const GREAT: u64 = 1 << 32;
-    let size = buffers.size();
+    let size = match buffers.size() {
+        Ok(size) => size,
+        Err(error) => return failed(error),
+    };
     let mut done = 0;
     loop {
         let Some(target) = Target::of(number) else {
@@ -303,6 +336,9 @@ pub(super) fn write(number: Number, buffers: Buffers, flags: Flags) -> c_long {
                 if result > 0 {
                     release(orders);
                     note(|| format!("{result} bytes"));
+                }
+                if result == -i64::from(libc::EPIPE) {
+                    acquire(orders);
                 }
                 let kind = if result > 0 {
                     AccessKind::Write

@@ -1,7 +1,7 @@
 //! Flags and options of descriptors.
 
 use super::bytes::not_a_socket;
-use super::{Target, at_once, duplicate};
+use super::{Orders, Target, at_once, duplicate};
 use crate::api::observe;
 use crate::image::descriptors::{Number, Table};
 use crate::operation::OperationKind as K;
@@ -11,7 +11,7 @@ use libc::{c_int, c_long};
 
 pub(super) fn file_control(number: Number, command: c_int, argument: usize) -> c_long {
     let control = |access, call: &dyn Fn(&mut Table, Number) -> Result<usize, c_int>| {
-        at_once(K::ControlDescriptor, number, access, false, call)
+        at_once(K::ControlDescriptor, number, access, Orders::Nothing, call)
     };
     match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => duplicate(number, command == libc::F_DUPFD_CLOEXEC),
@@ -33,7 +33,7 @@ pub(super) fn file_control(number: Number, command: c_int, argument: usize) -> c
 
 pub(super) unsafe fn device_control(number: Number, request: usize, argument: usize) -> c_long {
     let control = |access, call: &dyn Fn(&mut Table, Number) -> Result<usize, c_int>| {
-        at_once(K::ControlDescriptor, number, access, false, call)
+        at_once(K::ControlDescriptor, number, access, Orders::Nothing, call)
     };
     match request as libc::c_ulong {
         libc::FIONBIO => {
@@ -62,9 +62,13 @@ pub(super) unsafe fn device_control(number: Number, request: usize, argument: us
 }
 
 pub(super) fn shut_down(number: Number, how: c_int) -> c_long {
-    at_once(K::ControlDescriptor, number, AccessKind::Write, true, |table, file| {
-        table.shut_down(file, how).map(|()| 0)
-    })
+    at_once(
+        K::ControlDescriptor,
+        number,
+        AccessKind::Write,
+        Orders::OtherEnd,
+        |table, file| table.shut_down(file, how).map(|()| 0),
+    )
 }
 
 /// `getsockopt`.
@@ -73,28 +77,31 @@ pub(super) unsafe fn option(number: Number, [level, option]: [usize; 2], value: 
         return error;
     }
     let fixed = match (level as c_int, option as c_int) {
-        (libc::SOL_SOCKET, libc::SO_ERROR) => {
-            at_once(K::ControlDescriptor, number, AccessKind::Write, false, |table, file| {
-                Ok(table.take_error(file) as usize)
-            })
-        }
+        (libc::SOL_SOCKET, libc::SO_ERROR) => at_once(
+            K::ControlDescriptor,
+            number,
+            AccessKind::Write,
+            Orders::Nothing,
+            |table, file| Ok(table.take_error(file) as usize),
+        ),
         (libc::SOL_SOCKET, libc::SO_TYPE) => c_long::from(libc::SOCK_STREAM),
         (libc::SOL_SOCKET, libc::SO_DOMAIN) => c_long::from(libc::AF_UNIX),
         (libc::SOL_SOCKET, libc::SO_PROTOCOL | libc::SO_ACCEPTCONN) => 0,
         (libc::SOL_SOCKET, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO) => {
             let of = usize::from(option as c_int == libc::SO_SNDTIMEO);
-            let nanoseconds = at_once(K::ControlDescriptor, number, AccessKind::Read, false, |table, file| {
-                Ok(table.timeouts(file)[of] as usize)
-            });
+            let nanoseconds = at_once(
+                K::ControlDescriptor,
+                number,
+                AccessKind::Read,
+                Orders::Nothing,
+                |table, file| Ok(table.timeouts(file)[of] as usize),
+            );
             if nanoseconds < 0 {
                 return nanoseconds;
             }
             let time = [nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000 / 1_000];
-            // SAFETY: the caller of the system call promises room for a time, and for its length.
-            unsafe {
-                (value as *mut [i64; 2]).write_unaligned(time);
-                (length as *mut libc::socklen_t).write(size_of::<[i64; 2]>() as u32);
-            }
+            // SAFETY: the caller's promise.
+            unsafe { show(time.map(i64::to_ne_bytes).as_flattened(), value, length) };
             return 0;
         }
         _ => return unsupported("getsockopt for this option of a socketpair"),
@@ -102,12 +109,23 @@ pub(super) unsafe fn option(number: Number, [level, option]: [usize; 2], value: 
     if fixed < 0 {
         return fixed;
     }
-    // SAFETY: the caller of the system call promises room for a number, and for its length.
-    unsafe {
-        (value as *mut c_int).write_unaligned(fixed as c_int);
-        (length as *mut libc::socklen_t).write(size_of::<c_int>() as u32);
-    }
+    // SAFETY: the caller's promise.
+    unsafe { show(&(fixed as c_int).to_ne_bytes(), value, length) };
     0
+}
+
+/// Writes the value of an option, as far as there is room.
+///
+/// # Safety
+/// There is room for the length, and for as many bytes as it says.
+unsafe fn show(bytes: &[u8], value: usize, length: usize) {
+    let length = length as *mut libc::socklen_t;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let shown = bytes.len().min(length.read() as usize);
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), value as *mut u8, shown);
+        length.write(shown as libc::socklen_t);
+    }
 }
 
 /// `setsockopt`.
@@ -124,14 +142,19 @@ pub(super) unsafe fn set_option(number: Number, [level, option]: [usize; 2], val
     if !(0..1_000_000).contains(&microseconds) {
         return failed(libc::EDOM);
     }
-    let nanoseconds = (seconds.max(0) as u64).saturating_mul(1_000_000_000) + microseconds as u64 * 1_000;
+    let nanoseconds = (seconds.max(0) as u64).saturating_mul(1_000_000_000);
+    let nanoseconds = nanoseconds.saturating_add(microseconds as u64 * 1_000);
     let of = usize::from(option as c_int == libc::SO_SNDTIMEO);
     if let Some(target) = Target::of(number) {
         observe(target.file.timeout());
     }
-    at_once(K::ControlDescriptor, number, AccessKind::Write, false, |table, file| {
-        table.set_timeout(file, of, nanoseconds).map(|()| 0)
-    })
+    at_once(
+        K::ControlDescriptor,
+        number,
+        AccessKind::Write,
+        Orders::Nothing,
+        |table, file| table.set_timeout(file, of, nanoseconds).map(|()| 0),
+    )
 }
 
 /// `getsockname` and `getpeername`: a pair of sockets has no names.

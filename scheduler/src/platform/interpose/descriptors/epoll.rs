@@ -1,11 +1,12 @@
 //! Sets of descriptors that `epoll` watches.
 
-use super::{AGAIN, MOST, Target, acquire, at_once, kind_of, returned, timers};
-use crate::api::{note, perform_call, time};
+use super::timers::{self, Next};
+use super::{AGAIN, Deadline, LOST, MOST, Orders, Target, acquire, at_once, kind_of, returned};
+use crate::api::{note, order, perform_call, time};
 use crate::image::descriptors::{Event, Number, Sort, VariableKind as V, table};
 use crate::image::switch::in_checker;
 use crate::operation::{Operation, OperationKind as K, access_of};
-use crate::platform::interpose::{clock, failed, note_out_of_sight, raw, unsupported};
+use crate::platform::interpose::{failed, note_out_of_sight, raw, unsupported};
 use dpor_explorer::{Access, AccessKind, Condition, Guard, Location};
 use libc::{c_int, c_long};
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub(super) unsafe fn control(epoll: usize, how: c_int, watched: usize, event: us
     ];
     let operation = Operation::always(K::EpollControl, target.home, &accesses);
     Some(returned(perform_call(&operation, |_, touch| {
+        // What the data stand for is there when somebody is told of them.
+        order::release(target.home);
         let result = target.now(|table, file| table.control(file, how, watched_number, events, data).map(|()| 0));
         touch.relaxed().access(target.home, kind_of(result));
         touch.relaxed().read(watched.home);
@@ -49,24 +52,30 @@ pub(super) unsafe fn control(epoll: usize, how: c_int, watched: usize, event: us
 /// Watches a descriptor of the kernel: by the kernel's own `epoll`, which is behind the model's.
 unsafe fn control_kernels(number: Number, how: c_int, watched: usize, event: usize) -> c_long {
     note_out_of_sight("epoll_ctl");
-    at_once(K::EpollControl, number, AccessKind::Write, false, |table, epoll| {
-        if table.sort(epoll) != Sort::Epoll {
-            return Err(libc::EINVAL);
-        }
-        let checked = |result: c_long| usize::try_from(result).map_err(|_| -result as c_int);
-        let kernels = match table.kernels_epoll(epoll) {
-            Some(kernels) => kernels as usize,
-            None => {
-                // SAFETY: makes a descriptor.
-                let made = unsafe { raw(libc::SYS_epoll_create1, [libc::EPOLL_CLOEXEC as usize, 0, 0, 0, 0, 0]) };
-                let made = checked(made)?;
-                table.set_kernels_epoll(epoll, made as c_int);
-                made
+    at_once(
+        K::EpollControl,
+        number,
+        AccessKind::Write,
+        Orders::Nothing,
+        |table, epoll| {
+            if table.sort(epoll) != Sort::Epoll {
+                return Err(libc::EINVAL);
             }
-        };
-        // SAFETY: the promise of the caller of the system call.
-        checked(unsafe { raw(libc::SYS_epoll_ctl, [kernels, how as usize, watched, event, 0, 0]) })
-    })
+            let checked = |result: c_long| usize::try_from(result).map_err(|_| -result as c_int);
+            let kernels = match table.kernels_epoll(epoll) {
+                Some(kernels) => kernels as usize,
+                None => {
+                    // SAFETY: makes a descriptor.
+                    let made = unsafe { raw(libc::SYS_epoll_create1, [libc::EPOLL_CLOEXEC as usize, 0, 0, 0, 0, 0]) };
+                    let made = checked(made)?;
+                    table.set_kernels_epoll(epoll, made as c_int);
+                    made
+                }
+            };
+            // SAFETY: the promise of the caller of the system call.
+            checked(unsafe { raw(libc::SYS_epoll_ctl, [kernels, how as usize, watched, event, 0, 0]) })
+        },
+    )
 }
 
 /// Looks for events of the kernel's descriptors, without waiting. `None` if there are no such descriptors.
@@ -91,6 +100,8 @@ pub(super) fn wait(number: Number, events: usize, most: c_int, timeout: Option<D
     if target.sort != Sort::Epoll {
         return failed(libc::EINVAL);
     }
+    let deadline = Deadline::of(timeout);
+    let mut found = None;
     loop {
         let mut watched = Watched {
             homes: [target.home; MOST],
@@ -98,7 +109,11 @@ pub(super) fn wait(number: Number, events: usize, most: c_int, timeout: Option<D
             count: 1,
             timer_count: 0,
             set: 0,
-            next: None,
+            next: Next {
+                expires: None,
+                set: 0,
+                watched: 0,
+            },
         };
         let accesses = [access_of(target.home, AccessKind::Read)];
         let operation = Operation::always(K::EpollLook, target.home, &accesses);
@@ -113,13 +128,19 @@ pub(super) fn wait(number: Number, events: usize, most: c_int, timeout: Option<D
             return unsupported("epoll_wait for more than 31 pipes, sockets and eventfds");
         }
         if watched.timer_count > 0 {
-            (watched.next, watched.set) = timers::next(V::Watched, target, &watched.homes[1..watched.count]);
+            watched.next = timers::next(target, &watched.homes[1..watched.count]);
+            if watched.next.watched != watched.set {
+                continue;
+            }
         }
-        let found = match kernels_events(target, events, most) {
-            Some(error @ ..0) => return returned(error),
-            found => found,
-        };
-        let result = wait_once(target, &watched, found, [events, most as usize], timeout);
+        // What was found stays so, and need not be found again.
+        if found.is_none_or(|found| found == 0) {
+            found = match kernels_events(target, events, most) {
+                Some(error @ ..0) => return returned(error),
+                found => found,
+            };
+        }
+        let result = wait_once(target, &watched, found, [events, most as usize], deadline);
         if result != AGAIN {
             return result;
         }
@@ -136,7 +157,7 @@ struct Watched {
     /// The value of [`V::Watched`] to which this belongs.
     set: i64,
     /// When the next timer expires.
-    next: Option<Duration>,
+    next: Next,
 }
 
 impl Watched {
@@ -166,18 +187,13 @@ fn wait_once(
     watched: &Watched,
     found: Option<i64>,
     [events, most]: [usize; 2],
-    timeout: Option<Duration>,
+    deadline: Deadline,
 ) -> c_long {
     let homes = &watched.homes[..watched.count];
     let timers = &watched.timers[..watched.timer_count];
     let before = found.unwrap_or(0) as usize;
-    let waits = timeout != Some(Duration::ZERO) && found.is_none();
-    // What comes first: the end of the wait, or a timer.
-    let until_next = watched.next.map(clock::until);
-    let expires = watched
-        .next
-        .filter(|_| timeout.is_none_or(|timeout| until_next.is_some_and(|next| next <= timeout)));
-    let timeout = if expires.is_some() { until_next } else { timeout };
+    let waits = !deadline.is_now() && found.is_none();
+    let (timeout, expires) = deadline.with(watched.next.expires);
     let fires = time::firing(timeout).is_some();
     let mut accesses = [access_of(target.home, AccessKind::Write); MOST];
     let kind = if timers.is_empty() {
@@ -192,10 +208,24 @@ fn wait_once(
     let differs = target.differs(V::Watched, watched.set);
     let ready = target.file.variable(V::Ready);
     let same = Condition::Equals(target.file.variable(V::Watched), watched.set);
-    let alternatives = [
-        Guard::always().and([Condition::AtLeast(ready, 1), differs[0], differs[1]]),
-        Guard::when(Condition::LessThan(ready, 1)).and([same]),
-    ];
+    let is_open = target.is_open(true);
+    let not_ready = || Guard::when(Condition::LessThan(ready, 1)).and([same]).and([is_open]);
+    let is_ready = Condition::AtLeast(ready, 1);
+    let set = watched.next.set;
+    // Four conditions are kept without allocating.
+    let alternatives = match timers {
+        [] => [
+            Guard::always().and([is_ready, differs[0], differs[1], target.is_open(false)]),
+            not_ready(),
+        ],
+        _ => {
+            let [less, more] = target.differs(V::Timeouts, set);
+            [
+                Guard::always().and([is_ready, differs[0], differs[1], target.is_open(false), less, more]),
+                not_ready().and([Condition::Equals(target.file.variable(V::Timeouts), set)]),
+            ]
+        }
+    };
     let count = 1 + usize::from(fires);
     let operation = match waits {
         true => Operation {
@@ -207,7 +237,8 @@ fn wait_once(
     let mut orders = [0; MOST];
     let [told, timed_out] = perform_call(&operation, |alternative, touch| {
         let timed_out = alternative == 1;
-        let told = if target.value(V::Watched) != watched.set {
+        let is_stale = !timers.is_empty() && target.value(V::Timeouts) != set;
+        let told = if is_stale || target.value(V::Watched) != watched.set {
             AGAIN
         } else {
             if !timers.is_empty() {
@@ -230,6 +261,9 @@ fn wait_once(
             .access(target.home, if told > 0 { AccessKind::Write } else { AccessKind::Read });
         // Also if it is made again: it would have done something else before these have changed.
         homes[1..].iter().for_each(|&home| touch.relaxed().access(home, kind));
+        if told > 0 {
+            order::acquire(target.home);
+        }
         orders.chunks_exact(2).for_each(|both| acquire([both[0], both[1]]));
         note(|| match told {
             AGAIN => "another set is watched".to_string(),
@@ -241,7 +275,9 @@ fn wait_once(
     });
     if timed_out != 0 {
         match expires {
-            Some(expires) => time::advance_to(expires),
+            // A timer of which nobody wants to be told ends no wait.
+            Some(_) if told == 0 => return AGAIN,
+            Some(_) => {}
             None => timeout.into_iter().for_each(time::timed_out),
         }
     }
@@ -249,9 +285,10 @@ fn wait_once(
         return AGAIN;
     }
     match told {
+        ..0 if waits && target.is_lost() => unsupported(LOST),
         ..0 => returned(told),
         // Only the kernel could end the wait.
-        0 if before == 0 && found.is_some() && timeout != Some(Duration::ZERO) => unsupported("epoll_wait"),
+        0 if before == 0 && found.is_some() && !deadline.is_now() => unsupported("epoll_wait"),
         _ => before as c_long + told,
     }
 }

@@ -1,12 +1,12 @@
 //! `poll`.
 
-use super::{AGAIN, MOST, Target, acquire, returned, timers};
+use super::{AGAIN, Deadline, LOST, MOST, Target, acquire, returned, timers};
 use crate::api::{note, perform_call, time};
 use crate::image::descriptors::{ALWAYS, IN, Number, OUT, RDHUP, Sort, VariableKind as V, table};
 use crate::image::switch::in_checker;
 use crate::image::variables::value_of;
 use crate::operation::{Operation, OperationKind as K, access_of};
-use crate::platform::interpose::{clock, failed, raw, unsupported};
+use crate::platform::interpose::{failed, raw, unsupported};
 use dpor_explorer::{AccessKind, Condition, Guard, Location};
 use libc::{c_int, c_long};
 use std::time::Duration;
@@ -17,40 +17,53 @@ unsafe fn entries<'a>(list: usize, count: usize) -> &'a mut [libc::pollfd] {
     unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(list), count) }
 }
 
+/// Number of entries that no system allows.
+const MANY: usize = 1 << 24;
+
 /// `poll`, if one of the descriptors is the model's.
 pub(super) unsafe fn poll(
     list: usize,
     count: usize,
     timeout: impl FnOnce() -> Result<Option<Duration>, c_int>,
 ) -> Option<c_long> {
-    if count == 0 {
+    // Too many are refused by the kernel.
+    if count == 0 || count > MANY {
         return None;
     }
     // SAFETY: the caller's promise.
     let entries = unsafe { entries(list, count) };
-    let are_ours = |entry: &&libc::pollfd| entry.fd >= 0 && Number::of(entry.fd as usize).is_some();
-    let ours = entries.iter().filter(are_ours).count();
-    if ours == 0 {
+    let count = entries.iter().filter_map(ours).count();
+    if count == 0 {
         return None;
     }
-    if ours > MOST {
+    if count > MOST {
         return Some(unsupported("poll for more than 32 pipes, sockets and eventfds"));
     }
     let timeout = match timeout() {
         Ok(timeout) => timeout,
         Err(error) => return Some(failed(error)),
     };
+    let of_epoll = |number| Target::of(number).is_some_and(|target| target.sort == Sort::Epoll);
+    if entries.iter().filter_map(ours).any(of_epoll) {
+        return Some(unsupported("poll for a descriptor of epoll"));
+    }
+    let deadline = Deadline::of(timeout);
     loop {
-        let result = poll_once(entries, timeout);
+        let result = poll_once(entries, deadline);
         if result != AGAIN {
             return Some(result);
         }
     }
 }
 
-/// One step of `poll`.
-fn poll_once(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> c_long {
-    let ours = |entry: &libc::pollfd| Number::of(entry.fd as usize).filter(|_| entry.fd >= 0);
+/// The model's descriptor of an entry, if it is one.
+fn ours(entry: &libc::pollfd) -> Option<Number> {
+    Number::of(entry.fd as usize).filter(|_| entry.fd >= 0)
+}
+
+/// One step of `poll`. Where there are several descriptors, its guards have too many conditions to be kept without
+/// allocating.
+fn poll_once(entries: &mut [libc::pollfd], deadline: Deadline) -> c_long {
     // Those of the kernel, without waiting.
     let mut kernels = 0u32;
     let found = in_checker(|| {
@@ -81,7 +94,7 @@ fn poll_once(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> c_long 
         accesses[count] = access_of(target.home, AccessKind::Read);
         if target.sort == Sort::Timer {
             // When it expires is looked at in a step before.
-            let (expires, set) = timers::next(V::Timeouts, target, &[]);
+            let timers::Next { expires, set, .. } = timers::next(target, &[]);
             next = next.into_iter().chain(expires).min();
             accesses[count].kind = AccessKind::Write;
             timers[timer_count] = (target.file, set);
@@ -90,7 +103,12 @@ fn poll_once(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> c_long 
             conditions = conditions.and([Condition::Equals(target.file.variable(V::Timeouts), set)]);
         }
         count += 1;
-        let asked = entry.events as u16 as u32;
+        let mut asked = entry.events as u16 as u32;
+        if matches!(target.sort, Sort::Counter | Sort::Timer) {
+            asked &= IN | OUT;
+        }
+        ready.push(target.is_open(false));
+        conditions = conditions.and([target.is_open(true)]);
         let kinds = [
             (V::In, IN | libc::EPOLLRDNORM as u32),
             (V::Out, OUT | libc::EPOLLWRNORM as u32),
@@ -106,11 +124,9 @@ fn poll_once(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> c_long 
         }
     }
     let never_was = count < entries.iter().filter(|entry| ours(entry).is_some()).count();
-    let waits = timeout != Some(Duration::ZERO) && kernels == 0 && !never_was;
+    let waits = !deadline.is_now() && kernels == 0 && !never_was;
     let timers = &timers[..timer_count];
-    let until_next = next.map(clock::until);
-    let expires = next.filter(|_| timeout.is_none_or(|timeout| until_next.is_some_and(|next| next <= timeout)));
-    let timeout = if expires.is_some() { until_next } else { timeout };
+    let (timeout, expires) = deadline.with(next);
     let fires = time::firing(timeout).is_some();
     let alternatives = [Guard::always().and(ready), conditions];
     let object = accesses[0].location;
@@ -147,7 +163,8 @@ fn poll_once(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> c_long 
                 let events = table.poll(number, entry.events as u16 as u32);
                 entry.revents = events as u16 as i16;
                 if events != 0 {
-                    let ordered = table.opened(number).ok().and_then(|file| table.ordered(file));
+                    let opened = table.opened(number).ok();
+                    let ordered = opened.and_then(|file| table.ordered(file, events));
                     orders[told as usize] = ordered.map_or(0, |location| location.0);
                     told += 1;
                 }
@@ -164,15 +181,24 @@ fn poll_once(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> c_long 
     });
     if timed_out != 0 {
         match expires {
-            Some(expires) => time::advance_to(expires),
+            // A timer of which nobody wants to be told ends no wait.
+            Some(_) if told == 0 => return AGAIN,
+            Some(_) => {}
             None => timeout.into_iter().for_each(time::timed_out),
         }
     }
     if told == AGAIN {
         return AGAIN;
     }
+    let is_lost = |entry: &libc::pollfd| {
+        let gone = entry.revents & libc::POLLNVAL != 0;
+        gone && ours(entry).and_then(Target::of).is_some_and(|target| target.is_lost())
+    };
+    if waits && entries.iter().any(is_lost) {
+        return unsupported(LOST);
+    }
     match told {
-        0 if found == 0 && kernels > 0 && timeout != Some(Duration::ZERO) => unsupported("poll"),
+        0 if found == 0 && kernels > 0 && !deadline.is_now() => unsupported("poll"),
         told => found + told,
     }
 }

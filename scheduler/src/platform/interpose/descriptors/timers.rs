@@ -1,6 +1,6 @@
 //! Timers: they expire where a thread waits for them, and by the time that passes for it.
 
-use super::{Target, at_once, note_changes};
+use super::{Orders, Target, at_once, note_changes};
 use crate::api::{perform_call, time};
 use crate::image::descriptors::{Number, Timer, VariableKind as V, table};
 use crate::image::switch::in_checker;
@@ -28,11 +28,17 @@ pub(super) unsafe fn set(number: Number, flags: c_int, new: usize, old: usize) -
     };
     let deadline = (!value.is_zero()).then_some(deadline);
     let before = Cell::new([0; 4]);
-    let result = at_once(K::ControlDescriptor, number, AccessKind::Write, false, |table, file| {
-        table.pass(file, now);
-        before.set(plain(table.set_timer(file, deadline, interval)?));
-        Ok(0)
-    });
+    let result = at_once(
+        K::ControlDescriptor,
+        number,
+        AccessKind::Write,
+        Orders::Nothing,
+        |table, file| {
+            table.pass(file, now);
+            before.set(plain(table.set_timer(file, deadline, interval)?));
+            Ok(0)
+        },
+    );
     if result == 0 && old != 0 {
         // SAFETY: the caller of the system call promises room for two times.
         unsafe { show(before.get(), now, old) };
@@ -44,11 +50,17 @@ pub(super) unsafe fn set(number: Number, flags: c_int, new: usize, old: usize) -
 pub(super) unsafe fn get(number: Number, shown: usize) -> c_long {
     let now = time::passed();
     let timer = Cell::new([0; 4]);
-    let result = at_once(K::ControlDescriptor, number, AccessKind::Write, false, |table, file| {
-        table.pass(file, now);
-        timer.set(plain(table.timer_of(file)?));
-        Ok(0)
-    });
+    let result = at_once(
+        K::ControlDescriptor,
+        number,
+        AccessKind::Write,
+        Orders::Nothing,
+        |table, file| {
+            table.pass(file, now);
+            timer.set(plain(table.timer_of(file)?));
+            Ok(0)
+        },
+    );
     if result == 0 {
         // SAFETY: the caller of the system call promises room for two times.
         unsafe { show(timer.get(), now, shown) };
@@ -56,8 +68,8 @@ pub(super) unsafe fn get(number: Number, shown: usize) -> c_long {
     result
 }
 
-/// The deadline and the interval of a timer, in seconds and nanoseconds each: an absent value would have whatever was in
-/// the checker's registers. A timer that is not set has the deadline 0.
+/// The deadline and the interval of a timer, in seconds and nanoseconds each: an absent value would have whatever was
+/// in the checker's registers. A timer that is not set has the deadline 0.
 fn plain(timer: Timer) -> [u64; 4] {
     let deadline = timer.deadline.unwrap_or_default();
     let of = |time: Duration| [time.as_secs(), u64::from(time.subsec_nanos())];
@@ -84,33 +96,47 @@ unsafe fn show([seconds, nanoseconds, more @ ..]: [u64; 4], now: Duration, at: u
     unsafe { (at as *mut itimerspec).write_unaligned(shown) };
 }
 
+/// When the next of some timers expires, as was found in a step.
+#[derive(Clone, Copy)]
+pub(super) struct Next {
+    pub expires: Option<Duration>,
+    /// The value of [`V::Timeouts`] to which that belongs.
+    pub set: i64,
+    /// The value of [`V::Watched`] at the time.
+    pub watched: i64,
+}
+
 /// Looks when the next of the timers expires that the target is, or watches at these locations, in a step of its own.
-/// Returns the value of a variable of the target to which that belongs as well.
-pub(super) fn next(variable: V, target: Target, watched: &[Location]) -> (Option<Duration>, i64) {
+pub(super) fn next(target: Target, watched: &[Location]) -> Next {
     let mut accesses = [access_of(target.home, AccessKind::Read); super::MOST];
     for (access, &location) in accesses[1..].iter_mut().zip(watched) {
         access.location = location;
     }
     let accesses = &accesses[..1 + watched.len()];
     let operation = Operation::always(K::ControlDescriptor, target.home, accesses);
-    let [seconds, nanoseconds, set] = perform_call(&operation, |_, touch| {
+    let [seconds, nanoseconds, set, watched] = perform_call(&operation, |_, touch| {
         touch.relaxed().all();
         in_checker(|| {
             let next = table().next_deadline(target.file);
             [
                 next.map_or(u64::MAX, |next| next.as_secs()),
                 next.map_or(0, |next| u64::from(next.subsec_nanos())),
-                target.value(variable) as u64,
+                target.value(V::Timeouts) as u64,
+                target.value(V::Watched) as u64,
             ]
         })
     });
-    let next = (seconds != u64::MAX).then(|| Duration::new(seconds, nanoseconds as u32));
-    (next, set as i64)
+    Next {
+        expires: (seconds != u64::MAX).then(|| Duration::new(seconds, nanoseconds as u32)),
+        set: set as i64,
+        watched: watched as i64,
+    }
 }
 
-/// Lets timers expire in the current step: by this time, or by that of the current thread.
+/// Lets timers expire in the current step: by the time of the current thread, which goes on to this one first.
 pub(super) fn pass(timers: &[Number], at: Option<Duration>) {
-    let now = at.unwrap_or_else(time::passed);
+    at.into_iter().for_each(time::advance_to);
+    let now = time::passed();
     in_checker(|| {
         table().change(|table| timers.iter().for_each(|&timer| table.pass(timer, now)));
     });
