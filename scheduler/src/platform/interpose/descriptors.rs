@@ -182,6 +182,11 @@ unsafe fn socket_pair([domain, kind, protocol]: [usize; 3], descriptors: usize) 
     is_stream.then(|| unsafe { create_two(descriptors, flags, true) })
 }
 
+/// The value of a variable. The table is looked at on the checker's stack: this one would keep where it lies.
+fn value(file: Number, kind: V) -> i64 {
+    in_checker(|| value_of(file.variable(kind)))
+}
+
 /// What a call is about: what its descriptor stands for, and where that is accessed.
 #[derive(Clone, Copy)]
 struct Target {
@@ -222,7 +227,7 @@ impl Target {
     }
 
     fn value(&self, kind: V) -> i64 {
-        value_of(self.file.variable(kind))
+        value(self.file, kind)
     }
 
     /// The condition that a variable still has this value, as its opposite.

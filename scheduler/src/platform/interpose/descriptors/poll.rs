@@ -1,10 +1,9 @@
 //! `poll`.
 
-use super::{AGAIN, Deadline, LOST, MOST, Target, acquire, returned, timers};
+use super::{AGAIN, Deadline, LOST, MOST, Target, acquire, returned, timers, value};
 use crate::api::{note, perform_call, time};
 use crate::image::descriptors::{ALWAYS, IN, Number, OUT, RDHUP, Sort, VariableKind as V, table};
 use crate::image::switch::in_checker;
-use crate::image::variables::value_of;
 use crate::operation::{Operation, OperationKind as K, access_of};
 use crate::platform::interpose::{failed, raw, unsupported};
 use dpor_explorer::{AccessKind, Condition, Guard, Location};
@@ -146,9 +145,7 @@ fn poll_once(entries: &mut [libc::pollfd], deadline: Deadline) -> c_long {
     let [told, timed_out] = perform_call(&operation, |alternative, touch| {
         let timed_out = alternative == 1;
         touch.relaxed().all();
-        let is_stale = timers
-            .iter()
-            .any(|&(timer, set)| value_of(timer.variable(V::Timeouts)) != set);
+        let is_stale = timers.iter().any(|&(timer, set)| value(timer, V::Timeouts) != set);
         if is_stale {
             return [AGAIN, 0];
         }
