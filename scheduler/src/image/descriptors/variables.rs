@@ -25,7 +25,8 @@ pub(crate) enum VariableKind {
     Ready,
     /// Which descriptors are watched, and for what.
     Watched,
-    /// The timeouts of a socket, the deadline of a timer, or those of the timers that are watched.
+    /// The timeouts of a socket, the deadline of a timer, or which descriptors are watched, for what, and the deadlines
+    /// of timers among them.
     Timeouts,
     /// Whether the descriptor is open: the only variable of a descriptor, and not of what it stands for.
     Open,
@@ -97,7 +98,8 @@ impl Table {
             }
             (VariableKind::Timeouts, Kind::Epoll { .. }) => {
                 let timers = self.watched(file);
-                timers.iter().map(|&timer| name_of(self.deadline(timer))).sum()
+                let deadlines: i64 = timers.iter().map(|&timer| name_of(self.deadline(timer))).sum();
+                self.value(VariableKind::Watched, file) + deadlines
             }
             (VariableKind::Timeouts, &Kind::End(end)) if end.timeouts != [0; 2] => {
                 name_of(mixed(mixed(end.timeouts[0]) ^ end.timeouts[1]))

@@ -205,27 +205,20 @@ fn wait_once(
         *access = access_of(home, kind);
     }
     let accesses: &[Access] = &accesses[..homes.len()];
-    let differs = target.differs(V::Watched, watched.set);
-    let ready = target.file.variable(V::Ready);
-    let same = Condition::Equals(target.file.variable(V::Watched), watched.set);
-    let is_open = target.is_open(true);
-    let not_ready = || Guard::when(Condition::LessThan(ready, 1)).and([same]).and([is_open]);
-    let is_ready = Condition::AtLeast(ready, 1);
-    let set = watched.next.set;
-    // Four conditions are kept without allocating.
-    let alternatives = match timers {
-        [] => [
-            Guard::always().and([is_ready, differs[0], differs[1], target.is_open(false)]),
-            not_ready(),
-        ],
-        _ => {
-            let [less, more] = target.differs(V::Timeouts, set);
-            [
-                Guard::always().and([is_ready, differs[0], differs[1], target.is_open(false), less, more]),
-                not_ready().and([Condition::Equals(target.file.variable(V::Timeouts), set)]),
-            ]
-        }
+    let (variable, set) = match timers {
+        [] => (V::Watched, watched.set),
+        _ => (V::Timeouts, watched.next.set),
     };
+    let [less, more] = target.differs(variable, set);
+    let ready = target.file.variable(V::Ready);
+    let same = Condition::Equals(target.file.variable(variable), set);
+    // Four conditions are kept without allocating.
+    let alternatives = [
+        Guard::always().and([Condition::AtLeast(ready, 1), less, more, target.is_open(false)]),
+        Guard::when(Condition::LessThan(ready, 1))
+            .and([same])
+            .and([target.is_open(true)]),
+    ];
     let count = 1 + usize::from(fires);
     let operation = match waits {
         true => Operation {
@@ -237,8 +230,7 @@ fn wait_once(
     let mut orders = [0; MOST];
     let [told, timed_out] = perform_call(&operation, |alternative, touch| {
         let timed_out = alternative == 1;
-        let is_stale = !timers.is_empty() && target.value(V::Timeouts) != set;
-        let told = if is_stale || target.value(V::Watched) != watched.set {
+        let told = if target.value(variable) != set {
             AGAIN
         } else {
             if !timers.is_empty() {
