@@ -160,33 +160,24 @@ pub(super) fn call(number: c_long, arguments: [usize; 6]) -> Option<c_long> {
 }
 
 interposed! {
-    read(descriptor, buffer, size) = SYS_read =>
-        modelled(libc::SYS_read, [descriptor, buffer, size, 0, 0, 0]).or_else(|| on_descriptor("read", descriptor, libc::POLLIN));
-    readv(descriptor, buffers, count) = SYS_readv =>
-        modelled(libc::SYS_readv, [descriptor, buffers, count, 0, 0, 0]).or_else(|| on_descriptor("readv", descriptor, libc::POLLIN));
-    write(descriptor, buffer, size) = SYS_write =>
-        modelled(libc::SYS_write, [descriptor, buffer, size, 0, 0, 0]).or_else(|| on_descriptor("write", descriptor, libc::POLLOUT));
-    writev(descriptor, buffers, count) = SYS_writev =>
-        modelled(libc::SYS_writev, [descriptor, buffers, count, 0, 0, 0]).or_else(|| on_descriptor("writev", descriptor, libc::POLLOUT));
-    recv(socket, buffer, size, flags) = SYS_recvfrom =>
-        modelled(libc::SYS_recvfrom, [socket, buffer, size, flags, 0, 0]).or_else(|| on_socket("recv", socket, libc::POLLIN, flags));
+    read(descriptor, buffer, size) = SYS_read => on_descriptor("read", descriptor, libc::POLLIN);
+    readv(descriptor, buffers, count) = SYS_readv => on_descriptor("readv", descriptor, libc::POLLIN);
+    write(descriptor, buffer, size) = SYS_write => on_descriptor("write", descriptor, libc::POLLOUT);
+    writev(descriptor, buffers, count) = SYS_writev => on_descriptor("writev", descriptor, libc::POLLOUT);
+    recv(socket, buffer, size, flags) = SYS_recvfrom => on_socket("recv", socket, libc::POLLIN, flags);
     recvfrom(socket, buffer, size, flags, address, length) = SYS_recvfrom =>
-        modelled(libc::SYS_recvfrom, [socket, buffer, size, flags, address, length]).or_else(|| on_socket("recvfrom", socket, libc::POLLIN, flags));
-    recvmsg(socket, message, flags) = SYS_recvmsg =>
-        modelled(libc::SYS_recvmsg, [socket, message, flags, 0, 0, 0]).or_else(|| on_socket("recvmsg", socket, libc::POLLIN, flags));
-    send(socket, buffer, size, flags) = SYS_sendto =>
-        modelled(libc::SYS_sendto, [socket, buffer, size, flags, 0, 0]).or_else(|| on_socket("send", socket, libc::POLLOUT, flags));
+        on_socket("recvfrom", socket, libc::POLLIN, flags);
+    recvmsg(socket, message, flags) = SYS_recvmsg => on_socket("recvmsg", socket, libc::POLLIN, flags);
+    send(socket, buffer, size, flags) = SYS_sendto => on_socket("send", socket, libc::POLLOUT, flags);
     sendto(socket, buffer, size, flags, address, length) = SYS_sendto =>
-        modelled(libc::SYS_sendto, [socket, buffer, size, flags, address, length]).or_else(|| on_socket("sendto", socket, libc::POLLOUT, flags));
-    sendmsg(socket, message, flags) = SYS_sendmsg =>
-        modelled(libc::SYS_sendmsg, [socket, message, flags, 0, 0, 0]).or_else(|| on_socket("sendmsg", socket, libc::POLLOUT, flags));
+        on_socket("sendto", socket, libc::POLLOUT, flags);
+    sendmsg(socket, message, flags) = SYS_sendmsg => on_socket("sendmsg", socket, libc::POLLOUT, flags);
     accept(socket, address, length) = SYS_accept => on_descriptor("accept", socket, libc::POLLIN);
     accept4(socket, address, length, flags) = SYS_accept4 => on_descriptor("accept", socket, libc::POLLIN);
-    poll(list, count, timeout) = SYS_poll =>
-        modelled(libc::SYS_poll, [list, count, timeout, 0, 0, 0]).or_else(|| poll_call([list, count, timeout, 0, 0, 0]));
+    poll(list, count, timeout) = SYS_poll => poll_call([list, count, timeout, 0, 0, 0]);
     select(count, read, write, error, timeout) = SYS_select => select_call([count, read, write, error, timeout, 0]);
     epoll_wait(epoll, events, count, timeout) = SYS_epoll_wait =>
-        modelled(libc::SYS_epoll_wait, [epoll, events, count, timeout, 0, 0]).or_else(|| epoll_call("epoll_wait", [epoll, events, count, timeout, 0, 0]));
+        epoll_call("epoll_wait", [epoll, events, count, timeout, 0, 0]);
     waitpid(child, status, options) = SYS_wait4 =>
         child_call("waitpid", libc::SYS_wait4, [child, status, options, 0, 0, 0], options);
     wait4(child, status, options, usage) = SYS_wait4 =>

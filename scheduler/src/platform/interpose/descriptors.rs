@@ -324,6 +324,15 @@ impl Deadline {
     }
 }
 
+/// Lets the time pass of a wait that has timed out. Says whether it begins again: a timer of which nobody is told ends
+/// no wait.
+fn begins_again(told: i64, timeout: Option<Duration>, expires: Option<Duration>) -> bool {
+    if expires.is_none() {
+        timeout.into_iter().for_each(time::timed_out);
+    }
+    expires.is_some() && told == 0
+}
+
 /// Whether a step with this result has changed anything.
 fn kind_of(result: i64) -> AccessKind {
     if result < 0 {
@@ -351,28 +360,36 @@ fn at_once(
     orders: Orders,
     call: impl Fn(&mut Table, Number) -> Result<usize, c_int>,
 ) -> c_long {
+    returned(step(kind, number, access, orders, call))
+}
+
+/// Makes a call that never waits. The result is negative if it is an error.
+fn step(
+    kind: K,
+    number: Number,
+    access: AccessKind,
+    orders: Orders,
+    call: impl Fn(&mut Table, Number) -> Result<usize, c_int>,
+) -> i64 {
     let Some(target) = Target::of(number) else {
-        return failed(libc::EBADF);
+        return -i64::from(libc::EBADF);
     };
     let accesses = [access_of(target.home, access)];
-    returned(perform_call(
-        &Operation::always(kind, target.home, &accesses),
-        |_, touch| {
-            match orders {
-                Orders::Nothing => {}
-                Orders::OtherEnd => release(target.ordered(Table::orders)),
-                Orders::OtherEndIfLast => release(target.ordered(|table, _| table.orders_of_close(number))),
-            }
-            let result = target.now(&call);
-            let done = if access == AccessKind::Read {
-                access
-            } else {
-                kind_of(result)
-            };
-            touch.relaxed().access(target.home, done);
-            result
-        },
-    ))
+    perform_call(&Operation::always(kind, target.home, &accesses), |_, touch| {
+        match orders {
+            Orders::Nothing => {}
+            Orders::OtherEnd => release(target.ordered(Table::orders)),
+            Orders::OtherEndIfLast => release(target.ordered(|table, _| table.orders_of_close(number))),
+        }
+        let result = target.now(&call);
+        let done = if access == AccessKind::Read {
+            access
+        } else {
+            kind_of(result)
+        };
+        touch.relaxed().access(target.home, done);
+        result
+    })
 }
 
 fn close(number: Number) -> c_long {
@@ -389,21 +406,17 @@ fn close(number: Number) -> c_long {
 
 fn duplicate(number: Number, closes_on_exec: bool) -> c_long {
     let thread = this_thread();
-    let result = at_once(
+    let access = AccessKind::Write;
+    made(step(
         K::ControlDescriptor,
         number,
-        AccessKind::Write,
+        access,
         Orders::Nothing,
         |table, _| {
             let other = table.duplicate(thread, number, closes_on_exec)?;
             Ok(other.descriptor() as usize)
         },
-    );
-    // SAFETY: the C library's own place for the calling thread's error.
-    match result < 0 && unsafe { *libc::__errno_location() } == libc::EMFILE {
-        true => made(-i64::from(libc::EMFILE)),
-        false => result,
-    }
+    ))
 }
 
 fn milliseconds(timeout: usize) -> Option<Duration> {
@@ -430,29 +443,17 @@ pub(super) fn modelled(number: c_long, arguments: [usize; 6]) -> Option<c_long> 
 }
 
 interposed! {
-    timerfd_settime(timer, flags, new, old) = SYS_timerfd_settime =>
-        modelled(libc::SYS_timerfd_settime, [timer, flags, new, old, 0, 0]);
-    timerfd_gettime(timer, shown) = SYS_timerfd_gettime =>
-        modelled(libc::SYS_timerfd_gettime, [timer, shown, 0, 0, 0, 0]);
-    epoll_ctl(epoll, how, descriptor, event) = SYS_epoll_ctl =>
-        modelled(libc::SYS_epoll_ctl, [epoll, how, descriptor, event, 0, 0]);
-    ioctl(descriptor, request, argument) = SYS_ioctl =>
-        modelled(libc::SYS_ioctl, [descriptor, request, argument, 0, 0, 0]);
-    shutdown(socket, how) = SYS_shutdown => modelled(libc::SYS_shutdown, [socket, how, 0, 0, 0, 0]);
-    getsockopt(socket, level, option, value, length) = SYS_getsockopt =>
-        modelled(libc::SYS_getsockopt, [socket, level, option, value, length, 0]);
-    setsockopt(socket, level, option, value, length) = SYS_setsockopt =>
-        modelled(libc::SYS_setsockopt, [socket, level, option, value, length, 0]);
-    getsockname(socket, address, length) = SYS_getsockname =>
-        modelled(libc::SYS_getsockname, [socket, address, length, 0, 0, 0]);
-    getpeername(socket, address, length) = SYS_getpeername =>
-        modelled(libc::SYS_getpeername, [socket, address, length, 0, 0, 0]);
-    splice(from, offset, to, other_offset, count, flags) = SYS_splice =>
-        modelled(libc::SYS_splice, [from, offset, to, other_offset, count, flags]);
-    copy_file_range(from, offset, to, other_offset, count, flags) = SYS_copy_file_range =>
-        modelled(libc::SYS_copy_file_range, [from, offset, to, other_offset, count, flags]);
-    sendfile(to, from, offset, count) = SYS_sendfile =>
-        modelled(libc::SYS_sendfile, [to, from, offset, count, 0, 0]);
-    sendfile64(to, from, offset, count) = SYS_sendfile =>
-        modelled(libc::SYS_sendfile, [to, from, offset, count, 0, 0]);
+    timerfd_settime(timer, flags, new, old) = SYS_timerfd_settime => None;
+    timerfd_gettime(timer, shown) = SYS_timerfd_gettime => None;
+    epoll_ctl(epoll, how, descriptor, event) = SYS_epoll_ctl => None;
+    ioctl(descriptor, request, argument) = SYS_ioctl => None;
+    shutdown(socket, how) = SYS_shutdown => None;
+    getsockopt(socket, level, option, value, length) = SYS_getsockopt => None;
+    setsockopt(socket, level, option, value, length) = SYS_setsockopt => None;
+    getsockname(socket, address, length) = SYS_getsockname => None;
+    getpeername(socket, address, length) = SYS_getpeername => None;
+    splice(from, offset, to, other_offset, count, flags) = SYS_splice => None;
+    copy_file_range(from, offset, to, other_offset, count, flags) = SYS_copy_file_range => None;
+    sendfile(to, from, offset, count) = SYS_sendfile => None;
+    sendfile64(to, from, offset, count) = SYS_sendfile => None;
 }

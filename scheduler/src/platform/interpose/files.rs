@@ -1,6 +1,7 @@
 //! Mappings, files and the environment: state of the explored program that the checker does not see.
 
-use super::{descriptors, interposed, note_out_of_sight, system_call};
+use super::descriptors::modelled;
+use super::{interposed, note_out_of_sight, padded, system_call};
 use crate::api;
 use crate::image::arena::in_program;
 use crate::image::files;
@@ -18,10 +19,7 @@ macro_rules! noted_system_calls {
             /// As for the C library's function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($argument: usize),*) -> c_long {
-                let mut arguments = [0; 6];
-                arguments.iter_mut().zip([$($argument),*]).for_each(|(place, argument)| *place = argument);
-                // SAFETY: the caller's promise.
-                if let Some(result) = unsafe { descriptors::call(libc::$number, arguments) } {
+                if let Some(result) = modelled(libc::$number, padded([$($argument),*].into_iter())) {
                     return result;
                 }
                 note_out_of_sight(stringify!($name));
@@ -121,8 +119,7 @@ pub unsafe extern "C" fn openat(directory: usize, path: usize, flags: usize, mod
 /// As for the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
-    // SAFETY: the caller's promise.
-    if let Some(result) = unsafe { descriptors::call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) } {
+    if let Some(result) = modelled(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) {
         return result as c_int;
     }
     if in_program()
@@ -142,10 +139,7 @@ pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int {
     let arguments = [descriptor as usize, command as usize, argument];
-    let [descriptor, command_word, argument] = arguments;
-    let modelled = [descriptor, command_word, argument, 0, 0, 0];
-    // SAFETY: the caller's promise.
-    if let Some(result) = unsafe { descriptors::call(libc::SYS_fcntl, modelled) } {
+    if let Some(result) = modelled(libc::SYS_fcntl, padded(arguments.into_iter())) {
         return result as c_int;
     }
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {

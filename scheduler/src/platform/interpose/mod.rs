@@ -123,7 +123,8 @@ impl Next {
 }
 
 /// Defines functions that replace those of the C library and evaluate the expression. Where it is `None`, the call is
-/// passed on: as a system call where one is named, else to the C library's own function.
+/// passed on: as a system call where one is named, else to the C library's own function. A system call on a descriptor
+/// of the model is made by the model, and the expression is not evaluated.
 macro_rules! interposed {
     ($($name:ident($($argument:ident),*) $([$version:literal])? => $model:expr;)*) => {
         $($crate::platform::interpose::interposed!(@function $name($($argument),*), $model, {
@@ -151,7 +152,10 @@ macro_rules! interposed {
         });)*
     };
     ($($name:ident($($argument:ident),*) = $number:ident => $model:expr;)*) => {
-        $($crate::platform::interpose::interposed!(@function $name($($argument),*), $model, {
+        $($crate::platform::interpose::interposed!(@function $name($($argument),*), {
+            let arguments = $crate::platform::interpose::padded([$($argument),*].into_iter());
+            $crate::platform::interpose::descriptors::modelled(::libc::$number, arguments).or_else(|| $model)
+        }, {
             // SAFETY: the caller's promise.
             unsafe { $crate::platform::interpose::system_call(::libc::$number, [$($argument),*].into_iter()) }
         });)*
@@ -217,18 +221,23 @@ fn negative_or_zero(error: c_long) -> c_long {
     if error == 0 { 0 } else { failed(error as c_int) }
 }
 
+/// Six arguments, of which the last are zero.
+fn padded(arguments: impl Iterator<Item = usize>) -> [usize; 6] {
+    let mut all = [0; 6];
+    all.iter_mut()
+        .zip(arguments)
+        .for_each(|(place, argument)| *place = argument);
+    all
+}
+
 /// Makes a system call with up to six arguments as the C library does.
 ///
 /// # Safety
 ///
 /// That of the system call.
 unsafe fn system_call(number: c_long, arguments: impl Iterator<Item = usize>) -> c_long {
-    let mut all = [0; 6];
-    all.iter_mut()
-        .zip(arguments)
-        .for_each(|(place, argument)| *place = argument);
     // SAFETY: the caller's promise.
-    let result = unsafe { raw(number, all) };
+    let result = unsafe { raw(number, padded(arguments)) };
     if (-4095..0).contains(&result) {
         failed(-result as c_int)
     } else {

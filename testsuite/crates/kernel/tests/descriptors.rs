@@ -231,6 +231,14 @@ fn a_full_pipe_makes_its_writer_wait() {
     });
 }
 
+/// Writes a byte on another thread.
+fn writes(mut other: UnixStream) -> thread::JoinHandle<UnixStream> {
+    thread::spawn(move || {
+        other.write_all(b"a").unwrap();
+        other
+    })
+}
+
 #[test]
 fn both_sockets_speak() {
     let (mut one, mut other) = UnixStream::pair().unwrap();
@@ -265,13 +273,10 @@ fn a_socket_that_is_shut_down_is_at_its_end() {
 
 #[test]
 fn a_socket_gives_up_after_a_time() {
-    let (mut one, mut other) = UnixStream::pair().unwrap();
+    let (mut one, other) = UnixStream::pair().unwrap();
     one.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
     assert_eq!(one.read_timeout().unwrap(), Some(Duration::from_millis(5)));
-    let writer = thread::spawn(move || {
-        other.write_all(b"a").unwrap();
-        other
-    });
+    let writer = writes(other);
     match one.read(&mut [0; 2]) {
         Ok(read) => assert_eq!(read, 1),
         Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
@@ -281,24 +286,18 @@ fn a_socket_gives_up_after_a_time() {
 
 #[test]
 fn reach_a_socket_gives_up() {
-    let (mut one, mut other) = UnixStream::pair().unwrap();
+    let (mut one, other) = UnixStream::pair().unwrap();
     one.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-    let writer = thread::spawn(move || {
-        other.write_all(b"a").unwrap();
-        other
-    });
+    let writer = writes(other);
     assert_eq!(one.read(&mut [0; 2]).unwrap(), 1);
     writer.join().unwrap();
 }
 
 #[test]
 fn a_nonblocking_read_finds_a_byte_or_would_wait() {
-    let (mut one, mut other) = UnixStream::pair().unwrap();
+    let (mut one, other) = UnixStream::pair().unwrap();
     one.set_nonblocking(true).unwrap();
-    let writer = thread::spawn(move || {
-        other.write_all(b"a").unwrap();
-        other
-    });
+    let writer = writes(other);
     match one.read(&mut [0; 2]) {
         Ok(read) => assert_eq!(read, 1),
         Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),

@@ -1,7 +1,7 @@
 //! Sets of descriptors that `epoll` watches.
 
 use super::timers::{self, Next};
-use super::{AGAIN, Deadline, LOST, MOST, Orders, Target, acquire, at_once, kind_of, returned};
+use super::{AGAIN, Deadline, LOST, MOST, Orders, Target, acquire, at_once, begins_again, kind_of, returned};
 use crate::api::{note, order, perform_call, time};
 use crate::image::descriptors::{Event, Number, Sort, VariableKind as V, table};
 use crate::image::switch::in_checker;
@@ -40,9 +40,11 @@ pub(super) unsafe fn control(epoll: usize, how: c_int, watched: usize, event: us
     ];
     let operation = Operation::always(K::EpollControl, target.home, &accesses);
     Some(returned(perform_call(&operation, |_, touch| {
-        // What the data stand for is there when somebody is told of them.
-        order::release(target.home);
         let result = target.now(|table, file| table.control(file, how, watched_number, events, data).map(|()| 0));
+        if result == 0 && how != libc::EPOLL_CTL_DEL {
+            // What the data stand for is there when somebody is told of them.
+            order::release(target.home);
+        }
         touch.relaxed().access(target.home, kind_of(result));
         touch.relaxed().read(watched.home);
         result
@@ -265,15 +267,7 @@ fn wait_once(
         });
         [told, i64::from(timed_out)]
     });
-    if timed_out != 0 {
-        match expires {
-            // A timer of which nobody wants to be told ends no wait.
-            Some(_) if told == 0 => return AGAIN,
-            Some(_) => {}
-            None => timeout.into_iter().for_each(time::timed_out),
-        }
-    }
-    if told == AGAIN {
+    if told == AGAIN || timed_out != 0 && begins_again(told, timeout, expires) {
         return AGAIN;
     }
     match told {

@@ -1,6 +1,6 @@
 //! `poll`.
 
-use super::{AGAIN, Deadline, LOST, MOST, Target, acquire, returned, timers, value};
+use super::{AGAIN, Deadline, LOST, MOST, Target, acquire, begins_again, returned, timers, value};
 use crate::api::{note, perform_call, time};
 use crate::image::descriptors::{ALWAYS, IN, Number, OUT, RDHUP, Sort, VariableKind as V, table};
 use crate::image::switch::in_checker;
@@ -176,15 +176,7 @@ fn poll_once(entries: &mut [libc::pollfd], deadline: Deadline) -> c_long {
         });
         [told, i64::from(timed_out)]
     });
-    if timed_out != 0 {
-        match expires {
-            // A timer of which nobody wants to be told ends no wait.
-            Some(_) if told == 0 => return AGAIN,
-            Some(_) => {}
-            None => timeout.into_iter().for_each(time::timed_out),
-        }
-    }
-    if told == AGAIN {
+    if told == AGAIN || timed_out != 0 && begins_again(told, timeout, expires) {
         return AGAIN;
     }
     let is_lost = |entry: &libc::pollfd| {

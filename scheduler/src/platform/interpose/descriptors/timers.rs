@@ -2,7 +2,7 @@
 
 use super::{Orders, Target, at_once, note_changes};
 use crate::api::{perform_call, time};
-use crate::image::descriptors::{Number, Timer, VariableKind as V, table};
+use crate::image::descriptors::{Number, Table, Timer, VariableKind as V, table};
 use crate::image::switch::in_checker;
 use crate::operation::{Operation, OperationKind as K, access_of};
 use crate::platform::interpose::{clock, failed};
@@ -27,43 +27,40 @@ pub(super) unsafe fn set(number: Number, flags: c_int, new: usize, old: usize) -
         _ => clock::since_start(value),
     };
     let deadline = (!value.is_zero()).then_some(deadline);
-    let before = Cell::new([0; 4]);
-    let result = at_once(
-        K::ControlDescriptor,
-        number,
-        AccessKind::Write,
-        Orders::Nothing,
-        |table, file| {
-            table.pass(file, now);
-            before.set(plain(table.set_timer(file, deadline, interval)?));
-            Ok(0)
-        },
-    );
-    if result == 0 && old != 0 {
-        // SAFETY: the caller of the system call promises room for two times.
-        unsafe { show(before.get(), now, old) };
+    // SAFETY: the caller of the system call promises room for two times, or none.
+    unsafe {
+        on_timer(number, now, old, |table, file| {
+            table.set_timer(file, deadline, interval)
+        })
     }
-    result
 }
 
 /// `timerfd_gettime`.
 pub(super) unsafe fn get(number: Number, shown: usize) -> c_long {
-    let now = time::passed();
+    // SAFETY: the caller of the system call promises room for two times.
+    unsafe { on_timer(number, time::passed(), shown, |table, file| table.timer_of(file)) }
+}
+
+/// Makes a call on a timer, and writes what the timer was, unless `at` is null.
+///
+/// # Safety
+/// There is room for two times.
+unsafe fn on_timer(
+    number: Number,
+    now: Duration,
+    at: usize,
+    call: impl Fn(&mut Table, Number) -> Result<Timer, c_int>,
+) -> c_long {
     let timer = Cell::new([0; 4]);
-    let result = at_once(
-        K::ControlDescriptor,
-        number,
-        AccessKind::Write,
-        Orders::Nothing,
-        |table, file| {
-            table.pass(file, now);
-            timer.set(plain(table.timer_of(file)?));
-            Ok(0)
-        },
-    );
-    if result == 0 {
-        // SAFETY: the caller of the system call promises room for two times.
-        unsafe { show(timer.get(), now, shown) };
+    let access = AccessKind::Write;
+    let result = at_once(K::ControlDescriptor, number, access, Orders::Nothing, |table, file| {
+        table.pass(file, now);
+        timer.set(plain(call(table, file)?));
+        Ok(0)
+    });
+    if result == 0 && at != 0 {
+        // SAFETY: the caller's promise.
+        unsafe { show(timer.get(), now, at) };
     }
     result
 }
