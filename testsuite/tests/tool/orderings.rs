@@ -109,7 +109,8 @@ fn the_orderings_that_are_missing_are_found() {
     let output = ["--target-dir", target.to_str().unwrap(), "--message-format", "json"];
     let arguments: Vec<_> = flags.into_iter().chain(targets).chain(output).collect();
     let mut met: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
-    for event in project.run(&arguments).events("test-finished") {
+    let run = project.run(&arguments);
+    for event in run.events("test-finished") {
         let text = |value: &serde_json::Value| value.as_str().expect("it is a text").to_owned();
         let mends = &event["mends"];
         assert!(mends.is_null() || mends["all_needed"] == true, "{event}");
@@ -133,7 +134,7 @@ fn the_orderings_that_are_missing_are_found() {
         .into_iter()
         .map(|(name, library)| (name, library.mends))
         .collect();
-    assert_eq!(met, expected);
+    assert_eq!(met, expected, "{run:?}");
 }
 
 /// The table of the page.
