@@ -81,6 +81,14 @@ fn a_copy_has_the_files_of_the_stand_in() {
     assert_eq!([read("lock.rs"), read("inner/more.rs")], ["specified", "more"]);
     let own = format!("include_bytes!({:?})", at("package/src/lock.rs"));
     assert!(read("lib.rs").starts_with("mod lock;") && read("lib.rs").contains(&own));
+    let age = |path: &str| fs::metadata(at(path)).unwrap().modified().unwrap();
+    for copied in ["README.md", "src/lib.rs", "src/lock.rs", "src/inner/more.rs"] {
+        assert_eq!(
+            age(&format!("copies/one/{copied}")),
+            age("package/src/lib.rs"),
+            "{copied}"
+        );
+    }
     // What another process has made stays.
     make(&at("copies/one"), &at("package"), &at("own")).unwrap();
 

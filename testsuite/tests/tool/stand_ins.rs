@@ -102,6 +102,9 @@ fn the_verdict_names_what_it_rests_on() {
         .run(&["test", "locks", "--exact", "--message-format", "json"])
         .ends(0);
     assert!(json.stdout.contains(AS_SPECIFIED), "{json:?}");
+    // The stand-in is no younger than what was compiled of it.
+    assert!(run.stderr.contains("Compiling parking_lot"), "{run:?}");
+    assert!(!json.stderr.contains("Compiling"), "{json:?}");
 
     // Where nothing is said, it is found again for the seed.
     let seed = run
