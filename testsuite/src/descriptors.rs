@@ -3,6 +3,7 @@
 //! conflicts with all others.
 
 use crate::erased::Erased;
+use crate::generated::QUANTUM;
 use dpor_explorer::{End, Explorer, Limits, Observer, Statistics, Strategy, Trace, Verdict};
 use dpor_scheduler::{FailureKind, Options, Program as Model};
 use libc::{c_int, c_short, c_void};
@@ -359,6 +360,7 @@ pub fn explore(program: &Program, strategy: Strategy, executions: u64) -> Result
     model.exact_states(true);
     let mut explorer = Explorer::new(Erased::new(model), strategy, limits)
         .keep_going(true)
+        .quantum(QUANTUM)
         .verify_states(true);
     let mut collector = Collector {
         recorder: recorder(),

@@ -13,7 +13,7 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 
 /// Every configuration of the context-sensitive strategy.
@@ -200,7 +200,11 @@ fn wrong_clock(trace: &Trace) -> Option<String> {
 
 /// Explores the program; breaks off after `limit` executions.
 pub fn explore<S: Exact>(system: S, strategy: Strategy, limit: u64, fault: Option<Fault>) -> Found<S> {
-    let mut explorer = explorer(system, strategy, limit, fault).keep_going(true);
+    collect(explorer(system, strategy, limit, fault), limit)
+}
+
+fn collect<S: Exact>(explorer: Explorer<Erased>, limit: u64) -> Found<S> {
+    let mut explorer = explorer.keep_going(true);
     let mut collector = Collector {
         found: Found::default(),
         limit,
@@ -501,6 +505,26 @@ pub fn compare(program: &Program, settings: &Settings) -> Result<Option<Agreemen
         deadlock: exhaustive.terminals.iter().any(|t| t.blocked().next().is_some()),
         failure: exhaustive.terminals.iter().any(|t| t.failed().next().is_some()),
     }))
+}
+
+/// Compares the strategies that take turns, which change after this number of steps, with `exhaustive`. Says whether the
+/// program has few enough interleavings for that.
+///
+/// # Errors
+/// The first difference.
+pub fn compare_turns(program: &Program, limit: u64, turn: NonZeroUsize) -> Result<bool, Mismatch> {
+    let toy = Toy::new(program.clone());
+    let exhaustive = explore(toy.clone(), Strategy::Exhaustive, limit, None);
+    if exhaustive.statistics.executions() > limit {
+        return Ok(false);
+    }
+    let contexts = CONTEXTS.map(Strategy::Context);
+    let others = [Strategy::Source, Strategy::Optimal, Strategy::States];
+    for strategy in others.into_iter().chain(contexts) {
+        let found = collect(explorer(toy.clone(), strategy, limit, None).quantum(turn), limit);
+        judge(strategy, &found, &exhaustive)?;
+    }
+    Ok(true)
 }
 
 fn compare_enumeration<S: Exact>(system: S, limit: u64, exhaustive: &Found<S>) -> Result<(), Mismatch> {

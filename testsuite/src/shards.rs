@@ -1,6 +1,7 @@
 //! Parts of programs together, compared with the whole.
 
 use crate::erased::Erased;
+use crate::generated::QUANTUM;
 use crate::mazurkiewicz::canonical_form;
 use crate::oracle::{enumerate_all, fails};
 use crate::toy::{Instruction, Program, Terminal, Toy};
@@ -141,7 +142,9 @@ pub fn compare(
             depth: 120,
             ..Limits::default()
         };
-        let mut explorer = Explorer::new(system, strategy, limits).keep_going(true);
+        let mut explorer = Explorer::new(system, strategy, limits)
+            .keep_going(true)
+            .quantum(QUANTUM);
         let mut collector = Collector::default();
         let report = explorer.run(&mut collector);
         let Collector(found) = collector;

@@ -28,6 +28,11 @@ use std::ops::ControlFlow;
 /// Maximum number of states of a turn, but for its last execution: observers are kept waiting so long.
 const TURN: u64 = 50_000;
 
+/// Maximum length of an execution, in the length of the main search's longest one so far, or in that of a long one. A
+/// thread that goes on until another one moves would otherwise do so up to the bound, as nobody preempts it.
+const LONGER: u32 = 4;
+const LONG: u32 = 1_000;
+
 /// When the second search goes on, in states that the main one has reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turns {
@@ -109,9 +114,16 @@ impl<S: System> Beside<S> {
             .states
             .saturating_add(turn)
             .min(self.turns.allow(main));
-        self.aside.change_places(explorer.exploration());
+        let exploration = explorer.exploration();
+        let longest = u32::try_from(exploration.statistics.peak_depth).unwrap_or(u32::MAX);
+        let most = longest.max(LONG).saturating_mul(LONGER);
+        let depth = exploration.limits.depth;
+        exploration.limits.depth = depth.min(most);
+        self.aside.change_places(exploration);
         let turn = self.executions(until, explorer, observer);
-        self.aside.change_places(explorer.exploration());
+        let exploration = explorer.exploration();
+        self.aside.change_places(exploration);
+        exploration.limits.depth = depth;
         if let Some(next) = &mut self.next {
             *next = main + pause.min(main).max(1);
         }

@@ -8,6 +8,13 @@
 //! 1996): a transition that was explored from a node sleeps in the nodes below its siblings, until a dependent step
 //! runs.
 //!
+//! # Turns
+//!
+//! Which thread is explored first from a node makes no difference to what is explored in the end. It is mostly the one
+//! that moved last. But a thread may go on for ever, until another one moves: it sends until the receiver has gone, or
+//! waits with a timeout, again and again, where time has passed each time. Then the first execution would not end. So
+//! every 200 steps, a *quantum* of a round-robin scheduler, another thread has its turn, and goes on from there.
+//!
 //! How much of the search tree is explored is estimated as in Knuth, *Estimating the Efficiency of Backtrack Programs*
 //! (1975), and Kilby, Slaney, Thiébaux and Walsh, *Estimating Search Tree Size* (2006): the present execution tells how
 //! many transitions are to be explored from each node on its way, and how many of them are, and the trees below the
@@ -25,6 +32,7 @@ use crate::execution::{Event, Follows, Trace};
 use crate::keys::KeySet;
 use crate::system::{Pending, Status, System, ThreadId, Transition};
 use smallvec::SmallVec;
+use std::num::NonZeroUsize;
 
 /// Number of steps of one execution between two looks at the clock, and of nodes that are left: one execution can take
 /// longer than the time limit.
@@ -158,7 +166,8 @@ impl<P> DepthFirst<P> {
         let statistics = &mut exploration.statistics;
         statistics.peak_sleeping = statistics.peak_sleeping.max(node.sleep().len() as u64);
         let previous = exploration.cursor.trace.events().last().map(Event::thread);
-        self.policy.open(node, depth, previous);
+        let next = whose_turn(depth, exploration.quantum, &node.enabled).or(previous);
+        self.policy.open(node, depth, next);
         self.policy.opened(&mut self.stack, exploration)
     }
 
@@ -228,6 +237,15 @@ impl<P> DepthFirst<P> {
              long (--max-depth), or does not end"
         )))
     }
+}
+
+/// The thread whose turn it is at the `at`-th node, if turns change there: each takes a quantum of steps.
+fn whose_turn(at: usize, quantum: NonZeroUsize, enabled: &[(ThreadId, BitSet)]) -> Option<ThreadId> {
+    if at == 0 || at % quantum != 0 {
+        return None;
+    }
+    let of_enabled = at / quantum % enabled.len().max(1);
+    enabled.get(of_enabled).map(|&(thread, _)| thread)
 }
 
 /// Says whether the event, the newest one, leaves what sleeps asleep.

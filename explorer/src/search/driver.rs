@@ -17,6 +17,7 @@ use crate::statistics::Statistics;
 use crate::system::{Asked, Failure, System, Transition};
 use crate::vocabulary::Strategy;
 use std::mem::take;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -97,6 +98,14 @@ impl<S: System> Explorer<S> {
     #[must_use]
     pub fn rewinds(mut self, rewinds: bool) -> Self {
         self.exploration.cursor.rewinds = rewinds;
+        self
+    }
+
+    /// Sets after how many steps of an execution it is another thread's turn to go on. That makes no difference to what
+    /// there is to explore, but to what is explored first: a thread may go on for ever until another one moves.
+    #[must_use]
+    pub fn quantum(mut self, steps: NonZeroUsize) -> Self {
+        self.exploration.quantum = steps;
         self
     }
 

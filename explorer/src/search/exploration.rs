@@ -7,6 +7,7 @@ use super::faults::Faults;
 use super::outcome::{End, Limits};
 use crate::statistics::Statistics;
 use crate::system::{Failure, Outlook, Status, Step, Stop, System, Transition};
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 /// Why an execution is given up, and with it mostly the exploration.
@@ -39,6 +40,8 @@ pub(crate) struct Exploration<S> {
     pub cursor: Cursor<S>,
     pub statistics: Statistics,
     pub limits: Limits,
+    /// Number of steps of an execution after which it is another thread's turn to go on.
+    pub quantum: NonZeroUsize,
     /// Whether exploration goes on after a failure.
     pub keep_going: bool,
     pub faults: Faults,
@@ -52,6 +55,8 @@ pub(crate) struct Exploration<S> {
     is_slow: bool,
 }
 
+/// Number of steps of an execution after which it is another thread's turn to go on, if nothing else was asked for.
+pub(crate) const QUANTUM: NonZeroUsize = NonZeroUsize::new(200).unwrap();
 /// Number of executions after which the clock is read, where they are not slow.
 const EXECUTIONS_PER_LOOK: u64 = 16;
 /// Mean duration of an execution above which executions are slow.
@@ -71,6 +76,7 @@ impl<S: System> Exploration<S> {
             cursor: Cursor::new(system),
             statistics: Statistics::default(),
             limits,
+            quantum: QUANTUM,
             keep_going: false,
             faults: Faults::default(),
             unclear: 0,

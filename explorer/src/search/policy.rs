@@ -80,8 +80,9 @@ pub(crate) trait Policy<S: System> {
         false
     }
 
-    /// Fills the backtrack set of the reached node, which is the `at`-th. `previous` is the thread that moved last.
-    fn open(&mut self, node: &mut Node, at: usize, previous: Option<ThreadId>);
+    /// Fills the backtrack set of the reached node, which is the `at`-th. `next` is the thread to go on with, if that
+    /// makes no difference: the one that moved last, or another one whose turn it is. It may not be enabled.
+    fn open(&mut self, node: &mut Node, at: usize, next: Option<ThreadId>);
 
     /// The reached node is open. Ends the execution if all that follows has been explored.
     fn opened(&mut self, _stack: &mut Stack, _exploration: &mut Exploration<S>) -> Option<End> {

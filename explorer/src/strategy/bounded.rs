@@ -209,7 +209,7 @@ impl<S: System> Policy<S> for Bounded {
         false
     }
 
-    fn open(&mut self, node: &mut Node, at: usize, _previous: Option<ThreadId>) {
+    fn open(&mut self, node: &mut Node, at: usize, _next: Option<ThreadId>) {
         let first = self.control[at].holding;
         let first = first.or(node.enabled.first().map(|&(thread, _)| thread));
         node.backtrack = match first {

@@ -72,7 +72,7 @@ impl<S: System> Policy<S> for FlanaganGodefroid {
         false
     }
 
-    fn open(&mut self, node: &mut Node, at: usize, _previous: Option<ThreadId>) {
+    fn open(&mut self, node: &mut Node, at: usize, _next: Option<ThreadId>) {
         open_awake(node, None);
         for thread in std::mem::take(&mut node.backtrack).iter() {
             self.queues[at].add(node, ThreadId(thread));

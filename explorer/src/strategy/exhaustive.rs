@@ -11,7 +11,7 @@ impl<S: System> Policy<S> for Exhaustive {
         Conduct::EVERYTHING
     }
 
-    fn open(&mut self, node: &mut Node, _at: usize, _previous: Option<ThreadId>) {
+    fn open(&mut self, node: &mut Node, _at: usize, _next: Option<ThreadId>) {
         node.backtrack = node.all_enabled();
     }
 }

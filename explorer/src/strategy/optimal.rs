@@ -211,9 +211,9 @@ impl<S: System> Policy<S> for Optimal {
         false
     }
 
-    fn open(&mut self, node: &mut Node, at: usize, previous: Option<ThreadId>) {
+    fn open(&mut self, node: &mut Node, at: usize, next: Option<ThreadId>) {
         if self.way == Way::Source {
-            open_awake(node, previous);
+            open_awake(node, next);
             return;
         }
         let (below, point) = self.points.last_two(at);
@@ -233,7 +233,7 @@ impl<S: System> Policy<S> for Optimal {
         if point.tree.is_empty() {
             let doubted = |_: &u32| !self.faults.trust_sleepers();
             point.mistrusted = sleepers().filter(doubted).collect();
-            open_awake(node, previous);
+            open_awake(node, next);
             point.free = node.backtrack.clone();
         } else {
             point.mistrusted = sleepers().filter(|&thread| was_mistrusted(thread)).collect();

@@ -7,10 +7,13 @@
 //! It never proves anything.
 //!
 //! Deviations: the number of steps, which the paper takes as given, is that of the longest execution so far; threads
-//! that are created later draw their priority then; alternatives of an operation are drawn uniformly.
+//! that are created later draw their priority then; alternatives of an operation are drawn uniformly; and every 200
+//! steps, the thread that would run falls below all others, or an execution in which it goes on until another one moves
+//! would not end.
 
 use crate::codec::{from_bytes, to_bytes};
 use crate::random::SplitMix64;
+use crate::search::exploration::QUANTUM;
 use crate::search::node::Node;
 use crate::search::policy::{Conduct, Policy};
 use crate::system::{System, ThreadId, Transition};
@@ -27,10 +30,14 @@ pub(super) struct Pct {
     /// The steps before which the thread about to run loses its priority, and the priority that it then gets; latest
     /// first.
     falls: Vec<(usize, u64)>,
+    /// The lowest priority that a thread has got because it went on for too long, or the one above all of these.
+    lowest: u64,
 }
 
-/// Random priorities are above this value, priorities of threads that have fallen are below.
-const LOWEST_RANDOM: u64 = 1 << 32;
+/// Random priorities are at least this value. Priorities of threads that have fallen at random steps are below, and
+/// those of threads that went on for too long are below these.
+const LOWEST_RANDOM: u64 = 1 << 63;
+const LOWEST_FALLEN: u64 = 1 << 32;
 
 impl Pct {
     pub(super) fn new(depth: u32, seed: u64) -> Self {
@@ -41,6 +48,7 @@ impl Pct {
             steps: 0,
             priorities: Vec::new(),
             falls: Vec::new(),
+            lowest: LOWEST_FALLEN,
         }
     }
 
@@ -48,8 +56,10 @@ impl Pct {
         self.steps = 0;
         self.priorities.clear();
         self.falls.clear();
+        self.lowest = LOWEST_FALLEN;
         if self.longest > 0 {
-            let falls = (1..self.depth).map(|priority| (self.numbers.below(self.longest), u64::from(priority)));
+            let falls =
+                (1..self.depth).map(|priority| (self.numbers.below(self.longest), LOWEST_FALLEN + u64::from(priority)));
             self.falls.extend(falls);
             self.falls.sort_unstable_by(|one, other| other.cmp(one));
         }
@@ -59,7 +69,7 @@ impl Pct {
     fn highest(&mut self, node: &Node) -> Option<ThreadId> {
         let last = node.enabled.iter().map(|(thread, _)| thread.index()).max()?;
         while self.priorities.len() <= last {
-            self.priorities.push(LOWEST_RANDOM | self.numbers.draw() >> 1);
+            self.priorities.push(LOWEST_RANDOM | self.numbers.draw());
         }
         let enabled = node.enabled.iter().map(|&(thread, _)| thread);
         enabled.max_by_key(|thread| self.priorities[thread.index()])
@@ -71,8 +81,8 @@ impl<S: System> Policy<S> for Pct {
         Conduct::SAMPLES
     }
 
-    fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {
-        if previous.is_none() {
+    fn open(&mut self, node: &mut Node, at: usize, _next: Option<ThreadId>) {
+        if at == 0 {
             self.begin();
         }
         node.backtrack = node.all_enabled();
@@ -82,6 +92,11 @@ impl<S: System> Policy<S> for Pct {
         let mut thread = self.highest(node)?;
         while let Some((_, priority)) = self.falls.pop_if(|(at, _)| *at <= self.steps) {
             self.priorities[thread.index()] = priority;
+            thread = self.highest(node)?;
+        }
+        if self.steps > 0 && self.steps % QUANTUM == 0 {
+            self.lowest -= 1;
+            self.priorities[thread.index()] = self.lowest;
             thread = self.highest(node)?;
         }
         self.steps += 1;

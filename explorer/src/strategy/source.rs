@@ -33,8 +33,8 @@ impl<S: System> Policy<S> for Source {
         }
     }
 
-    fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {
-        open_awake(node, previous);
+    fn open(&mut self, node: &mut Node, _at: usize, next: Option<ThreadId>) {
+        open_awake(node, next);
     }
 
     fn pick(&mut self, node: &Node, _at: usize) -> Option<Transition> {

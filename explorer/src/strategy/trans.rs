@@ -252,7 +252,7 @@ impl<S: System> Policy<S> for TransDpor {
         false
     }
 
-    fn open(&mut self, node: &mut Node, _at: usize, _previous: Option<ThreadId>) {
+    fn open(&mut self, node: &mut Node, _at: usize, _next: Option<ThreadId>) {
         open_awake(node, None);
     }
 

@@ -4,6 +4,7 @@ use super::interpret::{Shared, run_main};
 use super::outcome::{Finals, Outcome, Seen};
 use super::{LINES, Program, THREADS};
 use crate::erased::Erased;
+use crate::generated::QUANTUM;
 use dpor_explorer::{
     End, Explorer, Limits, Observer, Part, Shard, Sharded, Statistics, Step, Strategy, System, Trace, Transition,
     Verdict,
@@ -241,6 +242,7 @@ fn explore_once(
     }
     let mut explorer = Explorer::new(model, strategy, limits)
         .keep_going(true)
+        .quantum(QUANTUM)
         .verify_states(replay)
         .rewinds(rewinds);
     let mut collector = Collector {

@@ -3,6 +3,7 @@
 use super::graph::Outcome;
 use super::program::{Instruction, Program};
 use crate::erased::Erased;
+use crate::generated::QUANTUM;
 use crate::races::Seeded;
 use crate::run_on_atomics;
 use dpor_explorer::{
@@ -263,6 +264,18 @@ pub fn explore_with(program: &Program, strategy: Strategy, memory: Memory, fault
     explore_system(program, how, Erased::new)
 }
 
+/// Explores the program under weak memory, where threads take short turns.
+///
+/// # Panics
+/// If this process cannot hold a model.
+pub fn explore_turns(program: &Program, strategy: Strategy) -> Explored {
+    let how = How {
+        turns: true,
+        ..How::by(strategy, Memory::Rc11)
+    };
+    explore_system(program, how, Erased::new)
+}
+
 /// Explores the program under weak memory, where one of its loads is repeated until it finds something else than 0.
 ///
 /// # Panics
@@ -307,6 +320,8 @@ struct How {
     memory: Memory,
     fault: Option<Seeded>,
     wait: Option<Wait>,
+    /// Whether threads take short turns.
+    turns: bool,
 }
 
 impl How {
@@ -316,6 +331,7 @@ impl How {
             memory,
             fault: None,
             wait: None,
+            turns: false,
         }
     }
 }
@@ -326,6 +342,7 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
         memory,
         fault,
         wait,
+        turns,
     } = how;
     let outcomes = Outcomes::default();
     // A model keeps no memory of the checker's but what is never freed.
@@ -355,6 +372,9 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
         model.race_fault(fault);
     }
     let mut explorer = Explorer::new(system(model), strategy, limits);
+    if turns {
+        explorer = explorer.quantum(QUANTUM);
+    }
     if let Some(Seeded::Search(fault)) = fault {
         explorer = explorer.fault(fault);
     }

@@ -23,7 +23,7 @@ mod relation;
 pub use axioms::{Axioms, Psc, ReleaseSequence};
 pub use c::render_c;
 pub use enumerate::{Executions, enumerate};
-pub use explore::{Explored, Wait, explore, explore_parts, explore_waiting, explore_with};
+pub use explore::{Explored, Wait, explore, explore_parts, explore_turns, explore_waiting, explore_with};
 pub use generate::generate;
 pub use graph::{Event, Graph, Name, Outcome, Reads};
 pub use interleave::interleave;

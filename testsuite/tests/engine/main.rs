@@ -19,5 +19,6 @@ mod resume;
 mod rewind;
 mod shards;
 mod states;
+mod turns;
 mod unfolding;
 mod weak;

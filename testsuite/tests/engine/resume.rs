@@ -8,6 +8,7 @@ use dpor_explorer::{
     Transition, Verdict,
 };
 use dpor_testsuite::actors::{self, Actors};
+use dpor_testsuite::generated::QUANTUM;
 use dpor_testsuite::oracle::{CONTEXTS, DPORS, UNFOLDINGS};
 use dpor_testsuite::programs::{counter, lastwrite, readers};
 use dpor_testsuite::toy::{Instruction, Operand, Program, Toy, generate};
@@ -101,6 +102,7 @@ struct Setup {
 fn explorer<S: System>(system: S, setup: &Setup) -> Explorer<S> {
     Explorer::new(system, setup.strategy, setup.limits)
         .resumable(true)
+        .quantum(QUANTUM)
         .verify_states(true)
 }
 

@@ -5,7 +5,7 @@
 use dpor_explorer::{End, Explorer, Fault, Fingerprint, Limits, Observer, Statistics, Step, Stop, Strategy, System};
 use dpor_explorer::{Status, Trace, Transition, Verdict};
 use dpor_testsuite::erased::Erased;
-use dpor_testsuite::generated::{first_caught, setting};
+use dpor_testsuite::generated::{QUANTUM, first_caught, setting};
 use dpor_testsuite::oracle::minimise;
 use dpor_testsuite::toy::{Program, Terminal, Toy, looping};
 use proptest::strategy::{Strategy as _, ValueTree};
@@ -169,7 +169,8 @@ fn compare(program: &Program, fault: Option<Fault>) -> Result<Option<Kind>, Stri
         depth: 2 * graph.successors.len() as u32 + 300,
         ..Limits::default()
     };
-    let explorer = Explorer::new(Erased::new(Toy::new(program.clone())), Strategy::States, limits).keep_going(true);
+    let explorer = Explorer::new(Erased::new(Toy::new(program.clone())), Strategy::States, limits);
+    let explorer = explorer.keep_going(true).quantum(QUANTUM);
     let mut explorer = match fault {
         Some(fault) => explorer.fault(fault),
         None => explorer,

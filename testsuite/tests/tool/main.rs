@@ -7,6 +7,7 @@ mod architecture;
 mod book;
 mod dependencies;
 mod doc_examples;
+mod endless;
 mod interrupted;
 mod joined;
 mod orderings;

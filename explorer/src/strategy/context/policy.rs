@@ -240,11 +240,11 @@ impl<S: System> Policy<S> for ContextSensitive {
         false
     }
 
-    fn open(&mut self, node: &mut Node, at: usize, previous: Option<ThreadId>) {
+    fn open(&mut self, node: &mut Node, at: usize, next: Option<ThreadId>) {
         let guided = self.guide(node, at).map(|transition| transition.thread);
         match guided.filter(|&thread| node.is_fully_awake(thread)) {
             Some(thread) => node.backtrack = BitSet::of(thread.0),
-            None => open_awake(node, previous),
+            None => open_awake(node, next),
         }
     }
 

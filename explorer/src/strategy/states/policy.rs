@@ -314,8 +314,8 @@ impl<S: System> Policy<S> for States {
         known
     }
 
-    fn open(&mut self, node: &mut Node, _at: usize, previous: Option<ThreadId>) {
-        open_awake(node, previous);
+    fn open(&mut self, node: &mut Node, _at: usize, next: Option<ThreadId>) {
+        open_awake(node, next);
     }
 
     fn committed(&mut self, _stack: &mut Stack, exploration: &mut Exploration<S>) {
