@@ -4,7 +4,7 @@
 //! no checkpoints then: the main search goes back to where it was by repeating the steps.
 
 use super::Search;
-use super::exploration::Exploration;
+use super::exploration::{Cuts, Exploration};
 use super::outcome::{End, Observer, Verdict};
 use crate::execution::Trace;
 use crate::statistics::Statistics;
@@ -16,7 +16,7 @@ pub(super) struct Aside<S> {
     pub search: Box<dyn Search<S>>,
     pub statistics: Statistics,
     trace: Trace,
-    unclear: u64,
+    cuts: Cuts,
 }
 
 /// What a turn has come to.
@@ -45,7 +45,7 @@ impl<S: System> Aside<S> {
             search,
             statistics: Statistics::default(),
             trace,
-            unclear: 0,
+            cuts: Cuts::default(),
         }
     }
 
@@ -54,7 +54,7 @@ impl<S: System> Aside<S> {
     pub fn change_places(&mut self, exploration: &mut Exploration<S>) {
         exploration.cursor.exchange_trace(&mut self.trace);
         swap(&mut exploration.statistics, &mut self.statistics);
-        swap(&mut exploration.unclear, &mut self.unclear);
+        swap(&mut exploration.cuts, &mut self.cuts);
     }
 
     /// Counts the present execution of a turn, which has failed, and reports it. Nothing is explored after that.

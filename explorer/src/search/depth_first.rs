@@ -90,9 +90,11 @@ impl<P> DepthFirst<P> {
             self.policy.ran(&mut self.stack, exploration, transition.thread);
             exploration.cursor.trace.commit(transition);
             self.policy.committed(&mut self.stack, exploration);
-            match result? {
-                Ran::On => self.policy.settle(&mut self.stack, exploration, observer)?,
-                Ran::Failed(failure) => {
+            match result {
+                Ok(Ran::On) => self.policy.settle(&mut self.stack, exploration, observer)?,
+                Err(Halt::Incomplete(reason)) => return exploration.cut(reason),
+                Err(halt) => return Err(halt),
+                Ok(Ran::Failed(failure)) => {
                     self.tell_pending(exploration, |status| *status != Status::Finished);
                     return Ok(End::Failed(failure));
                 }

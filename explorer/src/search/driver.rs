@@ -5,7 +5,7 @@
 
 use super::aside::Turn;
 use super::beside::{Beside, Turns};
-use super::exploration::{Exploration, Halt};
+use super::exploration::{Cuts, Exploration, Halt};
 #[cfg(feature = "faults")]
 use super::faults::Fault;
 use super::outcome::{End, Limits, MILLION, Observer, Report, Verdict, within};
@@ -392,7 +392,7 @@ impl<S: System> Explorer<S> {
     fn forget(&mut self) {
         self.exploration.cursor.truncate(0);
         self.exploration.cursor.forget_checkpoints(0);
-        self.exploration.unclear = 0;
+        self.exploration.cuts = Cuts::default();
         self.first_failure = None;
         self.beside = self.second_search();
         self.failed_beside = false;
@@ -410,13 +410,14 @@ impl<S: System> Explorer<S> {
     /// Why the search has left something out, if it has, when it has come to its end.
     fn left_out(&self) -> Option<String> {
         let exploration = &self.exploration;
-        match exploration.statistics.cut {
-            0 => self.search.left_out(),
-            _ if exploration.unclear > 0 => Some(format!(
-                "in {} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
-                exploration.unclear
+        let Cuts { unclear, unsupported } = &exploration.cuts;
+        match (exploration.statistics.cut, unsupported) {
+            (0, _) => self.search.left_out(),
+            (_, Some(reason)) => Some(reason.clone()),
+            _ if *unclear > 0 => Some(format!(
+                "in {unclear} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
             )),
-            n => Some(format!(
+            (n, None) => Some(format!(
                 "{n} executions were cut at the bound of {} steps",
                 exploration.limits.depth
             )),

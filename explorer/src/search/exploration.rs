@@ -45,8 +45,8 @@ pub(crate) struct Exploration<S> {
     /// Whether exploration goes on after a failure.
     pub keep_going: bool,
     pub faults: Faults,
-    /// Number of executions that were cut because it is unclear whether they could go on.
-    pub unclear: u64,
+    /// Why executions were cut, but for their length.
+    pub cuts: Cuts,
     /// The start of this run; before it by the time that was spent on the program otherwise.
     pub started: Instant,
     /// The counters from before the exploration was interrupted.
@@ -54,6 +54,17 @@ pub(crate) struct Exploration<S> {
     /// Whether executions take so long that the clock is read after each.
     is_slow: bool,
 }
+
+/// Why executions were cut.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Cuts {
+    /// Number of those of which it is unclear whether they could go on.
+    pub unclear: u64,
+    /// What cannot be modelled of the first one that has come to something like that.
+    pub unsupported: Option<String>,
+}
+
+crate::codec!(struct Cuts { unclear, unsupported });
 
 /// Number of steps of an execution after which it is another thread's turn to go on, if nothing else was asked for.
 pub(crate) const QUANTUM: NonZeroUsize = NonZeroUsize::new(200).unwrap();
@@ -79,7 +90,7 @@ impl<S: System> Exploration<S> {
             quantum: QUANTUM,
             keep_going: false,
             faults: Faults::default(),
-            unclear: 0,
+            cuts: Cuts::default(),
             started: Instant::now(),
             earlier: Statistics::default(),
             is_slow: false,
@@ -103,6 +114,18 @@ impl<S: System> Exploration<S> {
         judged(result)
     }
 
+    /// Ends an execution in which the program has done what cannot be modelled.
+    ///
+    /// # Errors
+    /// If no execution has come to its end: others are likely to come to the same.
+    pub fn cut(&mut self, reason: String) -> Result<End, Halt> {
+        if self.statistics.complete == 0 {
+            return Err(Halt::Incomplete(reason));
+        }
+        self.cuts.unsupported.get_or_insert(reason);
+        Ok(End::Cut)
+    }
+
     /// Judges an execution in which no thread is enabled, given the system's verdict. The system's state may be lost.
     pub fn end_with(&mut self, verdict: Result<(), Failure>) -> End {
         match verdict {
@@ -111,7 +134,7 @@ impl<S: System> Exploration<S> {
                 Outlook::Stuck => End::Failed(failure),
                 Outlook::GoesOn => End::Blocked,
                 Outlook::Unclear => {
-                    self.unclear += 1;
+                    self.cuts.unclear += 1;
                     End::Cut
                 }
             },

@@ -48,7 +48,8 @@ pub enum End {
     Blocked,
     /// Other steps have reached its state before: the rest has been explored.
     Pruned,
-    /// It reached the bound on an execution's length, or it is unclear whether it could go on.
+    /// It reached the bound on an execution's length, or what cannot be modelled, or it is unclear whether it could go
+    /// on.
     Cut,
 }
 

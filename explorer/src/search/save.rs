@@ -5,7 +5,7 @@
 //! at the same addresses. What a search and its policy have learnt, they save themselves
 //! ([`Search::save`](super::Search::save)).
 
-use super::exploration::Exploration;
+use super::exploration::{Cuts, Exploration};
 use crate::execution::Event;
 use crate::statistics::Statistics;
 use crate::system::{Fingerprint, Footprint, System, Transition};
@@ -60,7 +60,7 @@ crate::codec!(struct Repeated { transition, signature, footprint, lessons });
 /// Everything but the keys of states.
 pub(super) struct Saved {
     statistics: Statistics,
-    unclear: u64,
+    cuts: Cuts,
     /// What the search has saved.
     pub search: Vec<u8>,
     /// The steps at the start of the next execution, which have run before.
@@ -69,7 +69,7 @@ pub(super) struct Saved {
     fingerprints: Vec<Option<Fingerprint>>,
 }
 
-crate::codec!(struct Saved { statistics, unclear, search, trace, fingerprints });
+crate::codec!(struct Saved { statistics, cuts, search, trace, fingerprints });
 
 impl Saved {
     pub fn new<S: System>(exploration: &Exploration<S>, search: Vec<u8>) -> Saved {
@@ -85,7 +85,7 @@ impl Saved {
                 time: exploration.time(),
                 ..exploration.statistics
             },
-            unclear: exploration.unclear,
+            cuts: exploration.cuts.clone(),
             search,
             trace: events.map(repeated).collect(),
             fingerprints: exploration.cursor.fingerprints().clone(),
@@ -96,7 +96,7 @@ impl Saved {
     pub fn restore<S: System>(self, exploration: &mut Exploration<S>) -> Result<(), CannotResume> {
         exploration.statistics = self.statistics;
         exploration.earlier = self.statistics;
-        exploration.unclear = self.unclear;
+        exploration.cuts = self.cuts;
         let cursor = &mut exploration.cursor;
         cursor.restore_fingerprints(self.fingerprints);
         cursor.system.restart();

@@ -18,5 +18,6 @@ mod peer_suites;
 mod stand_ins;
 mod surface;
 mod unseen;
+mod unsupported;
 mod usage;
 mod values;
