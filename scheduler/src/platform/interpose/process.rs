@@ -53,6 +53,8 @@ interposed! {
     // `pthread_atfork` is linked with the executable, and calls this.
     __register_atfork(prepare, parent, child, library) => never_copied();
     fork() => refused("a process (fork)", None);
+    // What comes next names descriptors, which may be the model's: the C library would find them wrong.
+    posix_spawn_file_actions_init(actions) => refused("a process (posix_spawn)", Some(libc::ENOSYS));
     posix_spawn(pid, path, actions, attributes, arguments, environment) =>
         refused("a process (posix_spawn)", Some(libc::ENOSYS));
     posix_spawnp(pid, path, actions, attributes, arguments, environment) =>
