@@ -6,8 +6,9 @@ use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Number of steps after which it is another thread's turn: so few that turns change in small programs.
-pub const QUANTUM: NonZeroUsize = NonZeroUsize::new(5).unwrap();
+/// Number of steps after which it is another thread's turn, for the first time: so few that turns change in small
+/// programs.
+pub const QUANTUM: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// Lets one test of an executable run at a time. Its statics are part of a model's state, proptest's among them;
 /// another test would change them between two steps.

@@ -16,7 +16,7 @@ pub struct Met {
     pub threads: u64,
     /// Complete executions.
     pub executions: u64,
-    /// All executions: also those that were blocked or pruned.
+    /// All executions: also those that were blocked, pruned or cut.
     pub begun: u64,
     /// Comparisons of states.
     pub compared: u64,
@@ -111,7 +111,7 @@ pub fn results(text: &str) -> Table<Met> {
             reason: reason.join("; "),
             threads: or_none("threads"),
             executions,
-            begun: executions + or_none("blocked") + or_none("pruned"),
+            begun: executions + or_none("blocked") + or_none("pruned") + or_none("cut"),
             compared: or_none("compared"),
             equal: or_none("equal"),
             seconds: seconds.unwrap_or_else(|| panic!("no time in: {line}")),

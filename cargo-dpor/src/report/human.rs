@@ -175,10 +175,12 @@ impl<W: Write> Human<W> {
     /// The line of a test.
     fn line(&self, test: &Test, outcome: &Outcome) -> String {
         let counts = &outcome.counts;
-        let pruned = match counts.pruned {
-            0 => String::new(),
-            pruned => format!("{pruned:>5} pruned"),
-        };
+        let given_up = [(counts.pruned, "pruned"), (counts.cut, "cut")].into_iter();
+        let given_up: Vec<_> = given_up
+            .filter(|&(count, _)| count > 0)
+            .map(|(count, what)| format!("{count:>5} {what}"))
+            .collect();
+        let given_up = given_up.join("  ");
         let executions = if counts.complete == 1 {
             "execution"
         } else {
@@ -186,7 +188,7 @@ impl<W: Write> Human<W> {
         };
         let name = test.display_name();
         let mut told = format!(
-            "{name:<width$}  {:>7} {executions:<10}  {:>5} blocked  {pruned:<12}  {:>8} steps",
+            "{name:<width$}  {:>7} {executions:<10}  {:>5} blocked  {given_up:<12}  {:>8} steps",
             counts.complete,
             counts.blocked,
             counts.steps,
@@ -236,7 +238,11 @@ impl<W: Write> Human<W> {
     fn narrow(&self, name: &str, outcome: &Outcome, width: usize) -> String {
         let counts = &outcome.counts;
         let mut told = vec![plural(counts.complete as usize, "execution")];
-        let mut more = vec![("blocked", counts.blocked), ("pruned", counts.pruned)];
+        let mut more = vec![
+            ("blocked", counts.blocked),
+            ("pruned", counts.pruned),
+            ("cut", counts.cut),
+        ];
         if self.amount == Amount::Verbose {
             let Counts {
                 threads,

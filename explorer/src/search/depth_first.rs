@@ -13,7 +13,8 @@
 //! Which thread is explored first from a node makes no difference to what is explored in the end. It is mostly the one
 //! that moved last. But a thread may go on for ever, until another one moves: it sends until the receiver has gone, or
 //! waits with a timeout, again and again, where time has passed each time. Then the first execution would not end. So
-//! every 200 steps, a *quantum* of a round-robin scheduler, another thread has its turn, and goes on from there.
+//! after 200 steps, a *quantum*, another thread has its turn, and goes on from there. The next turn is longer by a
+//! quantum, and so on: whatever a thread does in one go, it can do within one turn.
 //!
 //! How much of the search tree is explored is estimated as in Knuth, *Estimating the Efficiency of Backtrack Programs*
 //! (1975), and Kilby, Slaney, Thiébaux and Walsh, *Estimating Search Tree Size* (2006): the present execution tells how
@@ -21,7 +22,7 @@
 //! transitions from one node are taken to be of one size. Races that are not found yet make the tree larger than that.
 
 use super::Search;
-use super::exploration::{Exploration, Halt, Ran};
+use super::exploration::{Exploration, Halt, Ran, turn_beginning};
 use super::faults::Faults;
 use super::node::{Node, Sleeping, Stack};
 use super::outcome::{End, MILLION, Observer};
@@ -92,7 +93,13 @@ impl<P> DepthFirst<P> {
             self.policy.committed(&mut self.stack, exploration);
             match result {
                 Ok(Ran::On) => self.policy.settle(&mut self.stack, exploration, observer)?,
-                Err(Halt::Incomplete(reason)) => return exploration.cut(reason),
+                Err(Halt::Incomplete(reason)) => {
+                    let end = exploration.cut(reason)?;
+                    // What else could have happened before the step, and what else waits, comes to nothing after it.
+                    self.stack[at].backtrack = self.stack[at].all_enabled();
+                    self.tell_pending(exploration, |status| *status != Status::Finished);
+                    return Ok(end);
+                }
                 Err(halt) => return Err(halt),
                 Ok(Ran::Failed(failure)) => {
                     self.tell_pending(exploration, |status| *status != Status::Finished);
@@ -241,12 +248,10 @@ impl<P> DepthFirst<P> {
     }
 }
 
-/// The thread whose turn it is at the `at`-th node, if turns change there: each takes a quantum of steps.
+/// The thread whose turn it is at the `at`-th node, if turns change there.
 fn whose_turn(at: usize, quantum: NonZeroUsize, enabled: &[(ThreadId, BitSet)]) -> Option<ThreadId> {
-    if at == 0 || at % quantum != 0 {
-        return None;
-    }
-    let of_enabled = at / quantum % enabled.len().max(1);
+    let turn = turn_beginning(at, quantum)?;
+    let of_enabled = turn % enabled.len().max(1);
     enabled.get(of_enabled).map(|&(thread, _)| thread)
 }
 

@@ -101,8 +101,9 @@ impl<S: System> Explorer<S> {
         self
     }
 
-    /// Sets after how many steps of an execution it is another thread's turn to go on. That makes no difference to what
-    /// there is to explore, but to what is explored first: a thread may go on for ever until another one moves.
+    /// Sets after how many steps of an execution it is another thread's turn to go on, for the first time. That makes no
+    /// difference to what there is to explore, but to what is explored first: a thread may go on for ever until another
+    /// one moves. Random strategies do not go by it.
     #[must_use]
     pub fn quantum(mut self, steps: NonZeroUsize) -> Self {
         self.exploration.quantum = steps;
@@ -436,7 +437,9 @@ impl<S: System> Explorer<S> {
     fn incomplete(&mut self, reason: String) -> Verdict {
         match self.first_failure.take() {
             Some((failure, schedule)) => Verdict::Failed { failure, schedule },
-            None => Verdict::Incomplete { reason },
+            None => Verdict::Incomplete {
+                reason: self.with_cuts(reason),
+            },
         }
     }
 
@@ -452,13 +455,22 @@ impl<S: System> Explorer<S> {
         }
     }
 
+    /// Adds what is not supported of the executions so far to a reason to stop.
+    fn with_cuts(&self, reason: String) -> String {
+        match &self.exploration.cuts.unsupported {
+            Some(unsupported) if *unsupported != reason => format!("{reason}\n{unsupported}"),
+            _ => reason,
+        }
+    }
+
     /// Adds the part explored under bounds to a reason to stop.
     fn under_bound(&self, reason: String) -> String {
+        let all = self.exploration.statistics.cut == 0;
         let beside = self.beside.as_ref().and_then(Beside::explored);
         match self.search.bound() {
             None if let Some(bound) = beside => format!("{reason}; all executions {} were explored", within(bound)),
             None => reason,
-            Some(0) => format!("{reason}, within the executions {}", within(0)),
+            Some(bound) if bound == 0 || !all => format!("{reason}, within the executions {}", within(bound)),
             Some(bound) => format!(
                 "{reason}, within the executions {}; those with fewer were explored",
                 within(bound)

@@ -40,7 +40,7 @@ pub(crate) struct Exploration<S> {
     pub cursor: Cursor<S>,
     pub statistics: Statistics,
     pub limits: Limits,
-    /// Number of steps of an execution after which it is another thread's turn to go on.
+    /// Number of steps of an execution after which it is another thread's turn to go on, for the first time.
     pub quantum: NonZeroUsize,
     /// Whether exploration goes on after a failure.
     pub keep_going: bool,
@@ -68,6 +68,15 @@ crate::codec!(struct Cuts { unclear, unsupported });
 
 /// Number of steps of an execution after which it is another thread's turn to go on, if nothing else was asked for.
 pub(crate) const QUANTUM: NonZeroUsize = NonZeroUsize::new(200).unwrap();
+
+/// The number of the turn that begins after so many steps, if one does, but for the first one, which has number 0. The
+/// `n`-th after that begins when one of `n` quanta is over.
+pub(crate) fn turn_beginning(steps: usize, quantum: NonZeroUsize) -> Option<usize> {
+    let quanta = steps / quantum;
+    let turn = (2 * quanta).isqrt();
+    (steps > 0 && steps % quantum == 0 && turn * (turn + 1) == 2 * quanta).then_some(turn)
+}
+
 /// Number of executions after which the clock is read, where they are not slow.
 const EXECUTIONS_PER_LOOK: u64 = 16;
 /// Mean duration of an execution above which executions are slow.
@@ -117,9 +126,10 @@ impl<S: System> Exploration<S> {
     /// Ends an execution in which the program has done what cannot be modelled.
     ///
     /// # Errors
-    /// If no execution has come to its end: others are likely to come to the same.
+    /// If no execution has come to its end: others are likely to come to the same. Also if others would find what this
+    /// one leaves behind.
     pub fn cut(&mut self, reason: String) -> Result<End, Halt> {
-        if self.statistics.complete == 0 {
+        if self.statistics.complete == 0 || !self.cursor.system.leaves_nothing() {
             return Err(Halt::Incomplete(reason));
         }
         self.cuts.unsupported.get_or_insert(reason);

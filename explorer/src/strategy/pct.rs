@@ -7,13 +7,14 @@
 //! It never proves anything.
 //!
 //! Deviations: the number of steps, which the paper takes as given, is that of the longest execution so far; threads
-//! that are created later draw their priority then; alternatives of an operation are drawn uniformly; and every 200
-//! steps, the thread that would run falls below all others, or an execution in which it goes on until another one moves
-//! would not end.
+//! that are created later draw their priority then; alternatives of an operation are drawn uniformly; and where it is
+//! another thread's turn (`search::depth_first`), the one that would run falls below all others, or an execution in
+//! which it goes on until another one moves would not end. So the probability is that of executions without turns, of
+//! up to 200 steps.
 
 use crate::codec::{from_bytes, to_bytes};
 use crate::random::SplitMix64;
-use crate::search::exploration::QUANTUM;
+use crate::search::exploration::{QUANTUM, turn_beginning};
 use crate::search::node::Node;
 use crate::search::policy::{Conduct, Policy};
 use crate::system::{System, ThreadId, Transition};
@@ -94,7 +95,7 @@ impl<S: System> Policy<S> for Pct {
             self.priorities[thread.index()] = priority;
             thread = self.highest(node)?;
         }
-        if self.steps > 0 && self.steps % QUANTUM == 0 {
+        if turn_beginning(self.steps, QUANTUM).is_some() {
             self.lowest -= 1;
             self.priorities[thread.index()] = self.lowest;
             thread = self.highest(node)?;

@@ -51,6 +51,12 @@ pub trait Layer {
         self.inner().threads()
     }
 
+    /// [`System::leaves_nothing`].
+    #[inline]
+    fn leaves_nothing(&self) -> bool {
+        self.inner().leaves_nothing()
+    }
+
     /// [`System::lessons`].
     #[inline]
     fn lessons(&self) -> u32 {
@@ -159,6 +165,11 @@ impl<L: Layer> System for L {
     #[inline]
     fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
         Layer::repeat(self, transition, scratch)
+    }
+
+    #[inline]
+    fn leaves_nothing(&self) -> bool {
+        Layer::leaves_nothing(self)
     }
 
     #[inline]

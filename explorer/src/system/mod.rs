@@ -215,6 +215,11 @@ pub trait System {
         Ok(Some(scratch.signature))
     }
 
+    /// Whether the present execution can be given up where it is: it leaves nothing behind that others would find.
+    fn leaves_nothing(&self) -> bool {
+        true
+    }
+
     /// Number of things that the system has learnt and that make nothing void. What it has learnt can change which
     /// threads are enabled after a step, so a step that is run again has to go by what was known when it ran first.
     fn lessons(&self) -> u32 {

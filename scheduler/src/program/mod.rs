@@ -618,6 +618,10 @@ impl System for Program {
         Some(Fingerprint(machine.fingerprint()))
     }
 
+    fn leaves_nothing(&self) -> bool {
+        Self::machine().session.out_of_sight.is_none() && !files::are_open()
+    }
+
     fn knowledge(&self) -> Knowledge<'_> {
         let (words, digest) = &Self::machine().session.knowledge;
         Knowledge {

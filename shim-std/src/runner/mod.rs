@@ -391,6 +391,7 @@ impl fmt::Display for Outcome {
             complete,
             blocked,
             pruned,
+            cut,
             steps,
             ..
         } = self.report.statistics;
@@ -402,6 +403,9 @@ impl fmt::Display for Outcome {
         write!(f, "{complete} executions, {blocked} blocked, ")?;
         if pruned > 0 {
             write!(f, "{pruned} pruned, ")?;
+        }
+        if cut > 0 {
+            write!(f, "{cut} cut, ")?;
         }
         write!(f, "{steps} steps")?;
         if let Some(note) = &self.note {

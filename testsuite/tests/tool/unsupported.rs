@@ -5,7 +5,8 @@
 use dpor_testsuite::project::Project;
 
 const TESTS: &str = r#"
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
@@ -24,7 +25,8 @@ fn last(threads: usize) -> usize {
 #[test]
 fn starts_a_process_in_some_executions() {
     if last(3) == 2 {
-        Command::new("true").status().unwrap();
+        // The pipe is the model's.
+        Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
     }
 }
 
@@ -35,6 +37,57 @@ fn starts_a_process_in_some_executions_and_fails_in_others() {
         2 => assert!(Command::new("true").status().unwrap().success()),
         _ => {}
     }
+}
+
+/// Who looks at the lock first, and finds that nothing was done, starts a process. The failure is that of an execution
+/// in which nobody does.
+#[test]
+fn fails_where_no_process_is_started() {
+    let (chosen, done) = (&AtomicUsize::new(0), &Mutex::new(false));
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if chosen.load(SeqCst) == 1 {
+                let done = done.lock().unwrap();
+                chosen.store(2, SeqCst);
+                match *done {
+                    true => panic!("it was done"),
+                    false => assert!(Command::new("true").status().unwrap().success()),
+                }
+            }
+        });
+        scope.spawn(move || *done.lock().unwrap() = true);
+        scope.spawn(move || chosen.store(1, SeqCst));
+    });
+}
+
+/// The others must move right before the step in which a process is started.
+#[test]
+fn fails_beside_a_process() {
+    let [chosen, begun, seen] = &[0; 3].map(AtomicUsize::new);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if chosen.load(SeqCst) == 1 {
+                begun.store(1, SeqCst);
+                if seen.load(SeqCst) == 0 {
+                    Command::new("true").status().unwrap();
+                }
+            }
+        });
+        scope.spawn(move || seen.store(begun.load(SeqCst), SeqCst));
+        scope.spawn(move || chosen.store(1, SeqCst));
+    });
+    assert_eq!(seen.load(SeqCst), 0);
+}
+
+/// Where a directory is left behind, no other execution may find it.
+#[test]
+fn leaves_something_behind() {
+    let folder = std::env::temp_dir().join(format!("dpor-unsupported-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    if last(2) == 1 {
+        Command::new("true").status().unwrap();
+    }
+    std::fs::remove_dir(&folder).unwrap();
 }
 
 #[test]
@@ -67,17 +120,24 @@ fn the_other_executions_are_explored() {
         for name in [
             "starts_a_process_in_some_executions",
             "starts_a_process_in_each_execution",
+            "leaves_something_behind",
         ] {
             let (test, reason) = (of(name), of(name)["reason"].to_string());
             assert!(
                 test["verdict"] == "incomplete" && reason.contains("unsupported: a process"),
-                "{test}"
+                "{strategy}: {test}"
             );
         }
         let [complete, cut] = counts("starts_a_process_in_some_executions");
         assert!(complete > 0 && cut > 0, "{strategy}: {complete} complete, {cut} cut");
         assert_eq!(counts("starts_a_process_in_each_execution"), [0, 0], "{strategy}");
-        let failed = of("starts_a_process_in_some_executions_and_fails_in_others");
-        assert_eq!(failed["failure"]["kind"], "panic", "{failed}");
+        assert_eq!(counts("leaves_something_behind")[1], 0, "{strategy}");
+        for name in [
+            "starts_a_process_in_some_executions_and_fails_in_others",
+            "fails_where_no_process_is_started",
+            "fails_beside_a_process",
+        ] {
+            assert_eq!(of(name)["failure"]["kind"], "panic", "{strategy}: {}", of(name));
+        }
     }
 }

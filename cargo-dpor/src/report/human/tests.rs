@@ -99,6 +99,19 @@ fn the_schedule_of_a_step_that_took_too_long_can_be_run_again() {
 }
 
 #[test]
+fn executions_that_were_cut_are_told() {
+    let mut outcome = incomplete();
+    (outcome.counts.pruned, outcome.counts.cut) = (7, 2);
+    let mut reporter = Human::new(Vec::new(), Amount::Usual);
+    finish(&mut reporter, &test("tests::a"), outcome.clone());
+    outcome.counts.pruned = 0;
+    finish(&mut reporter, &test("tests::b"), outcome);
+    let text = text(reporter);
+    assert!(text.contains("blocked      7 pruned      2 cut  "), "{text}");
+    assert!(text.contains("blocked      2 cut         "), "{text}");
+}
+
+#[test]
 fn a_shard_claims_no_more_than_its_part() {
     let part = |verdict, number: u32| Outcome {
         shard: Shard::new(number, 4),
