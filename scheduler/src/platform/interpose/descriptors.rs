@@ -16,7 +16,7 @@
 //! test. A set of descriptors can watch both: for the kernel's, the kernel is asked, without waiting.
 //!
 //! Deliberately absent: sets of descriptors that watch others, descriptors that are sent through a socket, and `dup2`,
-//! which would change what a descriptor stands for: such a call ends the exploration as unsupported. So does a wait for
+//! which would change what a descriptor stands for: such a call ends the execution as unsupported. So does a wait for
 //! a descriptor that another thread has closed. On Linux, a call that has begun goes on with what it has been opened
 //! by, and whether it has begun would depend on when its thread arrived. Absent are signals: `SIGPIPE` is one that
 //! Rust's runtime ignores.
@@ -111,6 +111,16 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 6]) -> Option<c_lon
                     libc::SYS_getsockopt => Some(control::option(descriptor, [b, c], d, e)),
                     libc::SYS_setsockopt => Some(control::set_option(descriptor, [b, c], d, e)),
                     libc::SYS_getsockname | libc::SYS_getpeername => Some(control::name(descriptor, [b, c])),
+                    // The kernel would say that there is no such descriptor.
+                    libc::SYS_fstat | libc::SYS_statx | libc::SYS_newfstatat => {
+                        Some(unsupported("fstat of a pipe, socket or eventfd"))
+                    }
+                    libc::SYS_lseek | libc::SYS_pread64 | libc::SYS_pwrite64 => {
+                        Some(unsupported("lseek, pread or pwrite of a pipe, socket or eventfd"))
+                    }
+                    libc::SYS_fsync | libc::SYS_fdatasync | libc::SYS_ftruncate => {
+                        Some(unsupported("fsync or ftruncate of a pipe, socket or eventfd"))
+                    }
                     _ => None,
                 }
             }
@@ -447,6 +457,19 @@ interposed! {
     timerfd_gettime(timer, shown) = SYS_timerfd_gettime => None;
     epoll_ctl(epoll, how, descriptor, event) = SYS_epoll_ctl => None;
     ioctl(descriptor, request, argument) = SYS_ioctl => None;
+    fstat(descriptor, shown) = SYS_fstat => None;
+    fstat64(descriptor, shown) = SYS_fstat => None;
+    statx(folder, path, flags, mask, shown) = SYS_statx => None;
+    lseek(descriptor, offset, from) = SYS_lseek => None;
+    lseek64(descriptor, offset, from) = SYS_lseek => None;
+    pread(descriptor, buffer, size, offset) = SYS_pread64 => None;
+    pread64(descriptor, buffer, size, offset) = SYS_pread64 => None;
+    pwrite(descriptor, buffer, size, offset) = SYS_pwrite64 => None;
+    pwrite64(descriptor, buffer, size, offset) = SYS_pwrite64 => None;
+    fsync(descriptor) = SYS_fsync => None;
+    fdatasync(descriptor) = SYS_fdatasync => None;
+    ftruncate(descriptor, size) = SYS_ftruncate => None;
+    ftruncate64(descriptor, size) = SYS_ftruncate => None;
     shutdown(socket, how) = SYS_shutdown => None;
     getsockopt(socket, level, option, value, length) = SYS_getsockopt => None;
     setsockopt(socket, level, option, value, length) = SYS_setsockopt => None;

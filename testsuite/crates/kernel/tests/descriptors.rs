@@ -5,7 +5,7 @@ use libc::{EFD_NONBLOCK, EFD_SEMAPHORE, EPOLLET, EPOLLIN, EPOLLONESHOT, EPOLLOUT
 use std::cell::UnsafeCell;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
@@ -433,6 +433,13 @@ fn poll_sees_that_the_writer_is_gone() {
 #[test]
 fn a_descriptor_of_epoll_is_not_supported() {
     poll([(&Epoll::new().0, libc::POLLIN)], Some(Duration::ZERO));
+}
+
+/// And not found wrong.
+#[test]
+fn what_is_known_of_a_pipe_as_a_file_is_not_supported() {
+    let (reader, _writer) = std::io::pipe().unwrap();
+    std::fs::File::from(OwnedFd::from(reader)).metadata().unwrap();
 }
 
 // epoll.
