@@ -101,9 +101,9 @@ impl<S: System> Explorer<S> {
         self
     }
 
-    /// Sets after how many steps of an execution it is another thread's turn to go on, for the first time. That makes no
-    /// difference to what there is to explore, but to what is explored first: a thread may go on for ever until another
-    /// one moves. Random strategies do not go by it.
+    /// Sets after how many steps of an execution it is another thread's turn to go on, for the first time. That makes
+    /// no difference to what there is to explore, but to what is explored first: a thread may go on for ever until
+    /// another one moves. Random strategies do not go by it.
     #[must_use]
     pub fn quantum(mut self, steps: NonZeroUsize) -> Self {
         self.exploration.quantum = steps;
@@ -416,7 +416,8 @@ impl<S: System> Explorer<S> {
             (0, _) => self.search.left_out(),
             (_, Some(reason)) => Some(reason.clone()),
             _ if *unclear > 0 => Some(format!(
-                "in {unclear} executions, threads repeat themselves, and it is unclear whether they would do so for ever",
+                "in {unclear} executions, threads repeat themselves, and it is unclear whether they would do so for \
+                 ever",
             )),
             (n, None) => Some(format!(
                 "{n} executions were cut at the bound of {} steps",

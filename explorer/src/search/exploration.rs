@@ -198,3 +198,15 @@ fn judged(result: Result<(), Stop>) -> Result<Ran, Halt> {
         Err(Stop::Unsupported(failure)) => Err(Halt::unsupported(&failure)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_turn_is_longer_than_the_one_before() {
+        let begins = |steps| turn_beginning(steps, QUANTUM).map(|turn| (steps, turn));
+        let turns: Vec<_> = (0..=2_000).filter_map(begins).collect();
+        assert_eq!(turns, [(200, 1), (600, 2), (1_200, 3), (2_000, 4)]);
+    }
+}

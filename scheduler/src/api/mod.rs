@@ -215,7 +215,7 @@ pub fn hold<T: ?Sized>(block: *const T) {
 /// the operation has declared. It must neither perform another operation nor run code of the explored program, which
 /// off model threads would wait for `apply` to return.
 ///
-/// If `apply` touches what was not declared, exploration ends: the verdict is `incomplete` ([`Touch`]).
+/// If `apply` touches what was not declared, the execution ends: the verdict is `incomplete` ([`Touch`]).
 #[track_caller]
 #[inline]
 pub fn perform<R>(operation: &Operation<'_>, apply: impl FnOnce(u32, Touch<'_>) -> R) -> R {
@@ -470,7 +470,7 @@ pub fn fail(kind: FailureKind, message: String) -> ! {
     stop(Stop::Failed(failure))
 }
 
-/// Ends the exploration from a model thread because the program does something that cannot be modelled: the verdict can
+/// Ends the execution from a model thread because the program does something that cannot be modelled: the verdict can
 /// only be `incomplete`. Nothing unwinds.
 ///
 /// # Panics

@@ -32,7 +32,7 @@ use dpor_protocol::Memory;
 /// perform(&operation, |_, touch| kept = Some(touch));
 /// ```
 ///
-/// An access that was not declared, or with a kind that does not cover it, ends the exploration: the verdict is
+/// An access that was not declared, or with a kind that does not cover it, ends the execution: the verdict is
 /// `incomplete`, with a message that names the operation, the location and both kinds. It is a fault of whoever made
 /// the operation, not of the program, so it is no failure; and it must not be passed over, as the verdict could not be
 /// trusted. A kind covers another if it conflicts with all that the other conflicts with; so a write covers all, and
@@ -268,7 +268,7 @@ fn note(operation: &Operation<'_>, declared: (Location, AccessKind), location: L
     }
 }
 
-/// Ends the exploration because an operation touches what it has not declared.
+/// Ends the execution because an operation touches what it has not declared.
 #[cold]
 #[inline(never)]
 fn undeclared(operation: &Operation<'_>, location: Location, kind: AccessKind) -> ! {

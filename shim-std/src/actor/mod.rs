@@ -88,7 +88,7 @@ pub trait Actor: Send + Sized + 'static {
     /// Says whether a message can be processed in the present state. By default all can, always.
     ///
     /// It is asked as often as it takes, so it depends on the state and the message only; one that uses what
-    /// threads share ends the exploration as incomplete, and off model threads may block.
+    /// threads share makes the verdict incomplete, and off model threads may block.
     fn accepts(&self, message: &Self::Message) -> bool {
         let _ = message;
         true
