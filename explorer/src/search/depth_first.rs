@@ -8,6 +8,11 @@
 //! 1996): a transition that was explored from a node sleeps in the nodes below its siblings, until a dependent step
 //! runs.
 //!
+//! How much of the search tree is explored is estimated as in Knuth, *Estimating the Efficiency of Backtrack Programs*
+//! (1975), and Kilby, Slaney, Thiébaux and Walsh, *Estimating Search Tree Size* (2006): the present execution tells how
+//! many transitions are to be explored from each node on its way, and how many of them are, and the trees below the
+//! transitions from one node are taken to be of one size. Races that are not found yet make the tree larger than that.
+//!
 //! # Turns
 //!
 //! Which thread is explored first from a node makes no difference to what is explored in the end. It is mostly the one
@@ -15,11 +20,6 @@
 //! waits with a timeout, again and again, where time has passed each time. Then the first execution would not end. So
 //! after 200 steps, a *quantum*, another thread has its turn, and goes on from there. The next turn is longer by a
 //! quantum, and so on: whatever a thread does in one go, it can do within one turn.
-//!
-//! How much of the search tree is explored is estimated as in Knuth, *Estimating the Efficiency of Backtrack Programs*
-//! (1975), and Kilby, Slaney, Thiébaux and Walsh, *Estimating Search Tree Size* (2006): the present execution tells how
-//! many transitions are to be explored from each node on its way, and how many of them are, and the trees below the
-//! transitions from one node are taken to be of one size. Races that are not found yet make the tree larger than that.
 
 use super::Search;
 use super::exploration::{Exploration, Halt, Ran, turn_beginning};

@@ -11,7 +11,6 @@
 
 use super::Machine;
 use super::execution::SavedParts;
-use crate::image::files;
 use crate::image::part::Part;
 use dpor_explorer::Checkpoint;
 
@@ -55,8 +54,7 @@ impl Checkpoints {
             step: _,
             traced,
         } = machine;
-        let out_of_sight =
-            session.replays || session.out_of_sight.is_some() || execution.hook.0.is_some() || files::are_open();
+        let out_of_sight = session.replays || !session.sees_all() || execution.hook.0.is_some();
         let unwinds = execution
             .threads
             .iter()

@@ -6,6 +6,7 @@ use super::refinements::Refinements;
 use super::threads::Threads;
 use crate::detect::recall::Recall;
 use crate::detect::suppressed::Suppressed;
+use crate::image::files;
 use crate::image::hash::StateHasher;
 use crate::image::statics::Statics;
 use crate::image::tls::{TlsBlock, TlsImage};
@@ -108,6 +109,12 @@ impl Session {
             suppressed: Suppressed::default(),
             stronger: Stronger::default(),
         }
+    }
+
+    /// Whether the program has made nothing that the checker does not see. Otherwise equal states may differ, and an
+    /// execution that is given up leaves something behind.
+    pub fn sees_all(&self) -> bool {
+        self.out_of_sight.is_none() && !files::are_open()
     }
 
     /// Whether the next execution will begin its threads on clean stacks, so that states can be compared.

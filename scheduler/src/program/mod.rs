@@ -14,9 +14,9 @@ use crate::detect::suppressed::{Suppressed, SuppressedRaces};
 use crate::failure::{self, failure};
 use crate::image::arena::{self, HeapFault};
 use crate::image::executable::Executable;
+use crate::image::region;
 use crate::image::statics::Statics;
 use crate::image::tls::TlsBlock;
-use crate::image::{files, region};
 use crate::machine::Machine;
 use crate::machine::cell;
 use crate::machine::checkpoint::Checkpoints;
@@ -611,7 +611,7 @@ impl System for Program {
             machine.session.comparing = true;
             return None;
         }
-        if machine.session.out_of_sight.is_some() || files::are_open() {
+        if !machine.session.sees_all() {
             return None;
         }
         machine.bring_up_to_date();
@@ -619,7 +619,7 @@ impl System for Program {
     }
 
     fn leaves_nothing(&self) -> bool {
-        Self::machine().session.out_of_sight.is_none() && !files::are_open()
+        Self::machine().session.sees_all()
     }
 
     fn knowledge(&self) -> Knowledge<'_> {

@@ -12,7 +12,7 @@ use dpor_testsuite::generated::setting;
 use dpor_testsuite::oracle::{fails, minimise};
 use dpor_testsuite::preemptions::{Counting, Covered, compare, compare_shards, first_failure};
 use dpor_testsuite::programs;
-use dpor_testsuite::toy::{Program, Toy, generate};
+use dpor_testsuite::toy::{Instruction, Operand, Program, Test, Toy, generate};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -386,6 +386,37 @@ fn what_the_second_search_has_explored_is_said() {
     };
     let known = "the limit of 2000 steps was reached; all executions without preemptions were explored";
     assert_eq!(reason, known);
+}
+
+/// One thread waits for another by a loop, which is cut where that one does not move.
+#[test]
+fn nothing_is_said_of_bounds_within_which_executions_were_cut() {
+    let count = Instruction::FetchAdd {
+        variable: 0,
+        value: Operand::Constant(1),
+        into: None,
+    };
+    let load = Instruction::Load { variable: 1, into: 0 };
+    let again = Instruction::Repeat {
+        register: 0,
+        test: Test::Equal(0),
+        count: 2,
+    };
+    let set = Instruction::Store {
+        variable: 1,
+        value: Operand::Constant(1),
+    };
+    let program = Program::new(vec![vec![count, count, set], vec![count, load, again]], 2);
+    let limits = Limits {
+        depth: 40,
+        steps: Some(100),
+        preemptions: Some(10),
+        ..Limits::default()
+    };
+    let (report, _) = look_beside(&program, None, limits);
+    assert!(report.statistics.cut > 0 && report.preemptions > Some(0), "{report:?}");
+    let reason = "the limit of 100 steps was reached, within the executions with at most 1 preemption".to_owned();
+    assert_eq!(report.verdict, Verdict::Incomplete { reason });
 }
 
 #[test]
