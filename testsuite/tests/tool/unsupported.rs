@@ -144,7 +144,7 @@ fn the_other_executions_are_explored() {
 
 #[test]
 fn the_reason_is_told_where_a_limit_ends_the_exploration() {
-    let project = Project::new("limited", TESTS);
+    let project = Project::new("unsupported-limited", TESTS);
     let limits = ["--max-executions", "2", "--memory", "sc", "--strategy", "source"];
     let run = project.run(&[&["test", "starts_a_process_in_some_executions", "--exact"], &limits[..]].concat());
     let told = |text: &str| assert!(run.stdout.contains(text), "no {text:?} in {run:?}");
