@@ -62,8 +62,8 @@ fn on_model_in_place_if<R: Plain>(ready: impl FnOnce(&Machine) -> bool, f: impl 
 }
 
 /// Reads something from the machine, on a model thread, whose stack may keep whatever `f` finds. So this must not
-/// depend on what was explored before: `f` reads flags and numbers, and follows no pointer into the machine's
-/// collections.
+/// depend on what was explored before: `f` reads flags and numbers, follows no pointer into the machine's collections,
+/// and does not ask which variant an `Option` of such a collection is, which the collection's capacity may tell.
 #[inline]
 pub(crate) fn of_model<R: Copy>(f: impl FnOnce(&Machine) -> R) -> R {
     witness().look(f)

@@ -92,8 +92,9 @@ impl OnModel {
     }
 
     /// Lends the machine for reading, on the thread's own stack, which may keep whatever `f` finds. So this must not
-    /// depend on what was explored before: `f` reads flags and numbers, and follows no pointer into the machine's
-    /// collections.
+    /// depend on what was explored before: `f` reads flags and numbers, follows no pointer into the machine's
+    /// collections, and does not ask which variant an `Option` of such a collection is, which the collection's capacity
+    /// may tell.
     #[inline]
     pub fn look<R: Copy>(&self, f: impl FnOnce(&Machine) -> R) -> R {
         // SAFETY: the witness says that we are on a model thread.

@@ -81,6 +81,9 @@ impl Fault {
 pub(crate) struct DataRaces {
     /// `None` if nobody looks for races.
     shadow: Option<Shadow>,
+    /// Whether there is a shadow. Model threads ask for it: what tells the option's variants apart is the capacity of
+    /// one of its collections, which depends on what was explored before and would stay in a register (`api::of_model`).
+    is_on: bool,
     /// That of the next executions, in the one that asks for it.
     next_shadow: Option<Shadow>,
     /// Whether of plain accesses only those to cells are told (`api::cells`).
@@ -147,6 +150,7 @@ impl DataRaces {
     /// There is no room for shadow memory.
     pub fn switch_on(&mut self) -> io::Result<()> {
         self.shadow = Some(Shadow::new()?);
+        self.is_on = true;
         Ok(())
     }
 
@@ -234,7 +238,7 @@ impl DataRaces {
     /// Whether races are looked for.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.shadow.is_some()
+        self.is_on
     }
 
     /// What all executions have shown.
@@ -828,6 +832,7 @@ impl Part for DataRaces {
     unsafe fn reset(&mut self) {
         let DataRaces {
             shadow,
+            is_on,
             next_shadow,
             order,
             rc11,
@@ -853,6 +858,7 @@ impl Part for DataRaces {
         }
         if next_shadow.is_some() {
             *shadow = next_shadow.take();
+            *is_on = true;
             if let Some(shadow) = shadow {
                 shadow.follow(shared.iter().copied());
             }

@@ -2,6 +2,7 @@
 
 use super::{Program, run};
 use crate::erased::Erased;
+use crate::generated::QUANTUM;
 use dpor_explorer::{
     End, Explorer, Failure, Fault, Limits, Observer, Statistics, Step, Stop, Strategy, System, Trace, Transition,
     Verdict,
@@ -139,6 +140,7 @@ pub fn explore(program: &Program, how: How) -> Found {
     model.exact_states(how.thorough);
     let mut explorer = Explorer::new(Erased::new(model), how.strategy, limits)
         .keep_going(true)
+        .quantum(QUANTUM)
         .verify_states(how.thorough);
     if let Some(Seeded::Search(fault)) = how.fault {
         explorer = explorer.fault(fault);
