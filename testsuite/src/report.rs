@@ -69,6 +69,10 @@ const INDENT: &str = "             ";
 /// [`BUT_FOR_RACES`].
 pub const SEQUENTIALLY_COMPLETE: &str = "under sequential consistency, the test is complete";
 
+/// What is said of an incomplete test of which all has been explored in which operations find one of the last values of
+/// their atomic, with the number of these before it.
+pub const COMPLETE_WITH_VALUES: &str = " values of each atomic to choose from, the test is complete";
+
 /// What is added if data races may have been overlooked there.
 pub const BUT_FOR_RACES: &str = ", but for data races";
 

@@ -183,15 +183,19 @@ impl<S: System> Explorer<S> {
         } else {
             self.executions(observer)
         };
+        let explores_a_part = self.exploration.cursor.system.part().is_some();
         self.exploration.statistics.time = self.exploration.time();
         self.exploration.statistics.explored = match verdict {
             Verdict::Complete => MILLION,
+            _ if explores_a_part => 0,
             _ => self.search.explored(false),
         };
         Report {
             verdict,
             statistics: self.exploration.statistics,
             preemptions: match &self.beside {
+                // What has fewer may be in another part.
+                _ if explores_a_part => None,
                 _ if bounded => Some(self.search.bound().unwrap_or(0)),
                 Some(beside) if self.failed_beside => Some(beside.bound()),
                 _ => None,
@@ -468,6 +472,9 @@ impl<S: System> Explorer<S> {
     fn under_bound(&self, reason: String) -> String {
         let all = self.exploration.statistics.cut == 0;
         let beside = self.beside.as_ref().and_then(Beside::explored);
+        let part = self.exploration.cursor.system.part();
+        let part = part.map_or(String::new(), |part| format!(" and {part}"));
+        let within = |bound| format!("{}{part}", within(bound));
         match self.search.bound() {
             None if let Some(bound) = beside => format!("{reason}; all executions {} were explored", within(bound)),
             None => reason,

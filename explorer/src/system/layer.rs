@@ -57,6 +57,12 @@ pub trait Layer {
         self.inner().leaves_nothing()
     }
 
+    /// [`System::part`].
+    #[inline]
+    fn part(&self) -> Option<String> {
+        self.inner().part()
+    }
+
     /// [`System::lessons`].
     #[inline]
     fn lessons(&self) -> u32 {
@@ -170,6 +176,11 @@ impl<L: Layer> System for L {
     #[inline]
     fn leaves_nothing(&self) -> bool {
         Layer::leaves_nothing(self)
+    }
+
+    #[inline]
+    fn part(&self) -> Option<String> {
+        Layer::part(self)
     }
 
     #[inline]

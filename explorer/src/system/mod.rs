@@ -220,6 +220,12 @@ pub trait System {
         true
     }
 
+    /// Which part of all executions is explored, if the system leaves some out by a bound of its own. What was explored
+    /// at the end is this part, unless the system [starts again](System::starts_again) then.
+    fn part(&self) -> Option<String> {
+        None
+    }
+
     /// Number of things that the system has learnt and that make nothing void. What it has learnt can change which
     /// threads are enabled after a step, so a step that is run again has to go by what was known when it ran first.
     fn lessons(&self) -> u32 {

@@ -13,6 +13,11 @@
 //! by steps that it has not seen, or that it would find the same again. So whether such a thread waits, and for what,
 //! is the same for every order of steps that touch nothing in common, on which the unfolding-based strategy relies. If
 //! what it read has been changed since it did, before it was back, it waits for what has happened already.
+//!
+//! Under weak memory, what a thread has stored to an atomic stays behind where others may find it, although the thread
+//! has stored something else since. So after a round that stores, the values that others may find must be the same, and
+//! what all know of them: another round leaves more of them behind, unless they are few
+//! ([`crate::memory_model::rc11`]).
 
 use crate::image::part;
 use dpor_explorer::{Access, AccessKind, BitSet, Condition, Footprint, Location};
@@ -34,6 +39,8 @@ struct Anchor {
     own: u128,
     /// Hash of the heap and the statics then.
     memory: u128,
+    /// Hash of the values of atomics that threads could find then.
+    values: u128,
     /// Length of the execution then, with the steps since that were nobody's.
     steps: u32,
     /// Number of steps that the thread has made since.
@@ -84,6 +91,8 @@ pub(crate) struct Around {
 pub(crate) struct Arrival {
     pub own: u128,
     pub around: Surroundings,
+    /// Hash of the values of atomics that threads may find, with what they know of them; 0 if each finds the last one.
+    pub values: u128,
 }
 
 /// A step of a thread, as the detector sees it.
@@ -322,13 +331,14 @@ impl Spin {
         let Arrival {
             own,
             around: Surroundings { others, memory },
+            values,
         } = arrival;
         let mut taken = BitSet::new();
         if let Some(known) = self.anchors.iter().position(|anchor| anchor.site == site) {
             let anchor = self.anchors.remove(known);
             let idle = if anchor.wrote {
                 let alone = steps - anchor.steps == anchor.own_steps;
-                alone && anchor.others == others && anchor.memory == memory
+                alone && anchor.others == others && anchor.memory == memory && anchor.values == values
             } else {
                 !anchor.meddled && (!anchor.stirred || !anchor.disturbed && anchor.memory == memory)
             };
@@ -350,6 +360,7 @@ impl Spin {
             site,
             own,
             memory,
+            values,
             steps,
             own_steps: 0,
             touched: SmallVec::new(),

@@ -2,11 +2,12 @@
 
 use crate::detect::unshared::Unshared;
 use crate::memory_model::atomics::{self, Atomics};
-use crate::memory_model::rc11::LearntOrderings;
+use crate::memory_model::rc11::{FEWEST, LearntOrderings};
 use crate::operation::part_of;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{Asked, Location};
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
 /// What makes exploration start again when it grows.
@@ -32,6 +33,8 @@ pub(crate) struct Refinements {
     pub orderings: LearntOrderings,
     /// Those that do not count yet.
     pub put_off: PutOff,
+    /// How many values of an atomic there are to choose from.
+    pub values: Values,
     /// The locations where operations are no scheduling points.
     pub unshared: Unshared,
 }
@@ -46,6 +49,7 @@ dpor_explorer::codec!(struct Refinements {
     atomics,
     orderings,
     put_off,
+    values,
     unshared
 });
 
@@ -126,6 +130,37 @@ pub enum Sequential {
 }
 
 dpor_explorer::codec!(enum Sequential { 0 => Some, 1 => AllButRaces, 2 => All });
+
+/// The number of values of an atomic from which operations choose under weak memory, where that is bounded.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Values {
+    /// The number of last ones; `None` for all.
+    pub most: Option<NonZeroU32>,
+    /// The largest number with which the exploration has come to its end, and nothing has failed, if there was more to
+    /// choose from.
+    pub explored: Option<NonZeroU32>,
+}
+
+dpor_explorer::codec!(struct Values { most, explored });
+
+impl Values {
+    /// The number with which exploration begins: more than most programs have, and so few that a loop that stores comes
+    /// back to a state soon.
+    pub const FIRST: NonZeroU32 = NonZeroU32::new(8).unwrap();
+
+    /// Says whether exploration starts again with twice as many. `has_more` says whether operations would have chosen
+    /// from more.
+    pub fn become_more(&mut self, asked: Asked, has_more: bool) -> bool {
+        let (Asked::AtTheEnd { complete }, Some(most), true) = (asked, self.most, has_more) else {
+            return false;
+        };
+        if complete {
+            self.explored = Some(most);
+        }
+        self.most = Some(most.saturating_mul(FEWEST));
+        true
+    }
+}
 
 impl PutOff {
     /// Whether there is something that is put off.
@@ -235,5 +270,26 @@ mod tests {
         assert_eq!(explored(at_the_end(true), true), Sequential::AllButRaces);
         assert_eq!(explored(at_the_end(false), false), Sequential::Some);
         assert_eq!(explored(Asked::Between, false), Sequential::Some);
+    }
+
+    #[test]
+    fn values_become_more_until_there_are_no_more() {
+        let mut values = Values::default();
+        let at_the_end = |complete| Asked::AtTheEnd { complete };
+        assert!(!values.become_more(at_the_end(true), true), "all are explored at once");
+        values.most = Some(Values::FIRST);
+        let mut asks = |asked, has_more| {
+            let again = values.become_more(asked, has_more);
+            (
+                again,
+                values.most.map(NonZeroU32::get),
+                values.explored.map(NonZeroU32::get),
+            )
+        };
+        assert_eq!(asks(Asked::Between, true), (false, Some(8), None));
+        assert_eq!(asks(Asked::BeforeFailure, true), (false, Some(8), None));
+        assert_eq!(asks(at_the_end(false), true), (true, Some(16), None));
+        assert_eq!(asks(at_the_end(true), true), (true, Some(32), Some(16)));
+        assert_eq!(asks(at_the_end(true), false), (false, Some(32), Some(16)));
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn stepped(machine: &mut Machine, thread: ThreadId) {
 /// because a loop was noticed that is worth watching from its first round.
 pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
     let Machine { session, execution, .. } = machine;
-    let (watch, threads) = (&mut execution.watch, &mut execution.threads);
+    let (watch, threads, races) = (&mut execution.watch, &mut execution.threads, &mut execution.races);
     if watch.trying_out {
         return false;
     }
@@ -161,7 +161,9 @@ pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
     let arrival = recalled.unwrap_or_else(|| {
         let own = own_hash(session, threads, thread);
         let around = watch.surroundings_of(thread, session, threads);
-        let arrival = Arrival { own, around };
+        races.foresee(threads.waiting_for_ends());
+        let values = races.values();
+        let arrival = Arrival { own, around, values };
         session.recall.note_arrival(thread, arrival);
         arrival
     });

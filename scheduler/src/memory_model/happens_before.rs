@@ -193,6 +193,8 @@ pub enum RaceFault {
     OrderByExecution,
     /// Sequentially consistent accesses are in no order.
     IgnorePsc,
+    /// Values that were left out are forgotten.
+    ForgetCuts,
 }
 
 fn acquires(order: Ordering) -> bool {

@@ -30,6 +30,7 @@ use super::happens_before::{AtomicAccess, HappensBefore};
 use super::holders::Holders;
 use super::rc11::{LearntOrderings, Rc11, Request, SavedRc11};
 use super::shadow::{Accessor, Conflict, Epoch, Extent, GRANULE, Kind, Point, Shadow, granules};
+use crate::image::hash::hash_of;
 use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
 use destructors::Destructor;
@@ -37,6 +38,7 @@ use dpor_explorer::{AccessKind, Asked, BitSet, Location, ThreadId};
 use knowledge::{Candidates, Met};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 use std::{io, ops::Range};
 
@@ -273,10 +275,11 @@ impl DataRaces {
         }
     }
 
-    /// The first thread begins. Under `weak` memory, `learnt` is what is known of the orderings.
-    pub fn begins(&mut self, weak: bool, learnt: LearntOrderings) {
+    /// The first thread begins. Under `weak` memory, `learnt` is what is known of the orderings, and `most` the
+    /// number of values from which operations choose, if not from all.
+    pub fn begins(&mut self, weak: bool, learnt: LearntOrderings, most: Option<NonZeroU32>) {
         self.live.push(0);
-        self.rc11.begins(weak, learnt);
+        self.rc11.begins(weak, learnt, most);
     }
 
     /// Whether happens-before is followed.
@@ -417,6 +420,12 @@ impl DataRaces {
         exposure::expose(&exposed);
         self.exposed.extend_from(&exposed);
         (self.executions, self.until) = (0, 0);
+        self.rc11.start_again();
+    }
+
+    /// [`Rc11::has_more`].
+    pub fn have_more_values(&self) -> bool {
+        self.rc11.has_more()
     }
 
     /// Weak memory follows no longer: exploration starts again with it.
@@ -464,6 +473,19 @@ impl DataRaces {
         }
         self.order.stored(thread.index(), published, access);
         Ok(())
+    }
+
+    /// A hash of the values from which operations on atomics choose, and of who knows of what. Once it is
+    /// [foreseen](DataRaces::foresee) what threads that wait will know.
+    pub fn values(&mut self) -> u128 {
+        self.settle_atomics();
+        if !self.are_choosing() || !self.rc11.has_choices() {
+            return 0;
+        }
+        let known = self.knowledge(&mut Vec::new());
+        let mut words = vec![known as u64, (known >> 64) as u64];
+        self.rc11.visit(|_, word| words.push(word));
+        hash_of(&words)
     }
 
     /// Whether operations on atomics choose what they find. Not while there was but one thread.

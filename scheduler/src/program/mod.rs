@@ -22,12 +22,13 @@ use crate::machine::cell;
 use crate::machine::checkpoint::Checkpoints;
 use crate::machine::execution::Execution;
 use crate::machine::learnt::Learnt;
-use crate::machine::refinements::Sequential;
+use crate::machine::refinements::{Refinements, Sequential, Values};
 use crate::machine::timeouts;
 use crate::machine::traced::Traced;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::orderings::WeakOrderings;
+use crate::memory_model::rc11::FEWEST;
 use crate::memory_model::stronger::Stronger;
 use crate::operation::OperationKind;
 use crate::platform::interpose;
@@ -41,6 +42,7 @@ use dpor_explorer::{
 use dpor_protocol::{
     FailureKind, Memory, ModelOption, Options, RaceSuppression, StrongerOrdering, Timeouts, WeakPlace,
 };
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -159,7 +161,14 @@ impl Program {
     /// Makes the program ready to be explored, before the first execution: [has states
     /// compared](Program::compare_states), and loops watched from where they are noticed instead of starting again, if
     /// the strategy is such. Where preemptions are bounded, it does neither.
+    ///
+    /// If the strategy compares states, operations choose from the last 8 values of their atomic under weak memory, then
+    /// from twice as many, and so on, until there are no more to choose from: otherwise a loop that stores has no end of
+    /// states. That is not for a strategy that goes by execution graphs, which would miss what a thread does before its
+    /// value is too old.
     pub fn prepare_for(&mut self, strategy: Strategy, limits: &Limits) {
+        let values = strategy.compares_states().then_some(Values::FIRST);
+        Self::machine().session.refinements.values.most = values;
         let unbounded = limits.preemptions.is_none();
         self.compare_states(strategy.compares_states() && unbounded);
         Self::machine().session.learn_loops_in_place = strategy.learns_in_place() && unbounded;
@@ -389,6 +398,22 @@ impl Program {
         Self::machine().session.refinements.put_off.explored
     }
 
+    /// Has operations choose from this number of values of their atomic at first. For tests; after
+    /// [`Program::prepare_for`].
+    ///
+    /// # Panics
+    /// If it is less than 2: with the last value alone, there is no choice.
+    pub fn choose_first_from(&mut self, values: NonZeroU32) {
+        assert!(values >= FEWEST, "there is nothing to choose from");
+        Self::machine().session.refinements.values.most = Some(values);
+    }
+
+    /// The largest number of values of each atomic from which operations have chosen in an exploration that has come to
+    /// its end, and in which nothing has failed, if they could have chosen from more.
+    pub fn explored_with_values(&self) -> Option<NonZeroU32> {
+        Self::machine().session.refinements.values.explored
+    }
+
     /// Where the present, traced execution has requested orderings weaker than sequential consistency and has not got
     /// them, by place.
     pub fn weak_places(&self) -> Vec<WeakPlace> {
@@ -440,7 +465,8 @@ impl Program {
             .threads
             .create(ThreadId::MAIN, main, name, None, initial, None);
         let weak = session.options.memory() == Memory::Rc11;
-        execution.races.begins(weak, session.refinements.orderings);
+        let Refinements { orderings, values, .. } = &session.refinements;
+        execution.races.begins(weak, *orderings, values.most);
         api::atomics::set_weak(weak);
         if let Err(message) = created {
             execution.outcome.of_main = Some(Err(failure(FailureKind::Unsupported, message)));
@@ -596,6 +622,11 @@ impl System for Program {
             session.refinements.unshared.choose();
             again = true;
         }
+        let has_more = execution.races.have_more_values();
+        if !again && session.refinements.values.become_more(asked, has_more) {
+            execution.races.start_again();
+            again = true;
+        }
         if again {
             session.recall.forget();
             session.labels.start_again();
@@ -620,6 +651,13 @@ impl System for Program {
 
     fn leaves_nothing(&self) -> bool {
         Self::machine().session.sees_all()
+    }
+
+    fn part(&self) -> Option<String> {
+        let Machine { session, execution, .. } = Self::machine();
+        let most = session.refinements.values.most?;
+        let has_more = execution.races.have_more_values();
+        has_more.then(|| format!("with the last {most} values of each atomic to choose from"))
     }
 
     fn knowledge(&self) -> Knowledge<'_> {

@@ -7,8 +7,8 @@ use crate::generated::QUANTUM;
 use crate::races::Seeded;
 use crate::run_on_atomics;
 use dpor_explorer::{
-    End, Event, Explorer, Limits, Location, Observer, Part, Shard, Sharded, Statistics, Strategy, System, ThreadId,
-    Trace, Verdict,
+    End, Event, Explorer, Limits, Location, Observer, Part, Report, Shard, Sharded, Statistics, Strategy, System,
+    ThreadId, Trace, Verdict,
 };
 use dpor_scheduler::{Memory, Options, Program as Model};
 use shim_std::hint::spin_loop;
@@ -17,6 +17,7 @@ use shim_std::sync::{Mutex, MutexGuard};
 use shim_std::thread::{self, JoinHandle};
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::slice;
 use std::sync::{Arc, PoisonError};
@@ -225,9 +226,26 @@ impl ExecutionGraph {
     }
 }
 
+#[derive(Default)]
 struct Collector {
     outcomes: Outcomes,
     graphs: HashSet<ExecutionGraph>,
+}
+
+impl Collector {
+    /// The outcomes so far. Forgets them.
+    fn take_outcomes(&mut self) -> BTreeSet<Outcome> {
+        std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn explored(mut self, report: Report) -> Explored {
+        Explored {
+            outcomes: self.take_outcomes(),
+            graphs: self.graphs.len(),
+            verdict: report.verdict,
+            statistics: report.statistics,
+        }
+    }
 }
 
 impl<S: System> Observer<S> for Collector {
@@ -239,8 +257,34 @@ impl<S: System> Observer<S> for Collector {
     }
 
     fn refined(&mut self) {
-        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.take_outcomes();
         self.graphs.clear();
+    }
+}
+
+/// Collects what is explored with few values of atomics, and with more and more of them.
+#[derive(Default)]
+struct Narrowing {
+    collector: Collector,
+    /// The outcomes since exploration started for the last time but one.
+    last: BTreeSet<Outcome>,
+    /// The outcomes with these numbers of values.
+    outcomes: BTreeMap<u32, BTreeSet<Outcome>>,
+}
+
+impl Observer<Erased> for Narrowing {
+    fn execution(&mut self, system: &mut Erased, end: &End, trace: &Trace, counts: &Statistics) -> ControlFlow<()> {
+        if let Some(values) = system.get::<Model>().explored_with_values() {
+            // That is known when exploration has started again after it.
+            let last = std::mem::take(&mut self.last);
+            self.outcomes.entry(values.get()).or_insert(last);
+        }
+        self.collector.execution(system, end, trace, counts)
+    }
+
+    fn refined(&mut self) {
+        self.last = self.collector.take_outcomes();
+        Observer::<Erased>::refined(&mut self.collector);
     }
 }
 
@@ -274,6 +318,28 @@ pub fn explore_turns(program: &Program, strategy: Strategy) -> Explored {
         ..How::by(strategy, Memory::Rc11)
     };
     explore_system(program, how, Erased::new)
+}
+
+/// Explores the program under weak memory, where operations choose from two values of their atomic at first, and then
+/// from more and more of them. Returns the outcomes of executions with these numbers of values, too,
+/// each of which is less than all.
+///
+/// # Panics
+/// If this process cannot hold a model.
+pub fn explore_narrowly(
+    program: &Program,
+    strategy: Strategy,
+    fault: Option<Seeded>,
+) -> (Explored, BTreeMap<u32, BTreeSet<Outcome>>) {
+    let how = How {
+        fault,
+        values: NonZeroU32::new(2),
+        ..How::by(strategy, Memory::Rc11)
+    };
+    let mut narrowing = Narrowing::default();
+    let outcomes = narrowing.collector.outcomes.clone();
+    let report = run(program, how, Erased::new, &outcomes, &mut narrowing);
+    (narrowing.collector.explored(report), narrowing.outcomes)
 }
 
 /// Explores the program under weak memory, where one of its loads is repeated until it finds something else than 0.
@@ -322,6 +388,8 @@ struct How {
     wait: Option<Wait>,
     /// Whether threads take short turns.
     turns: bool,
+    /// From how many values operations choose at first, if that is to be told.
+    values: Option<NonZeroU32>,
 }
 
 impl How {
@@ -332,19 +400,33 @@ impl How {
             fault: None,
             wait: None,
             turns: false,
+            values: None,
         }
     }
 }
 
 fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Model) -> S) -> Explored {
+    let mut collector = Collector::default();
+    let outcomes = collector.outcomes.clone();
+    let report = run(program, how, system, &outcomes, &mut collector);
+    collector.explored(report)
+}
+
+fn run<S: System>(
+    program: &Program,
+    how: How,
+    system: impl FnOnce(Model) -> S,
+    outcomes: &Outcomes,
+    observer: &mut dyn Observer<S>,
+) -> Report {
     let How {
         strategy,
         memory,
         fault,
         wait,
         turns,
+        values,
     } = how;
-    let outcomes = Outcomes::default();
     // A model keeps no memory of the checker's but what is never freed.
     let program: &'static Program = Box::leak(Box::new(program.clone()));
     let own = outcomes.clone();
@@ -361,12 +443,15 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
         ..Limits::default()
     };
     model.prepare_for(strategy, &limits);
-    if strategy == Strategy::States {
-        // As `cargo dpor` does with it.
+    // As `cargo dpor` does with `states`.
+    if strategy == Strategy::States || values.is_some() {
         model.put_weak_memory_off();
-        if program.joins() {
-            model.join_what_is_unshared(1, |_, _| ());
-        }
+    }
+    if let Some(values) = values {
+        model.choose_first_from(values);
+    }
+    if strategy == Strategy::States && program.joins() {
+        model.join_what_is_unshared(1, |_, _| ());
     }
     if let Some(Seeded::Races(fault)) = fault {
         model.race_fault(fault);
@@ -378,16 +463,5 @@ fn explore_system<S: System>(program: &Program, how: How, system: impl FnOnce(Mo
     if let Some(Seeded::Search(fault)) = fault {
         explorer = explorer.fault(fault);
     }
-    let mut collector = Collector {
-        outcomes: outcomes.clone(),
-        graphs: HashSet::new(),
-    };
-    let report = explorer.run(&mut collector);
-    let outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Explored {
-        outcomes,
-        graphs: collector.graphs.len(),
-        verdict: report.verdict,
-        statistics: report.statistics,
-    }
+    explorer.run(observer)
 }

@@ -79,6 +79,55 @@ pub fn generate(seed: u64, operations: usize) -> Program {
     Program::new(code)
 }
 
+/// The program of this seed, in which there are many values to choose from: a thread stores a few times to an atomic,
+/// and then to another one; a second thread begins with that one, and looks for the others. Each of them may do more, and
+/// there may be a third one.
+pub fn generate_long_histories(seed: u64) -> Program {
+    let mut random = SplitMix64::new(SplitMix64::mix(seed));
+    let style = [Style::Even, Style::Fences, Style::Sequential, Style::Synchronising][random.below(4)];
+    let threads = 2 + usize::from(random.below(3) == 0);
+    let mut generator = Generator {
+        random,
+        style,
+        locations: 2,
+        registers: vec![0; threads],
+    };
+    let stores = 2 + generator.random.below(2);
+    let mut writer: Vec<Instruction> = (1..=stores)
+        .map(|value| Instruction::Store {
+            location: 0,
+            value: value as u32,
+            ordering: generator.ordering(Slot::Store),
+        })
+        .collect();
+    writer.push(Instruction::Store {
+        location: 1,
+        value: 1,
+        ordering: generator.ordering(Slot::Store),
+    });
+    let mut code = vec![writer];
+    code.push(
+        [1, 0, 0]
+            .map(|location| generator.instruction(1, Some(location)))
+            .into(),
+    );
+    code.extend((2..threads).map(|thread| vec![generator.instruction(thread, Some(0))]));
+    for _ in 0..generator.random.below(3) {
+        let thread = generator.random.below(threads);
+        let place = generator.random.below(code[thread].len() + 1);
+        let instruction = match generator.percent(50) {
+            true => Instruction::Fence(generator.ordering(Slot::Fence)),
+            false => Instruction::Store {
+                location: generator.random.below(2),
+                value: 4,
+                ordering: generator.ordering(Slot::Store),
+            },
+        };
+        code[thread].insert(place, instruction);
+    }
+    Program::new(code)
+}
+
 impl Generator {
     fn percent(&mut self, chance: usize) -> bool {
         self.random.below(100) < chance

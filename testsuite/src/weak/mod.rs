@@ -23,8 +23,10 @@ mod relation;
 pub use axioms::{Axioms, Psc, ReleaseSequence};
 pub use c::render_c;
 pub use enumerate::{Executions, enumerate};
-pub use explore::{Explored, Wait, explore, explore_parts, explore_turns, explore_waiting, explore_with};
-pub use generate::generate;
+pub use explore::{
+    Explored, Wait, explore, explore_narrowly, explore_parts, explore_turns, explore_waiting, explore_with,
+};
+pub use generate::{generate, generate_long_histories};
 pub use graph::{Event, Graph, Name, Outcome, Reads};
 pub use interleave::interleave;
 pub use print::render;

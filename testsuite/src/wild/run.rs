@@ -1,6 +1,6 @@
 //! The tests of one crate under the tool.
 
-use crate::report::{self, BUT_FOR_RACES, Met, SEQUENTIALLY_COMPLETE};
+use crate::report::{self, BUT_FOR_RACES, COMPLETE_WITH_VALUES, Met, SEQUENTIALLY_COMPLETE};
 use crate::wild::call::{self, Call};
 use crate::wild::{Circumstances, Crate, Source, Table, fetch, logs};
 use serde::{Deserialize, Serialize};
@@ -274,6 +274,9 @@ fn reason(met: &Met) -> String {
     ];
     let class = classes.iter().find(|(start, _)| text.contains(start));
     match class.map_or(text, |(_, class)| class) {
+        TIME if met.reason.contains(COMPLETE_WITH_VALUES) => {
+            format!("{TIME}, with weak memory; complete with the last values of each atomic")
+        }
         TIME if met.reason.contains(SEQUENTIALLY_COMPLETE) => {
             let part = if met.reason.contains(BUT_FOR_RACES) {
                 BUT_FOR_RACES

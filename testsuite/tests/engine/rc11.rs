@@ -7,6 +7,8 @@
 //! default). A million:
 //! `DPOR_RC11_GRAPHS=1000000 cargo test --release -p dpor-testsuite --test engine each_graph_once`.
 //! `DPOR_RC11_LOOPS` sets how many of them wait in a loop (200 by default).
+//! `DPOR_RC11_VALUES` sets how many of them are explored with few values of each atomic (600 by default). Twenty
+//! thousand: `DPOR_RC11_VALUES=20000 cargo test --release -p dpor-testsuite --test engine with_few_values`.
 
 use dpor_explorer::{Fault, Statistics, Strategy, Verdict};
 use dpor_scheduler::{Memory, RaceFault};
@@ -14,12 +16,13 @@ use dpor_testsuite::generated::{alone, first_caught, setting};
 use dpor_testsuite::races::Seeded;
 use dpor_testsuite::weak::litmus::{if_equal, load, store};
 use dpor_testsuite::weak::{
-    Axioms, Instruction, Outcome, Program, Wait, enumerate, explore, explore_parts, explore_turns, explore_waiting,
-    explore_with, families, generate, graphs, interleave, litmus, miri, outcomes, render,
+    Axioms, Instruction, Outcome, Program, Wait, enumerate, explore, explore_narrowly, explore_parts, explore_turns,
+    explore_waiting, explore_with, families, generate, generate_long_histories, graphs, interleave, litmus, miri,
+    outcomes, render,
 };
 use proptest::prelude::any;
 use proptest::strategy::Strategy as _;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -94,8 +97,19 @@ fn caught_within(fault: RaceFault, budget: u32) {
 /// Checks that the fault shows within so many programs.
 #[track_caller]
 fn caught_by(fault: Seeded, budget: u32, check: impl Fn(&Program, Option<Seeded>) -> Result<(), String>) {
+    caught_among(fault, budget, |seed| generate(seed, 4 + (seed % 4) as usize), check);
+}
+
+/// Checks that the fault shows within so many of these programs.
+#[track_caller]
+fn caught_among(
+    fault: Seeded,
+    budget: u32,
+    generate: impl Fn(u64) -> Program,
+    check: impl Fn(&Program, Option<Seeded>) -> Result<(), String>,
+) {
     let _alone = alone();
-    let programs = any::<u64>().prop_map(|seed| Generated(generate(seed, 4 + (seed % 4) as usize)));
+    let programs = any::<u64>().prop_map(|seed| Generated(generate(seed)));
     first_caught(
         &format!("{fault:?}"),
         budget,
@@ -168,6 +182,14 @@ fn locations_that_are_taken_for_one_threads() {
 #[test]
 fn modifications_of_the_last_value() {
     caught_within(RaceFault::ModifyLast, 2000);
+}
+
+#[test]
+fn values_that_are_left_out_unnoticed() {
+    let fault = Seeded::Races(RaceFault::ForgetCuts);
+    caught_among(fault, 2000, generate_long_histories, |program, fault| {
+        check_narrowly(program, &outcomes(program), fault).map(drop)
+    });
 }
 
 #[test]
@@ -277,6 +299,60 @@ fn generated_programs_have_their_outcomes() {
         compare(&program, &expected, Memory::Rc11);
     }
     assert!(weak > programs / 10, "only {weak} of {programs} programs are weak");
+}
+
+/// Compares what is explored with few values of each atomic, and with more and more of them, with the oracle, and with
+/// what `exhaustive` explores with as many. Says what is wrong; and how often exploration came to its end and found
+/// less.
+fn check_narrowly(program: &Program, expected: &BTreeSet<Outcome>, fault: Option<Seeded>) -> Result<usize, String> {
+    let mut others: Option<BTreeMap<u32, BTreeSet<Outcome>>> = None;
+    let mut less = 0;
+    for strategy in [Strategy::Exhaustive, Strategy::States] {
+        if strategy == Strategy::Exhaustive && interleavings(program) > MOST_INTERLEAVINGS {
+            continue;
+        }
+        let (explored, narrowly) = explore_narrowly(program, strategy, fault);
+        if explored.verdict != Verdict::Complete || explored.outcomes != *expected {
+            let of = [explored.outcomes.len(), expected.len()];
+            return Err(format!("{strategy}: {:?}, outcomes: {of:?}", explored.verdict));
+        }
+        if let Some((values, _)) = narrowly.iter().find(|(_, outcomes)| !outcomes.is_subset(expected)) {
+            return Err(format!("{strategy} invents outcomes with {values} values"));
+        }
+        let others = others.get_or_insert_with(|| narrowly.clone());
+        for values in others.keys().chain(narrowly.keys()) {
+            // Where one of them has not come to its end with so many, all were explored with these, or with fewer.
+            let [one, other] = [&*others, &narrowly].map(|outcomes| outcomes.get(values).unwrap_or(expected));
+            if one != other {
+                return Err(format!(
+                    "{strategy} finds with {values} values\n{other:?}\nand not\n{one:?}"
+                ));
+            }
+        }
+        less = narrowly.values().filter(|outcomes| *outcomes != expected).count();
+    }
+    Ok(less)
+}
+
+#[test]
+fn with_few_values_all_that_they_allow_is_found_and_in_the_end_everything() {
+    let _alone = alone();
+    let seed = setting("DPOR_RC11_SEED", 1717);
+    let programs = setting("DPOR_RC11_VALUES", 600);
+    let (mut less, mut of) = (0, 0);
+    for number in 0..programs {
+        let program = generate_long_histories(seed.wrapping_add(number));
+        let expected = outcomes(&program);
+        match check_narrowly(&program, &expected, None) {
+            Ok(number) => {
+                less += number;
+                of += u64::from(number > 0);
+            }
+            Err(wrong) => panic!("{wrong}\nin\n{}", render(&program)),
+        }
+    }
+    println!("{less} explorations with few values, of {of} programs, find less than all");
+    assert!(of > programs / 20, "only {of} of {programs} programs have many values");
 }
 
 /// Compares the execution graphs that `source` explores with the oracle: none missed, none explored twice. Says what is

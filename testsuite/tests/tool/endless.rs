@@ -4,6 +4,7 @@
 //! The tool is the one that `CARGO_DPOR_BIN` names, or else is built first.
 
 use dpor_testsuite::project::Project;
+use serde_json::Value;
 
 const TESTS: &str = r#"
 use std::sync::atomic::AtomicU32;
@@ -117,4 +118,94 @@ fn a_thread_that_goes_on_until_others_move_does_not_keep_them_from_failing() {
         assert_eq!(test["failure"]["kind"], "panic", "{test}");
         project.run(&["replay", test["seed"].as_str().unwrap()]).ends(1);
     }
+}
+
+const VALUES: &str = r#"
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::thread;
+
+#[derive(Default)]
+struct Shared {
+    value: AtomicU32,
+    stop: AtomicBool,
+    stopped: AtomicBool,
+}
+
+/// A thread stores in each round, until it finds that it is to stop: as late as one likes.
+fn storing(shared: &Arc<Shared>) -> thread::JoinHandle<()> {
+    let shared = shared.clone();
+    let thread = thread::spawn({
+        let shared = shared.clone();
+        move || {
+            while !shared.stop.load(Relaxed) {
+                shared.value.store(1, Relaxed);
+                shared.value.store(0, Release);
+            }
+            shared.stopped.store(true, Relaxed);
+        }
+    });
+    shared.stop.store(true, Relaxed);
+    while !shared.stopped.load(Relaxed) {
+        std::hint::spin_loop();
+    }
+    thread
+}
+
+#[test]
+fn nobody_finds_old_values() {
+    let shared = Arc::default();
+    storing(&shared).join().unwrap();
+    assert_eq!(shared.value.load(Relaxed), 0);
+}
+
+#[test]
+fn any_may_be_found() {
+    let shared = Arc::default();
+    let thread = storing(&shared);
+    assert!(shared.value.load(Relaxed) <= 1);
+    thread.join().unwrap();
+}
+
+#[test]
+fn older_ones_are_wrong() {
+    let shared = Arc::default();
+    let thread = storing(&shared);
+    // Of six rounds.
+    let found = |found: u32, at: u32| found + u32::from(shared.value.load(Relaxed) == (at + 1) % 2);
+    assert!((0..12).fold(0, found) < 12);
+    thread.join().unwrap();
+}
+"#;
+
+/// Under weak memory, a thread that stores in each round leaves more and more values behind.
+#[test]
+fn of_many_values_the_last_ones_come_first() {
+    let project = Project::new("values", VALUES);
+    let flags = ["test", "--no-fail-fast", "--max-time", "6s", "--simplify", "0"];
+    let run = project
+        .run(&[&flags[..], &["--message-format", "json"]].concat())
+        .ends(1);
+    let finished = run.events("test-finished");
+    let met = |name: &str| {
+        let mut tests = finished.iter().filter(|test| test["test"]["name"] == name);
+        tests.next().expect("the test has run")
+    };
+    let note = |test: &Value| test["note"].as_str().unwrap_or_default().to_owned();
+    // There are as many, but nobody can choose from them.
+    let complete = met("nobody_finds_old_values");
+    assert_eq!(complete["verdict"], "complete", "{complete}");
+    assert_eq!(note(complete), "weak memory without load buffering");
+    let part = met("any_may_be_found");
+    assert_eq!(part["verdict"], "incomplete", "{part}");
+    let note = note(part);
+    let values = note.strip_prefix("weak memory without load buffering; with the last ");
+    let values =
+        values.and_then(|values| values.strip_suffix(" values of each atomic to choose from, the test is complete"));
+    let values = values.and_then(|values| values.parse::<u32>().ok());
+    assert!(values.is_some_and(|values| values >= 8), "{note}");
+    let failed = met("older_ones_are_wrong");
+    assert_eq!(failed["failure"]["kind"], "panic", "{failed}");
+    project.run(&["replay", failed["seed"].as_str().unwrap()]).ends(1);
 }

@@ -1092,7 +1092,7 @@ use std::thread;
 
 type Shared = Arc<([AtomicU64; 4], AtomicBool)>;
 
-// When all is written, few values are left, unless old ones are found.
+// When all is written, few values are left, unless old ones are found: a million ways, with two values of each.
 #[test]
 fn old_values() {
     let shared = Shared::default();
@@ -1104,8 +1104,8 @@ fn old_values() {
         other.1.store(true, Relaxed);
     });
     while !shared.1.load(Relaxed) {}
-    let read = |seen: u64, at: usize| seen * 64 + shared.0[at % 4].load(Relaxed);
-    std::hint::black_box((0..10).fold(0, read));
+    let read = |seen: u128, at: usize| seen * 64 + u128::from(shared.0[at % 4].load(Relaxed));
+    std::hint::black_box((0..20).fold(0, read));
     writer.join().unwrap();
 }
 

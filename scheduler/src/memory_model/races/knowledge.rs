@@ -746,7 +746,7 @@ mod tests {
         for _ in 0..400 {
             // SAFETY: there is no program.
             unsafe { races.reset() };
-            races.begins(false, LearntOrderings::default());
+            races.begins(false, LearntOrderings::default(), None);
             threads[1..]
                 .iter()
                 .for_each(|&thread| races.spawned(ThreadId::MAIN, thread));

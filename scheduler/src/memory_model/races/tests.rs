@@ -7,7 +7,7 @@ const PLACE: usize = 0x1000;
 fn races() -> DataRaces {
     let mut races = DataRaces::default();
     races.switch_on().unwrap();
-    races.begins(false, LearntOrderings::default());
+    races.begins(false, LearntOrderings::default(), None);
     races
 }
 
@@ -149,7 +149,7 @@ fn own_stacks_are_left_out_until_they_are_exposed() {
     assert!(races.starts_again(Asked::BeforeFailure, false, false));
     // SAFETY: there is no program.
     unsafe { races.reset() };
-    races.begins(false, LearntOrderings::default());
+    races.begins(false, LearntOrderings::default(), None);
     races.spawned(ThreadId::MAIN, OTHER);
     assert!(main_writes(&mut races, place) && !other_writes(&mut races, place));
     assert!(!races.starts_again(Asked::AtTheEnd { complete: true }, false, false));

@@ -2,7 +2,7 @@
 
 use super::request::Ask;
 use super::{Clock, is_known_to_all};
-use crate::memory_model::happens_before::HappensBefore;
+use crate::memory_model::happens_before::{AtomicAccess, HappensBefore};
 use crate::memory_model::shadow::Epoch;
 use smallvec::SmallVec;
 
@@ -64,17 +64,28 @@ impl Message {
 #[derive(Debug)]
 pub(super) struct History {
     pub messages: Vec<Message>,
+    /// Whether messages before the first one were left out, and it is not known that all threads know them to be over.
+    is_cut: bool,
+    /// Whether another message than a read-modify-write's came after one of these.
+    is_cut_open: bool,
 }
 
 impl Clone for History {
     fn clone(&self) -> Self {
         History {
             messages: self.messages.clone(),
+            ..*self
         }
     }
 
     fn clone_from(&mut self, other: &Self) {
-        self.messages.clone_from(&other.messages);
+        let History {
+            messages,
+            is_cut,
+            is_cut_open,
+        } = other;
+        self.messages.clone_from(messages);
+        (self.is_cut, self.is_cut_open) = (*is_cut, *is_cut_open);
     }
 }
 
@@ -82,6 +93,8 @@ impl History {
     pub fn new(initial: Message) -> History {
         History {
             messages: vec![initial],
+            is_cut: false,
+            is_cut_open: false,
         }
     }
 
@@ -100,8 +113,26 @@ impl History {
 
     /// The first message that a thread may take, which `knows` of epochs: it knows of nobody who has taken a later one.
     pub fn floor(&self, knows: impl Fn(usize, u32) -> bool) -> usize {
+        self.last_known(knows).unwrap_or(0)
+    }
+
+    /// The last message that was taken as far as a thread `knows` of epochs; `None` if it knows of none.
+    pub fn last_known(&self, knows: impl Fn(usize, u32) -> bool) -> Option<usize> {
         let is_known = |message: &Message| message.taken.iter().any(|&(of, epoch)| knows(of.into(), epoch));
-        self.messages.iter().rposition(is_known).unwrap_or(0)
+        self.messages.iter().rposition(is_known)
+    }
+
+    /// Whether messages before the first one were left out, of which not all threads know that they are over.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Whether the operation of a thread that does not know them to be over might take one of these.
+    pub fn may_take_what_is_cut(&self, ask: Ask) -> bool {
+        match ask {
+            Ask::Access(AtomicAccess::Store(_) | AtomicAccess::Modify(_)) => self.is_cut_open,
+            Ask::Access(AtomicAccess::Load(_)) | Ask::Exchange { .. } => self.is_cut,
+        }
     }
 
     /// Whether the operation may take this message, as far as atomicity is concerned.
@@ -128,12 +159,35 @@ impl History {
         }
     }
 
-    /// Forgets the messages before this one.
+    /// Forgets the messages before this one, which nobody may take.
     pub fn forget_before(&mut self, at: usize) {
+        if at > 0 {
+            (self.is_cut, self.is_cut_open) = (false, false);
+        }
         self.messages.drain(..at);
         // What came before it is not there any more, so that nothing can come between.
         self.messages[0].modifies = false;
-        self.messages[0].taken.clear();
+        if !self.is_cut {
+            self.messages[0].taken.clear();
+        }
+    }
+
+    /// Leaves out all but the last `most` messages.
+    pub fn keep_last(&mut self, most: usize) {
+        if self.messages.len() > most {
+            let at = self.messages.len() - most;
+            self.is_cut = true;
+            self.is_cut_open |= self.messages[1..=at].iter().any(|message| !message.modifies);
+            self.messages.drain(..at);
+            self.messages[0].modifies = false;
+        }
+    }
+
+    /// Forgets that messages were left out, if that is the fault.
+    #[cfg(feature = "faults")]
+    pub fn forget_cut_if(&mut self, faulty: bool) {
+        self.is_cut &= !faulty;
+        self.is_cut_open &= !faulty;
     }
 
     /// Says whether nobody can learn anything from it.

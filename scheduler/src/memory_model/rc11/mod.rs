@@ -25,6 +25,16 @@
 //!
 //! Invariant: what is forgotten (messages that nobody may take, histories, the record of sequentially consistent
 //! operations) changes no choice of any thread that lives, or will be created by one.
+//!
+//! Where a thread goes round a loop that stores, a history grows with each round, and so there is no end of states. So
+//! histories can be [narrow](Rc11::begins): of the messages of each atomic, operations take only the last ones. What is
+//! explored then is a part of all executions, and all of them unless some operation [has more](Rc11::has_more) messages
+//! to choose from.
+//!
+//! Invariant: under narrow histories, too, what an operation may do depends only on what is known in its state, and on
+//! earlier operations on its atomic, with which it conflicts by its footprint. But not so by the execution graph: which
+//! messages are too old depends on when the operation runs. So a strategy that goes by graphs does not explore all that
+//! can be done under narrow histories.
 
 mod by_location;
 #[cfg(feature = "faults")]
@@ -50,7 +60,8 @@ use psc::{Newcomers, Psc};
 pub(crate) use request::{Ask, Request};
 use sequential::{Event, EventKind, Log};
 use smallvec::SmallVec;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -109,6 +120,10 @@ pub(crate) struct Rc11 {
     pub is_on: bool,
     /// What is known of the orderings, the same throughout an execution.
     learnt: LearntOrderings,
+    /// Maximum number of messages of an atomic from which operations choose; `None` if they choose from all of them.
+    most: Option<NonZeroU32>,
+    /// Whether some operation would choose from more than that number if there were none.
+    has_more: Cell<bool>,
     histories: ByLocation<History>,
     /// The operations that may matter for sequential consistency.
     log: Log,
@@ -121,6 +136,10 @@ pub(crate) struct SavedRc11 {
     log: Log,
 }
 
+/// The smallest number of messages of an atomic from which operations choose: with the last one alone, there is no
+/// choice.
+pub(crate) const FEWEST: NonZeroU32 = NonZeroU32::new(2).unwrap();
+
 impl Rc11 {
     /// Forgets the execution.
     pub fn reset(&mut self) {
@@ -128,9 +147,21 @@ impl Rc11 {
         self.log.clear();
     }
 
-    /// An execution begins.
-    pub fn begins(&mut self, is_on: bool, learnt: LearntOrderings) {
-        (self.is_on, self.learnt) = (is_on, learnt);
+    /// An execution begins, in which operations choose from the last `most` messages of their atomic, which are the
+    /// [`FEWEST`] at least, or from all of them.
+    pub fn begins(&mut self, is_on: bool, learnt: LearntOrderings, most: Option<NonZeroU32>) {
+        (self.is_on, self.learnt, self.most) = (is_on, learnt, most);
+    }
+
+    /// Exploration starts again.
+    pub fn start_again(&mut self) {
+        self.has_more.set(false);
+    }
+
+    /// Whether, since exploration started, some operation would have chosen from more messages than it could. It may
+    /// say so of an operation that would not, but not the other way round.
+    pub fn has_more(&self) -> bool {
+        self.has_more.get()
     }
 
     /// Whether operations choose their messages.
@@ -170,7 +201,14 @@ impl Rc11 {
         let knows = |of, epoch| order.knows(thread, of, epoch);
         #[cfg(feature = "faults")]
         let knows = faults::knowing(order, thread, knows);
-        let floor = history.floor(knows);
+        let floor = history.last_known(knows);
+        if floor.is_none() && history.may_take_what_is_cut(request.ask) {
+            self.has_more.set(true);
+        }
+        let floor = floor.unwrap_or(0);
+        let first = self
+            .most
+            .map_or(0, |most| history.len().saturating_sub(most.get() as usize));
         let psc = OnceCell::new();
         let mut newcomers = None;
         for older in 1..history.len() - floor {
@@ -179,6 +217,10 @@ impl Rc11 {
                 let allowed = history.allows(at, request.ask, kind == 1);
                 #[cfg(feature = "faults")]
                 let allowed = faults::allows(order.fault, request.ask, history.messages[at].value, allowed);
+                if allowed && at < first {
+                    self.has_more.set(true);
+                    continue;
+                }
                 let message = &history.messages[at];
                 if allowed && self.is_consistent(order, thread, request, (message, kind == 1), (&psc, &mut newcomers)) {
                     choices.insert(older as u32 * kinds + kind);
@@ -442,6 +484,7 @@ impl Rc11 {
 
     /// Forgets what no live thread can choose or learn any more.
     pub fn settle(&mut self, order: &HappensBefore, live: &[u16]) {
+        let most = self.most;
         self.histories.retain(|_, history| {
             if history.len() == 1 {
                 history.forget_before(0);
@@ -457,6 +500,11 @@ impl Rc11 {
             });
             let floor = floors.min().unwrap_or(0);
             history.forget_before(floor);
+            if let Some(most) = most {
+                history.keep_last(most.get() as usize);
+                #[cfg(feature = "faults")]
+                history.forget_cut_if(order.fault == Some(RaceFault::ForgetCuts));
+            }
             history.len() > 1 || !history.is_known(order, live)
         });
         self.settle_log();
@@ -499,10 +547,11 @@ impl Rc11 {
     }
 
     /// For each message but the first that an operation may take, last ones first: its atomic, its number, and who has
-    /// taken it in which epoch.
+    /// taken it in which epoch. Also for the first one, if others came before it.
     pub fn takers(&self) -> impl Iterator<Item = (Location, usize, impl Iterator<Item = Epoch>)> {
         self.histories.iter().flat_map(|(at, history)| {
-            let messages = history.messages.iter().enumerate().skip(1).rev();
+            let first = usize::from(!history.is_cut());
+            let messages = history.messages.iter().enumerate().skip(first).rev();
             messages.map(move |(number, message)| (at, number, message.takers()))
         })
     }
@@ -521,6 +570,12 @@ impl Rc11 {
         for (location, history) in self.histories.iter().filter(|(_, history)| history.len() > 1) {
             show(HISTORIES, location.0);
             show(HISTORIES, history.len() as u64);
+            let cut = [
+                Ask::Access(AtomicAccess::Load(Ordering::Relaxed)),
+                Ask::Access(AtomicAccess::Store(Ordering::Relaxed)),
+            ];
+            cut.into_iter()
+                .for_each(|ask| show(HISTORIES, u64::from(history.may_take_what_is_cut(ask))));
             for message in &history.messages {
                 show(HISTORIES, message.value);
                 show(HISTORIES, u64::from(message.modifies));

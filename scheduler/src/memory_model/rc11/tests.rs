@@ -13,7 +13,7 @@ struct Bench {
 impl Bench {
     fn new(learnt: LearntOrderings) -> Bench {
         let mut rc11 = Rc11::default();
-        rc11.begins(true, learnt);
+        rc11.begins(true, learnt, None);
         let mut order = HappensBefore::default();
         (0..3).for_each(|thread| {
             order.view(thread);
@@ -247,4 +247,34 @@ fn who_writes_part_of_an_atomic_ends_its_history() {
     assert_eq!(bench.choices(1, 0, LOAD(Acquire)), [0, 1]);
     assert!(passes(&mut bench, 0, true) && !bench.rc11.overlaps_another(&half));
     assert_eq!(bench.choices(1, 0, LOAD(Acquire)), [0]);
+}
+
+#[test]
+fn of_many_messages_operations_take_the_last_ones() {
+    let mut bench = weak();
+    bench.rc11.most = Some(FEWEST);
+    let live = [0, 1, 2];
+    for value in 1..=2 {
+        bench.run(0, 0, STORE(Relaxed), 0, value);
+    }
+    // Who has stored them has no more to choose from.
+    assert_eq!(bench.choices(0, 0, LOAD(Relaxed)), [0]);
+    assert!(!bench.rc11.has_more());
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1]);
+    assert!(bench.rc11.has_more());
+    // What is forgotten is not forgotten to have been there, until all know that it is over.
+    bench.rc11.settle(&bench.order, &live);
+    bench.rc11.start_again();
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1]);
+    assert!(bench.rc11.has_more());
+    bench.rc11.start_again();
+    for thread in 1..3 {
+        assert_eq!(bench.run(thread, 0, LOAD(Relaxed), 0, 0), 2);
+    }
+    assert!(bench.rc11.has_more());
+    bench.rc11.settle(&bench.order, &live);
+    bench.rc11.start_again();
+    bench.run(0, 0, STORE(Relaxed), 0, 3);
+    assert_eq!(bench.choices(1, 0, LOAD(Relaxed)), [0, 1]);
+    assert!(!bench.rc11.has_more());
 }

@@ -319,11 +319,14 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
 /// The note on what is known of the sequentially consistent executions, and of the others, of an exploration that did
 /// not come to its end.
 fn beyond_sequential(program: &Program, verdict: &Verdict) -> Option<String> {
-    let note = match (program.puts_weak_memory_off(), program.explored_first()) {
-        (true, _) => "weak memory has not been explored",
-        (_, Sequential::All) => "under sequential consistency, the test is complete",
-        (_, Sequential::AllButRaces) => "under sequential consistency, the test is complete, but for data races",
-        (_, Sequential::Some) => return None,
+    let note = match (program.explored_with_values(), program.explored_first()) {
+        _ if program.puts_weak_memory_off() => "weak memory has not been explored",
+        (Some(values), _) => {
+            &format!("with the last {values} values of each atomic to choose from, the test is complete")
+        }
+        (None, Sequential::All) => "under sequential consistency, the test is complete",
+        (None, Sequential::AllButRaces) => "under sequential consistency, the test is complete, but for data races",
+        (None, Sequential::Some) => return None,
     };
     matches!(verdict, Verdict::Incomplete { .. }).then(|| note.to_owned())
 }
