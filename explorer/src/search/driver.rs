@@ -432,7 +432,12 @@ impl<S: System> Explorer<S> {
 
     /// The verdict when the search has come to its end.
     fn exhausted(&mut self) -> Verdict {
-        match (self.left_out(), self.first_failure.is_some()) {
+        let left_out = match (self.left_out(), self.exploration.cursor.system.part()) {
+            (reason, None) => reason,
+            (None, Some(part)) => Some(format!("all executions {part} were explored, and there are others")),
+            (Some(reason), Some(part)) => Some(format!("{reason}; only executions {part} were explored")),
+        };
+        match (left_out, self.first_failure.is_some()) {
             (None, false) => Verdict::Complete,
             (reason, _) => self.incomplete(reason.unwrap_or_default()),
         }

@@ -2,7 +2,7 @@
 
 use crate::detect::unshared::Unshared;
 use crate::memory_model::atomics::{self, Atomics};
-use crate::memory_model::rc11::{FEWEST, LearntOrderings};
+use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::part_of;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
 use dpor_explorer::keys::{KeyMap, KeySet};
@@ -147,17 +147,21 @@ impl Values {
     /// The number with which exploration begins: more than most programs have, and so few that a loop that stores comes
     /// back to a state soon.
     pub const FIRST: NonZeroU32 = NonZeroU32::new(8).unwrap();
+    /// The number with which it ends: what needs more has no end.
+    const LAST: NonZeroU32 = NonZeroU32::new(1024).unwrap();
 
-    /// Says whether exploration starts again with twice as many. `has_more` says whether operations would have chosen
-    /// from more.
+    /// Says whether exploration starts again with twice as many: if all has been explored, none has failed, and operations
+    /// would have chosen from more, as `has_more` says.
     pub fn become_more(&mut self, asked: Asked, has_more: bool) -> bool {
-        let (Asked::AtTheEnd { complete }, Some(most), true) = (asked, self.most, has_more) else {
+        const TWICE: NonZeroU32 = NonZeroU32::new(2).unwrap();
+        let (Asked::AtTheEnd { complete: true }, Some(most), true) = (asked, self.most, has_more) else {
             return false;
         };
-        if complete {
-            self.explored = Some(most);
+        self.explored = Some(most);
+        if most >= Self::LAST {
+            return false;
         }
-        self.most = Some(most.saturating_mul(FEWEST));
+        self.most = Some(most.saturating_mul(TWICE));
         true
     }
 }
@@ -288,8 +292,10 @@ mod tests {
         };
         assert_eq!(asks(Asked::Between, true), (false, Some(8), None));
         assert_eq!(asks(Asked::BeforeFailure, true), (false, Some(8), None));
-        assert_eq!(asks(at_the_end(false), true), (true, Some(16), None));
-        assert_eq!(asks(at_the_end(true), true), (true, Some(32), Some(16)));
-        assert_eq!(asks(at_the_end(true), false), (false, Some(32), Some(16)));
+        assert_eq!(asks(at_the_end(false), true), (false, Some(8), None));
+        assert_eq!(asks(at_the_end(true), true), (true, Some(16), Some(8)));
+        assert_eq!(asks(at_the_end(true), false), (false, Some(16), Some(8)));
+        assert!((0..6).all(|_| asks(at_the_end(true), true).0));
+        assert_eq!(asks(at_the_end(true), true), (false, Some(1024), Some(1024)));
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Session {
     pub learn_loops_in_place: bool,
     /// Whether threads that only repeat themselves are held back.
     pub spin_blocks: bool,
+    /// Whether a schedule is followed, and nothing is explored.
+    pub follows: bool,
     /// Whether states will be compared.
     pub comparing: bool,
     /// Whether the steps that lead to a state are run again instead of copying it back: they may change what cannot be
@@ -87,6 +89,7 @@ impl Session {
             learn_in_place: false,
             learn_loops_in_place: false,
             spin_blocks: true,
+            follows: false,
             comparing: false,
             replays: false,
             out_of_sight: None,

@@ -137,9 +137,19 @@ pub(crate) struct LearntRaces {
     to_expose: BitSet,
     /// Whether what threads know of each other's accesses is left out of states.
     leaves_out_knowledge: bool,
+    /// Whether operations would have chosen from more values than they could.
+    has_more_values: bool,
 }
 
-dpor_explorer::codec!(struct LearntRaces { shared, news, uses, exposed, to_expose, leaves_out_knowledge });
+dpor_explorer::codec!(struct LearntRaces {
+    shared,
+    news,
+    uses,
+    exposed,
+    to_expose,
+    leaves_out_knowledge,
+    has_more_values
+});
 
 fn index(thread: ThreadId) -> u16 {
     thread.0 as u16
@@ -252,11 +262,13 @@ impl DataRaces {
             exposed: self.exposed.clone(),
             to_expose: self.to_expose.clone(),
             leaves_out_knowledge: self.leaves_out_knowledge,
+            has_more_values: self.rc11.has_more(),
         }
     }
 
     /// Goes on with what the executions of another process have shown.
     pub fn go_on_from(&mut self, learnt: &LearntRaces) {
+        self.rc11.go_on(learnt.has_more_values);
         let Some(shadow) = &mut self.shadow else { return };
         shadow.add_uses(&learnt.uses);
         let granules = |all: &[u64]| all.iter().map(|&granule| granule as usize).collect();
@@ -420,6 +432,10 @@ impl DataRaces {
         exposure::expose(&exposed);
         self.exposed.extend_from(&exposed);
         (self.executions, self.until) = (0, 0);
+    }
+
+    /// Exploration starts again, with the values of atomics from which operations chose.
+    pub fn start_again_with_values(&mut self) {
         self.rc11.start_again();
     }
 
@@ -486,6 +502,15 @@ impl DataRaces {
         let mut words = vec![known as u64, (known >> 64) as u64];
         self.rc11.visit(|_, word| words.push(word));
         hash_of(&words)
+    }
+
+    /// A hash of the last values from which operations on atomics choose.
+    pub fn last_values(&mut self) -> u128 {
+        self.settle_atomics();
+        if !self.are_choosing() || !self.rc11.has_choices() {
+            return 0;
+        }
+        hash_of(&self.rc11.last_values().collect::<Vec<_>>())
     }
 
     /// Whether operations on atomics choose what they find. Not while there was but one thread.

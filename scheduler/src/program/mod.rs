@@ -132,6 +132,13 @@ impl Program {
         arena::set_trace_hook(Some(api::note_block));
     }
 
+    /// Takes it that schedules are followed that were found under other circumstances, and nothing is explored: a thread
+    /// only repeats itself where it leaves the same values behind in each round, although others can choose from more
+    /// and more of them. An exploration that has bounded their number has found it so.
+    pub fn follow_schedules(&mut self) {
+        Self::machine().session.follows = true;
+    }
+
     /// Has plain accesses of threads to their own stacks left out where no other thread uses the stack, from the next
     /// restart on. That is for explorations, which start again when one does ([`System::starts_again`]), and not for
     /// whoever runs a schedule once.
@@ -162,7 +169,7 @@ impl Program {
     /// compared](Program::compare_states), and loops watched from where they are noticed instead of starting again, if
     /// the strategy is such. Where preemptions are bounded, it does neither.
     ///
-    /// If the strategy compares states, operations choose from the last 8 values of their atomic under weak memory, then
+    /// In any case, if the strategy compares states, operations choose from the last 8 values of their atomic under weak memory, then
     /// from twice as many, and so on, until there are no more to choose from: otherwise a loop that stores has no end of
     /// states. That is not for a strategy that goes by execution graphs, which would miss what a thread does before its
     /// value is too old.
@@ -628,6 +635,7 @@ impl System for Program {
             again = true;
         }
         if again {
+            execution.races.start_again_with_values();
             session.recall.forget();
             session.labels.start_again();
             session.start_survey_again();

@@ -268,6 +268,10 @@ fn reason(met: &Met) -> String {
             "executions are longer than `--max-depth`",
         ),
         ("executions were cut", "executions are longer than `--max-depth`"),
+        (
+            "all executions with the last",
+            "operations can choose from any number of values",
+        ),
         ("the test process did nothing", "no progress within `--stall`"),
         ("the checker was busy", "no progress within `--stall`"),
         ("in a system call, which", "a thread waits in the kernel"),

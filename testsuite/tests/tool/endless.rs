@@ -168,6 +168,27 @@ fn any_may_be_found() {
     thread.join().unwrap();
 }
 
+/// Under sequential consistency, one of the two finds what the other one has stored.
+#[test]
+fn stores_for_ever() {
+    let shared: Arc<(Shared, AtomicU32, AtomicU32)> = Arc::default();
+    let [storing, other] = [shared.clone(), shared.clone()];
+    let storing = thread::spawn(move || {
+        while !storing.0.stop.load(Relaxed) {
+            storing.0.value.store(1, Relaxed);
+            storing.0.value.store(0, Relaxed);
+        }
+    });
+    let other = thread::spawn(move || {
+        other.1.store(1, Relaxed);
+        other.2.load(Relaxed)
+    });
+    shared.2.store(1, Relaxed);
+    let found = shared.1.load(Relaxed) + other.join().unwrap();
+    shared.0.stop.store(found > 0, Relaxed);
+    storing.join().unwrap();
+}
+
 #[test]
 fn older_ones_are_wrong() {
     let shared = Arc::default();
@@ -183,7 +204,7 @@ fn older_ones_are_wrong() {
 #[test]
 fn of_many_values_the_last_ones_come_first() {
     let project = Project::new("values", VALUES);
-    let flags = ["test", "--no-fail-fast", "--max-time", "6s", "--simplify", "0"];
+    let flags = ["test", "--no-fail-fast", "--max-time", "6s", "--simplify", "5s"];
     let run = project
         .run(&[&flags[..], &["--message-format", "json"]].concat())
         .ends(1);
@@ -205,7 +226,9 @@ fn of_many_values_the_last_ones_come_first() {
         values.and_then(|values| values.strip_suffix(" values of each atomic to choose from, the test is complete"));
     let values = values.and_then(|values| values.parse::<u32>().ok());
     assert!(values.is_some_and(|values| values >= 8), "{note}");
-    let failed = met("older_ones_are_wrong");
-    assert_eq!(failed["failure"]["kind"], "panic", "{failed}");
-    project.run(&["replay", failed["seed"].as_str().unwrap()]).ends(1);
+    for (name, kind) in [("older_ones_are_wrong", "panic"), ("stores_for_ever", "livelock")] {
+        let failed = met(name);
+        assert_eq!(failed["failure"]["kind"], kind, "{failed}");
+        project.run(&["replay", failed["seed"].as_str().unwrap()]).ends(1);
+    }
 }

@@ -127,6 +127,11 @@ impl History {
         self.is_cut
     }
 
+    /// What is on record of the messages that were left out.
+    pub fn marks(&self) -> [bool; 2] {
+        [self.is_cut, self.is_cut_open]
+    }
+
     /// Whether the operation of a thread that does not know them to be over might take one of these.
     pub fn may_take_what_is_cut(&self, ask: Ask) -> bool {
         match ask {

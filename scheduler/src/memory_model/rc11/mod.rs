@@ -158,6 +158,11 @@ impl Rc11 {
         self.has_more.set(false);
     }
 
+    /// Exploration goes on after another process, in which operations had more messages to choose from, or not.
+    pub fn go_on(&mut self, has_more: bool) {
+        self.has_more.set(has_more);
+    }
+
     /// Whether, since exploration started, some operation would have chosen from more messages than it could. It may
     /// say so of an operation that would not, but not the other way round.
     pub fn has_more(&self) -> bool {
@@ -564,18 +569,27 @@ impl Rc11 {
         Ways::new(&self.log, known, events)
     }
 
+    /// What the last messages of each atomic hold, where there is a choice.
+    pub fn last_values(&self) -> impl Iterator<Item = u64> {
+        /// Number of messages of an atomic: more than one stores in the rounds of a short schedule.
+        const LAST: usize = 64;
+        let histories = self.histories.iter().filter(|(_, history)| history.len() > 1);
+        histories.flat_map(|(location, history)| {
+            let last = &history.messages[history.len().saturating_sub(LAST)..];
+            let values = last.iter().map(|message| message.value);
+            [location.0, last.len() as u64].into_iter().chain(values)
+        })
+    }
+
     /// Shows what there is to choose from. Who may choose it, and what is learnt from it, is [known](Self::takers) to
     /// somebody.
     pub fn visit(&self, mut show: impl FnMut(&'static str, u64)) {
         for (location, history) in self.histories.iter().filter(|(_, history)| history.len() > 1) {
             show(HISTORIES, location.0);
             show(HISTORIES, history.len() as u64);
-            let cut = [
-                Ask::Access(AtomicAccess::Load(Ordering::Relaxed)),
-                Ask::Access(AtomicAccess::Store(Ordering::Relaxed)),
-            ];
-            cut.into_iter()
-                .for_each(|ask| show(HISTORIES, u64::from(history.may_take_what_is_cut(ask))));
+            for mark in history.marks() {
+                show(HISTORIES, u64::from(mark));
+            }
             for message in &history.messages {
                 show(HISTORIES, message.value);
                 show(HISTORIES, u64::from(message.modifies));

@@ -299,7 +299,9 @@ pub(super) fn explore(config: &Config, map: &'static SharedSchedule, body: Body,
     if program.explored_first() == Sequential::All {
         parent.send(&Message::SequentiallyComplete {});
     }
-    let note = both(note, beyond_sequential(program, &report.verdict));
+    // What is said of all executions cannot be said of those of a shard.
+    let beyond = beyond_sequential(program, &report.verdict).filter(|_| config.shard.is_none());
+    let note = both(note, beyond);
     let note = both(note, resumed.map(went_on));
     let note = both(note, never_saved(program, &report.verdict));
     let note = both(note, saving.and_then(|saving| saving.note()));

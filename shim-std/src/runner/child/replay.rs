@@ -85,6 +85,7 @@ pub(crate) fn follow(seed: &Seed, body: Body, tell: &mut dyn FnMut(Told)) -> Res
 
 /// Sets a program up for the schedule of a seed.
 pub(crate) fn prepare(program: &mut Program, seed: &Seed) {
+    program.follow_schedules();
     program.find_leaks(seed.options.has(ModelOption::Leaks));
     program.intern_threads(&seed.threads.iter().map(|c| (c.parent, c.nth)).collect::<Vec<_>>());
     program.observe(
