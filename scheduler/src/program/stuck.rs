@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::machine::threads::Record;
 use crate::operation::OperationKind;
 use crate::report::BlockedReport;
-use dpor_explorer::{Failure, Outlook, SplitMix64, System, ThreadId, Transition};
+use dpor_explorer::{Failure, Outlook, SplitMix64, Stop, System, ThreadId, Transition};
 use dpor_protocol::FailureKind;
 use smallvec::SmallVec;
 
@@ -92,6 +92,9 @@ impl Program {
             let result = self.advance(transition, true);
             Self::machine().step.record.clear();
             let threads = &Self::machine().execution.threads;
+            if matches!(result, Err(Stop::Unsupported(_))) {
+                return Outlook::Unclear;
+            }
             if result.is_err() || alive.iter().any(|&thread| !threads[thread].alive) {
                 return Outlook::GoesOn;
             }
