@@ -174,3 +174,16 @@ fn what_is_tried_is_not_recorded() {
     assert!(judged.is_err_and(|bad| bad.fault.is_race()));
     assert!(races.access(ThreadId::MAIN, PLACE, 8, Kind::Read).is_err());
 }
+
+/// Otherwise a resumed exploration could be complete that is not.
+#[test]
+fn who_goes_on_knows_that_there_were_more_values() {
+    let mut races = DataRaces::default();
+    assert!(!races.learnt().has_more_values);
+    races.rc11.go_on(true);
+    let mut other = DataRaces::default();
+    other.go_on_from(&races.learnt());
+    assert!(other.have_more_values());
+    other.start_again_with_values();
+    assert!(!other.have_more_values());
+}
