@@ -220,9 +220,9 @@ pub trait System {
         true
     }
 
-    /// Which part of all executions is explored, if the system has left some out by a bound of its own: an adverbial, such
-    /// as "with less than three mistakes". If it does not [start again](System::starts_again) when there is nothing left
-    /// to explore, the verdict is incomplete.
+    /// Which part of all executions is explored, if the system has left some out by a bound of its own: an adverbial,
+    /// such as "with less than three mistakes". If it does not [start again](System::starts_again) when there is
+    /// nothing left to explore, the verdict is incomplete.
     fn part(&self) -> Option<String> {
         None
     }

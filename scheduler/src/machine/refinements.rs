@@ -150,8 +150,8 @@ impl Values {
     /// The number with which it ends: what needs more has no end.
     const LAST: NonZeroU32 = NonZeroU32::new(1024).unwrap();
 
-    /// Says whether exploration starts again with twice as many: if all has been explored, none has failed, and operations
-    /// would have chosen from more, as `has_more` says.
+    /// Says whether exploration starts again with twice as many: if all has been explored, none has failed, and
+    /// operations would have chosen from more, as `has_more` says.
     pub fn become_more(&mut self, asked: Asked, has_more: bool) -> bool {
         const TWICE: NonZeroU32 = NonZeroU32::new(2).unwrap();
         let (Asked::AtTheEnd { complete: true }, Some(most), true) = (asked, self.most, has_more) else {

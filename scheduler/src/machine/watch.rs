@@ -162,10 +162,7 @@ pub(crate) fn arrived(machine: &mut Machine, thread: ThreadId) -> bool {
         let own = own_hash(session, threads, thread);
         let around = watch.surroundings_of(thread, session, threads);
         races.foresee(threads.waiting_for_ends());
-        let values = match session.follows {
-            true => races.last_values(),
-            false => races.values(),
-        };
+        let values = races.values(session.follows);
         let arrival = Arrival { own, around, values };
         session.recall.note_arrival(thread, arrival);
         arrival

@@ -491,26 +491,22 @@ impl DataRaces {
         Ok(())
     }
 
-    /// A hash of the values from which operations on atomics choose, and of who knows of what. Once it is
-    /// [foreseen](DataRaces::foresee) what threads that wait will know.
-    pub fn values(&mut self) -> u128 {
+    /// A hash of the values from which operations on atomics choose: of the last ones only, or of all with what is known
+    /// of them. 0 if there is no choice. Once it is [foreseen](DataRaces::foresee) what threads that wait will know.
+    pub fn values(&mut self, last_only: bool) -> u128 {
         self.settle_atomics();
         if !self.are_choosing() || !self.rc11.has_choices() {
             return 0;
         }
-        let known = self.knowledge(&mut Vec::new());
-        let mut words = vec![known as u64, (known >> 64) as u64];
-        self.rc11.visit(|_, word| words.push(word));
+        let mut words = Vec::new();
+        if last_only {
+            words.extend(self.rc11.last_values());
+        } else {
+            let known = self.knowledge(&mut Vec::new());
+            words.extend([known as u64, (known >> 64) as u64]);
+            self.rc11.visit(|_, word| words.push(word));
+        }
         hash_of(&words)
-    }
-
-    /// A hash of the last values from which operations on atomics choose.
-    pub fn last_values(&mut self) -> u128 {
-        self.settle_atomics();
-        if !self.are_choosing() || !self.rc11.has_choices() {
-            return 0;
-        }
-        hash_of(&self.rc11.last_values().collect::<Vec<_>>())
     }
 
     /// Whether operations on atomics choose what they find. Not while there was but one thread.

@@ -132,9 +132,9 @@ impl Program {
         arena::set_trace_hook(Some(api::note_block));
     }
 
-    /// Takes it that schedules are followed that were found under other circumstances, and nothing is explored: a thread
-    /// only repeats itself where it leaves the same values behind in each round, although others can choose from more
-    /// and more of them. An exploration that has bounded their number has found it so.
+    /// Takes it that schedules are followed that were found under other circumstances, and nothing is explored: a
+    /// thread only repeats itself where it leaves the same values behind in each round, although others can choose from
+    /// more and more of them. An exploration that has bounded their number has found it so.
     pub fn follow_schedules(&mut self) {
         Self::machine().session.follows = true;
     }
@@ -169,10 +169,10 @@ impl Program {
     /// compared](Program::compare_states), and loops watched from where they are noticed instead of starting again, if
     /// the strategy is such. Where preemptions are bounded, it does neither.
     ///
-    /// In any case, if the strategy compares states, operations choose from the last 8 values of their atomic under weak memory, then
-    /// from twice as many, and so on, until there are no more to choose from: otherwise a loop that stores has no end of
-    /// states. That is not for a strategy that goes by execution graphs, which would miss what a thread does before its
-    /// value is too old.
+    /// Under weak memory, if the strategy compares states, operations choose from the last 8 values of their atomic,
+    /// then from twice as many, and so on, until there are no more to choose from: otherwise a loop that stores has no
+    /// end of states. That holds where preemptions are bounded, too. It is not for a strategy that goes by execution
+    /// graphs, which would miss what a thread does before its value is too old.
     pub fn prepare_for(&mut self, strategy: Strategy, limits: &Limits) {
         let values = strategy.compares_states().then_some(Values::FIRST);
         Self::machine().session.refinements.values.most = values;

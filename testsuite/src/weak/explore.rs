@@ -321,8 +321,8 @@ pub fn explore_turns(program: &Program, strategy: Strategy) -> Explored {
 }
 
 /// Explores the program under weak memory, where operations choose from two values of their atomic at first, and then
-/// from more and more of them. Returns the outcomes of executions with these numbers of values, too,
-/// each of which is less than all.
+/// from more and more of them. Returns the outcomes of executions with these numbers of values, too, each of which is
+/// less than all.
 ///
 /// # Panics
 /// If this process cannot hold a model.
