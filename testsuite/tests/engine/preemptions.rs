@@ -419,6 +419,55 @@ fn nothing_is_said_of_bounds_within_which_executions_were_cut() {
     assert_eq!(report.verdict, Verdict::Incomplete { reason });
 }
 
+/// A program of which the system leaves something out by a bound of its own.
+struct Partial(Toy);
+
+impl dpor_explorer::Layer for Partial {
+    type Inner = Toy;
+
+    fn inner(&self) -> &Toy {
+        &self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut Toy {
+        &mut self.0
+    }
+
+    fn step(&mut self, transition: Transition, step: &mut Step) -> Result<(), Stop> {
+        self.0.step(transition, step)
+    }
+
+    fn repeat(&mut self, transition: Transition, scratch: &mut Step) -> Result<Option<u64>, Stop> {
+        self.0.repeat(transition, scratch)
+    }
+
+    fn rewindable(&mut self) -> Option<&mut dyn Rewindable> {
+        None
+    }
+
+    fn part(&self) -> Option<String> {
+        Some("with few values".to_owned())
+    }
+}
+
+#[test]
+fn a_part_is_not_complete_and_its_bounds_are_those_of_the_part() {
+    let explored = |preemptions| {
+        let limits = Limits {
+            preemptions,
+            ..Limits::default()
+        };
+        let system = Erased::new(Partial(Toy::new(programs::mutexcounter(2, 1))));
+        Explorer::new(system, Exploration::Source, limits).run(&mut ())
+    };
+    for preemptions in [None, Some(10)] {
+        let report = explored(preemptions);
+        let reason = "all executions with few values were explored, and there are others".to_owned();
+        assert_eq!(report.verdict, Verdict::Incomplete { reason }, "{preemptions:?}");
+        assert_eq!((report.statistics.explored, report.preemptions), (0, None));
+    }
+}
+
 #[test]
 fn strategies_that_cannot_be_bounded_say_so() {
     for name in ["random", "pct", "unfolding", "dpor", "trans", "cdpor1", "context:guide"] {
