@@ -56,11 +56,15 @@ impl Blocks {
         blocks.push(block);
     }
 
-    /// The memory, by thread, from the first block on whose allocation is none of those in `known` epochs of its thread.
-    pub fn unknown(&self, known: &[u32]) -> impl Iterator<Item = Range<usize>> {
+    /// The memory, by thread, from the first block on whose allocation is none of those in `known` epochs of its thread,
+    /// and which was allocated, or may have become larger, since this was saved.
+    pub fn unknown(&self, known: &[u32], saved: &SavedBlocks) -> impl Iterator<Item = Range<usize>> {
         self.of_threads.iter().enumerate().filter_map(|(thread, blocks)| {
             // Epochs ascend, as addresses do.
-            let first = blocks.partition_point(|block| block.allocated.number <= entry(known, thread));
+            let unknown = blocks.partition_point(|block| block.allocated.number <= entry(known, thread));
+            // The last block of a thread may grow where it is.
+            let last = saved.get(thread).map_or(0, |saved| saved.saturating_sub(1));
+            let first = unknown.max(last);
             let (_, end) = region::arena_slot(thread);
             blocks.get(first).map(|block| block.start..end)
         })

@@ -19,6 +19,7 @@
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
 mod destructors;
+mod facts;
 mod knowledge;
 
 use super::atomics;
@@ -35,7 +36,8 @@ use crate::image::part::{self, Owner, Part, Visitor};
 use crate::image::region;
 use destructors::Destructor;
 use dpor_explorer::{AccessKind, Asked, BitSet, Location, ThreadId};
-use knowledge::{Candidates, Met};
+use facts::Candidates;
+use knowledge::Met;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;

@@ -21,15 +21,14 @@
 //! Invariant: clock numbers are no part of the state. Two executions with equal states differ in them.
 
 use super::DataRaces;
+use super::facts::Facts;
 use crate::image::hash::hash_of;
-use crate::image::region;
-use crate::memory_model::blocks::Blocks;
 use crate::memory_model::clocks::entry;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::holders::{HolderSet, HolderSets, Holders, Interned, MOST_NUMBERS, Scratch, UNNUMBERED};
 use crate::memory_model::rc11::{KnownExits, Ways};
-use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE, Shadow};
+use crate::memory_model::shadow::Epoch;
 use dpor_explorer::Location;
 use smallvec::SmallVec;
 
@@ -38,94 +37,12 @@ const UNKNOWN: &str = "accesses that not all threads know of";
 const TAKEN_FROM: &str = "who knows which values of atomics are over";
 const SEQUENTIAL: &str = "order of sequentially consistent accesses";
 
-/// An access that some live thread does not know of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Fact {
-    granule: usize,
-    /// 0 is the allocation of memory that was not accessed.
-    kind: u8,
-    /// What else it was about, if it was atomic.
-    extent: Extent,
-    epoch: Epoch,
-    /// The bytes of the granule.
-    mask: u8,
-}
-
-impl Fact {
-    /// All but its epoch, in two words.
-    fn name(&self) -> [u64; 2] {
-        // The granule tells the other half of where the extent starts.
-        let start = u64::from(self.extent.start as u16);
-        [
-            (self.granule as u64) << 16 | u64::from(self.mask) << 8 | u64::from(self.kind),
-            u64::from(self.epoch.thread) << 48 | start << 32 | u64::from(self.extent.size),
-        ]
-    }
-}
-
 /// Instead of the kind of an access: that this message of an atomic, or a later one, was taken.
 const TAKEN: u64 = 0xff;
 
 /// The name of the fact that a message or a later one was taken.
 fn name_of_taken(at: Location, message: usize) -> [u64; 2] {
     [(message as u64) << 8 | TAKEN, at.0]
-}
-
-type Facts = SmallVec<[Fact; 32]>;
-
-/// Where facts can be: all that were found at the last look at the state are of these granules, or of others of which
-/// something has changed, or of memory whose allocation is not known to all.
-///
-/// Threads learn and do not forget: what was known to all is known to all later.
-#[derive(Default)]
-pub(super) struct Candidates {
-    /// The granules with facts, by their positions among those that are followed; ascending.
-    granules: Vec<u32>,
-    /// What was [known to all](DataRaces::known_to_all).
-    known: SmallVec<[u32; 16]>,
-    /// Number of changes in shadow memory.
-    changes: usize,
-    /// [`Shadow::followed_times`].
-    followed_times: u64,
-}
-
-impl Candidates {
-    /// Begins with no access.
-    pub fn reset(&mut self) {
-        self.granules.clear();
-        self.known.clear();
-        self.changes = 0;
-    }
-
-    /// Becomes a copy, and keeps the storage.
-    pub fn copy_from(&mut self, other: &Candidates) {
-        let Candidates {
-            granules,
-            known,
-            changes,
-            followed_times,
-        } = other;
-        self.granules.clone_from(granules);
-        self.known.clone_from(known);
-        (self.changes, self.followed_times) = (*changes, *followed_times);
-    }
-
-    /// Becomes the granules that may have facts where this is known to all.
-    fn update(&mut self, known: &[u32], shadow: &Shadow, blocks: &Blocks) {
-        // What one thread does when it is alone is known to all, but not once it has created another one.
-        let is_less = self.known.iter().zip(known).any(|(before, now)| before > now);
-        if is_less || self.known.len() > known.len() || self.followed_times != shadow.followed_times() {
-            self.reset();
-        }
-        self.granules.extend(shadow.followed_since(self.changes));
-        self.granules
-            .extend(blocks.unknown(known).flat_map(|memory| shadow.followed_in(memory)));
-        self.granules.sort_unstable();
-        self.granules.dedup();
-        self.known.clear();
-        self.known.extend_from_slice(known);
-        (self.changes, self.followed_times) = (shadow.changes(), shadow.followed_times());
-    }
 }
 
 /// The facts of an epoch, or another fact, with those who know of it.
@@ -163,15 +80,15 @@ const ELSE: u64 = 1 << 47;
 struct Names(Interned<[u64; 2], u128>);
 
 impl Names {
-    /// The number of a name, and a hash of it.
-    fn number(&mut self, name: [u64; 2]) -> (u32, u128) {
-        let number = self.0.number(name, MOST_NUMBERS, || hash_of(&name));
-        (number, self.0.get(number).copied().unwrap_or_else(|| hash_of(&name)))
+    /// The number of a name, and the hash of it.
+    fn number(&mut self, name: [u64; 2], hash: impl Fn() -> u128) -> (u32, u128) {
+        let number = self.0.number(name, MOST_NUMBERS, &hash);
+        (number, self.0.get(number).copied().unwrap_or_else(hash))
     }
 
-    /// The word for a fact with those who know of it, and a hash of its name.
-    fn fact(&mut self, name: [u64; 2], holders: HolderSet) -> (u64, u128) {
-        let (number, hash) = self.number(name);
+    /// The word for a fact with those who know of it, and the hash of its name.
+    fn fact(&mut self, name: [u64; 2], hash: impl Fn() -> u128, holders: HolderSet) -> (u64, u128) {
+        let (number, hash) = self.number(name, hash);
         let of = if number == UNNUMBERED {
             UNNUMBERED
         } else {
@@ -209,7 +126,7 @@ impl MetWays {
         if exits == [NO_EXITS; 2] {
             return None;
         }
-        let (number, of_name) = self.entrances.number(name);
+        let (number, of_name) = self.entrances.number(name, || hash_of(&name));
         let hash = hash_of(halves([of_name, exits[0].1, exits[1].1]).as_flattened());
         let exits = exits.map(|(number, _)| number);
         let of_both = match exits {
@@ -397,18 +314,6 @@ fn all_are_in(some: &[u64], others: &[u64], related: impl Fn(u32, u32) -> bool) 
     })
 }
 
-/// Makes one fact of those that differ only in their bytes: which bytes one access has used beside others, and which
-/// alone, is no part of the state.
-fn merge(facts: &mut Facts) {
-    facts.dedup_by(|later, fact| {
-        let same = Fact { mask: 0, ..*later } == Fact { mask: 0, ..*fact };
-        if same {
-            fact.mask |= later.mask;
-        }
-        same
-    });
-}
-
 /// A holder with a name, and clocks of what it knows.
 type NamedHolder<'a> = (u64, [&'a [u32]; 2]);
 
@@ -523,7 +428,7 @@ impl DataRaces {
         let mut known: SmallVec<[u128; 64]> = SmallVec::from_elem(0, holders.epochs());
         for fact in facts {
             let position = holders.position(fact.epoch);
-            let (word, hash) = met.facts.fact(fact.name(), sets.of_epoch(position));
+            let (word, hash) = met.facts.fact(fact.name(), || fact.hash(), sets.of_epoch(position));
             items.push(word);
             // In whatever order: the numbers are those of this process.
             known[position] = known[position].wrapping_add(hash);
@@ -539,7 +444,7 @@ impl DataRaces {
         known.clear();
         self.each_taken(holders, |name, set| {
             let holders = sets.of(set);
-            let (word, facts) = met.facts.fact(name, holders);
+            let (word, facts) = met.facts.fact(name, || hash_of(&name), holders);
             items.push(word);
             known.push(KnownFacts { holders, facts });
         });
@@ -597,9 +502,9 @@ impl DataRaces {
             holders.write(set, &mut words);
             words
         };
-        let known = facts.iter().map(|fact| {
+        let known = facts.iter().flat_map(|fact| {
             let knowing = holders.knowing(holders.position(fact.epoch));
-            (fact.name(), written(knowing))
+            fact.names().map(|name| (name, written(knowing)))
         });
         show(UNKNOWN, known.collect());
         let mut taken = Vec::new();
@@ -635,70 +540,8 @@ impl DataRaces {
         view.is_some_and(|view| !view.released.is_empty())
     }
 
-    /// The accesses that some live thread does not know of, by place. `known` is [`DataRaces::known_to_all`].
-    fn facts(&self, known: &[u32]) -> Facts {
-        let Some(shadow) = &self.shadow else {
-            return Facts::new();
-        };
-        let mut facts = Facts::new();
-        let mut candidates = self.candidates.borrow_mut();
-        candidates.update(known, shadow, &self.blocks);
-        candidates.granules.retain(|&position| {
-            let (granule, accesses) = shadow.followed(position);
-            let before = facts.len();
-            self.add_facts(granule, &accesses, known, &mut facts);
-            facts.len() > before
-        });
-        debug_assert!(
-            // At each eighth change, as it takes long.
-            !shadow.changes().is_multiple_of(8) || facts == self.facts_of_all(shadow, known),
-            "a granule with facts is no candidate"
-        );
-        merge(&mut facts);
-        facts
-    }
-
-    /// The facts of all granules that are followed.
-    fn facts_of_all(&self, shadow: &Shadow, known: &[u32]) -> Facts {
-        let mut facts = Facts::new();
-        for position in shadow.followed_in(0..usize::MAX) {
-            let (granule, accesses) = shadow.followed(position);
-            self.add_facts(granule, &accesses, known, &mut facts);
-        }
-        facts
-    }
-
-    /// Adds the accesses to a granule that some live thread does not know of. `known` is [`DataRaces::known_to_all`].
-    fn add_facts(&self, granule: usize, accesses: &Accesses<'_>, known: &[u32], facts: &mut Facts) {
-        let from = facts.len();
-        let mut add = |mask: u8, kind: u8, extent: Extent, epoch: Epoch| {
-            let known = known.get(usize::from(epoch.thread));
-            if known.is_none_or(|&known| known < epoch.number) {
-                facts.push(Fact {
-                    granule,
-                    kind,
-                    extent,
-                    epoch,
-                    mask,
-                });
-            }
-        };
-        // That bytes are freed is seen in the heap, and who uses them fails.
-        let accessed = accesses.each(|mask, kind, extent, epoch| add(mask, kind as u8 + 1, extent, epoch));
-        // Who uses the other bytes has to know of the allocation.
-        if accessed != u8::MAX
-            && region::in_arena(granule)
-            && let Some((block, size, true)) = self.blocks.before(granule + GRANULE - 1)
-            && block.start + size > granule
-        {
-            add(!accessed, 0, Extent::NONE, block.allocated);
-        }
-        // The order in which independent accesses were made is no part of the state.
-        facts[from..].sort_unstable();
-    }
-
     /// By thread, the last epoch that all live threads know.
-    fn known_to_all(&self) -> SmallVec<[u32; 16]> {
+    pub(super) fn known_to_all(&self) -> SmallVec<[u32; 16]> {
         let of_all = |thread: usize| {
             let others = self.live.iter().map(|&live| usize::from(live));
             let others = others.filter(|&live| live != thread);
@@ -759,7 +602,8 @@ mod tests {
                     // Neither on the heap nor on a stack. What is in a race is not recorded.
                     _ => {
                         let kind = [Kind::Read, Kind::Read, Kind::Write][numbers.below(3)];
-                        _ = races.access(thread, 0x1000 + 8 * numbers.below(4), 8, kind);
+                        let granules = 1 + numbers.below(3);
+                        _ = races.access(thread, 0x1000 + 8 * numbers.below(4), 8 * granules, kind);
                     }
                 }
                 let (mut words, mut shown) = (Vec::new(), Vec::new());
@@ -781,7 +625,7 @@ mod tests {
     fn knowledge(met: &mut Met, facts: &[(u64, u64, &[u64])]) -> Vec<u64> {
         let fact = |&(fact, known, names): &(u64, u64, &[u64])| {
             let holders = met.holders.number(&[&[1, known], names].concat());
-            met.facts.fact([fact, 0], holders).0
+            met.facts.fact([fact, 0], || hash_of(&[fact, 0]), holders).0
         };
         let mut words: Vec<u64> = facts.iter().map(fact).collect();
         match words.is_empty() {

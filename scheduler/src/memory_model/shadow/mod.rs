@@ -75,6 +75,13 @@ pub(crate) struct Accesses<'a> {
 }
 
 impl Accesses<'_> {
+    /// Whether the same two words say all that is known of both granules, and are about all of their bytes.
+    #[inline]
+    pub fn are_like(&self, other: &Accesses<'_>) -> bool {
+        let words = |cell: &Cell| (cell.written, cell.read);
+        self.cell.is_brief() && self.cell.accessed() == u8::MAX && words(&self.cell) == words(&other.cell)
+    }
+
     /// Shows them: some bytes of the granule, the kind of an access to them, what else it was about if it was atomic,
     /// and its epoch. Of freed bytes nothing is shown. Returns the bytes that were accessed.
     #[inline]
