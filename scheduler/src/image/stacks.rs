@@ -124,8 +124,7 @@ impl ModelStack {
             while quiet < QUIET && lowest > floor {
                 lowest -= PIECE;
                 let piece = std::slice::from_raw_parts_mut(lowest as *mut u64, PIECE / 8);
-                // All of them, without a branch for each.
-                if piece.iter().fold(0, |all, word| all | word) == 0 {
+                if are_zero(piece) {
                     quiet += PIECE;
                 } else {
                     piece.fill(0);
@@ -137,6 +136,14 @@ impl ModelStack {
             }
         }
     }
+}
+
+/// Whether all words are zero: the first is, and each of the others is equal to the one before it. That is the
+/// comparison of memory, which is faster than a loop, also where code is not optimised.
+fn are_zero(words: &[u64]) -> bool {
+    words
+        .split_last()
+        .is_none_or(|(_, all_but_last)| words[0] == 0 && words[1..] == *all_but_last)
 }
 
 /// The lowest address at which the stack of a suspended thread is not zero, or the stack pointer. Finds what
@@ -151,13 +158,10 @@ pub(crate) unsafe fn lowest_used(pointer: usize) -> usize {
         let record = &*region::record(region::stack_thread(pointer));
         (record.stack_limit, record.deepest)
     };
-    let are_zero = |at: usize, bytes: usize| {
+    let is_zero = |at: usize, bytes: usize| {
         // SAFETY: the pieces lie in the accessible part of the stack, whose limit is a multiple of a page.
-        let piece = unsafe { std::slice::from_raw_parts(at as *const u64, bytes / 8) };
-        // All of them, without a branch for each.
-        piece.iter().fold(0, |all, word| all | word) == 0
+        are_zero(unsafe { std::slice::from_raw_parts(at as *const u64, bytes / 8) })
     };
-    let is_zero = |at| are_zero(at, PIECE);
     let known = if deepest == 0 {
         pointer
     } else {
@@ -165,7 +169,7 @@ pub(crate) unsafe fn lowest_used(pointer: usize) -> usize {
     };
     let mut lowest = known & !(PIECE - 1);
     // Mostly nothing is there. To look at all of it at once takes half the time.
-    let mut quiet = if lowest - limit >= QUIET && are_zero(lowest - QUIET, QUIET) {
+    let mut quiet = if lowest - limit >= QUIET && is_zero(lowest - QUIET, QUIET) {
         QUIET
     } else {
         0
@@ -173,18 +177,18 @@ pub(crate) unsafe fn lowest_used(pointer: usize) -> usize {
     let mut at = lowest;
     while quiet < QUIET && at > limit {
         at -= PIECE;
-        if is_zero(at) {
+        if is_zero(at, PIECE) {
             quiet += PIECE;
         } else {
             (lowest, quiet) = (at, 0);
         }
     }
     // What was used at another time, or only in part.
-    while lowest + PIECE <= pointer && is_zero(lowest) {
+    while lowest + PIECE <= pointer && is_zero(lowest, PIECE) {
         lowest += PIECE;
     }
     let lowest = lowest.max(limit);
-    match lowest + PIECE > pointer && are_zero(lowest, pointer - lowest) {
+    match lowest + PIECE > pointer && is_zero(lowest, pointer - lowest) {
         true => pointer,
         false => lowest,
     }
@@ -233,6 +237,17 @@ pub(crate) fn overflowed(address: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::image::testing::{Model, on_thread};
+
+    #[test]
+    fn one_word_that_is_not_zero_is_seen() {
+        assert!(are_zero(&[]) && are_zero(&[0]) && are_zero(&[0; 64]));
+        for at in 0..64 {
+            let mut words = [0; 64];
+            words[at] = 1;
+            assert!(!are_zero(&words));
+        }
+        assert!(!are_zero(&[7; 64]));
+    }
 
     #[test]
     fn code_on_a_model_stack_knows_its_thread() {
