@@ -248,3 +248,29 @@ fn of_many_values_the_last_ones_come_first() {
         project.run(&["replay", failed["seed"].as_str().unwrap()]).ends(1);
     }
 }
+
+/// Who goes on after an interruption knows that values were left out before it.
+#[test]
+fn what_was_left_out_before_an_interruption_is_not_forgotten() {
+    let project = Project::new("values-resumed", VALUES);
+    let run = |limits: &[&str]| {
+        let flags = ["test", "any_may_be_found", "--message-format", "json"];
+        let run = project.run(&[&flags[..], limits].concat()).ends(3);
+        let test = run.events("test-finished").remove(0);
+        assert_eq!(test["verdict"], "incomplete", "{test}");
+        test
+    };
+    let says = |test: &Value, words: &str| test["note"].as_str().unwrap_or_default().contains(words);
+    // Few executions at a time, so that what is left of the first round after an interruption leaves nothing out.
+    let mut test = run(&["--max-executions", "10"]);
+    let mut count = 0;
+    while !says(&test, "values of each atomic to choose from, the test is complete") {
+        assert!(count < 100, "{test}");
+        count += 1;
+        test = run(&["--max-executions", "10", "--resume"]);
+    }
+    assert!(count > 2, "{count}");
+    // A shard tells nothing of the test.
+    let shard = run(&["--shard", "1/2", "--max-time", "4s"]);
+    assert!(!says(&shard, "the test is complete"), "{shard}");
+}
