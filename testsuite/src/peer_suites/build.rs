@@ -97,7 +97,7 @@ fn manifest(plan: &Plan) -> String {
     format!(
         "[package]\nname = \"suite\"\nversion = \"0.0.0\"\nedition = \"{edition}\"\n\n[workspace]\n\n\
          [features]\ndefault = [\"futures\"]\nfutures = []\n\n\
-         {}\n[profile.dev]\nopt-level = 2\ndebug = \"line-tables-only\"\n",
+         {}\n[profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n",
         toml::to_string(&dependencies).unwrap_or_default()
     )
 }
