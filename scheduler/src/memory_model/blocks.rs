@@ -56,8 +56,8 @@ impl Blocks {
         blocks.push(block);
     }
 
-    /// The memory, by thread, from the first block on whose allocation is none of those in `known` epochs of its thread,
-    /// and which was allocated, or may have become larger, since this was saved.
+    /// The memory, by thread, from the first block on whose allocation is in none of the `known` epochs of its thread,
+    /// and that was allocated, or may have become larger, since this was saved.
     pub fn unknown(&self, known: &[u32], saved: &SavedBlocks) -> impl Iterator<Item = Range<usize>> {
         self.of_threads.iter().enumerate().filter_map(|(thread, blocks)| {
             // Epochs ascend, as addresses do.

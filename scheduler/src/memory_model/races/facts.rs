@@ -13,7 +13,7 @@ use crate::memory_model::blocks::{Blocks, SavedBlocks};
 use crate::memory_model::shadow::{Accesses, Epoch, Extent, GRANULE, Shadow};
 use smallvec::SmallVec;
 
-/// An access to each of some granules, that some live thread does not know of.
+/// An access to each of some granules that follow each other, of which some live thread does not know.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Fact {
     /// The first granule.
