@@ -141,9 +141,7 @@ impl ModelStack {
 /// Whether all words are zero: the first is, and each of the others is equal to the one before it. That is the
 /// comparison of memory, which is faster than a loop, also where code is not optimised.
 fn are_zero(words: &[u64]) -> bool {
-    words
-        .split_last()
-        .is_none_or(|(_, all_but_last)| words[0] == 0 && words[1..] == *all_but_last)
+    words.is_empty() || words[0] == 0 && words[1..] == words[..words.len() - 1]
 }
 
 /// The lowest address at which the stack of a suspended thread is not zero, or the stack pointer. Finds what

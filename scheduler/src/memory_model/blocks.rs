@@ -80,3 +80,39 @@ impl Blocks {
         Some((block, size, live))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_begins_with_the_last_block_that_was_there_before() {
+        let (start, end) = region::arena_slot(1);
+        let mut blocks = Blocks::default();
+        let mut add = |number: u32| {
+            let allocated = Epoch { thread: 1, number };
+            blocks.add(Block {
+                start: start + 0x100 * number as usize,
+                allocated,
+                beside_others: true,
+            });
+            let mut saved = SavedBlocks::new();
+            blocks.save(&mut saved);
+            saved
+        };
+        let [one, _, three] = [1, 2, 3].map(&mut add);
+        let from = |known: u32, saved: &SavedBlocks| -> Vec<usize> {
+            let known = [0, known];
+            let unknown = blocks.unknown(&known, saved);
+            unknown.map(|memory| (memory.start - start) / 0x100).collect()
+        };
+        assert_eq!(from(0, &SavedBlocks::new()), [1]);
+        assert_eq!(from(1, &SavedBlocks::new()), [2]);
+        // It may have grown where it is.
+        assert_eq!(from(0, &one), [1]);
+        assert_eq!(from(0, &three), [3]);
+        assert_eq!(from(2, &one), [3]);
+        assert_eq!(from(3, &three), []);
+        assert!(blocks.unknown(&[], &three).all(|memory| memory.end == end));
+    }
+}

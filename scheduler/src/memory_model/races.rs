@@ -86,7 +86,8 @@ pub(crate) struct DataRaces {
     /// `None` if nobody looks for races.
     shadow: Option<Shadow>,
     /// Whether there is a shadow. Model threads ask for it: what tells the option's variants apart is the capacity of
-    /// one of its collections, which depends on what was explored before and would stay in a register (`api::of_model`).
+    /// one of its collections, which depends on what was explored before and would stay in a register
+    /// (`api::of_model`).
     is_on: bool,
     /// That of the next executions, in the one that asks for it.
     next_shadow: Option<Shadow>,
@@ -493,8 +494,8 @@ impl DataRaces {
         Ok(())
     }
 
-    /// A hash of the values from which operations on atomics choose: of the last ones only, or of all with what is known
-    /// of them. 0 if there is no choice. Once it is [foreseen](DataRaces::foresee) what threads that wait will know.
+    /// A hash of the values from which operations on atomics choose: of the last ones only, or of all with what is
+    /// known of them. 0 if there is no choice. Once it is [foreseen](DataRaces::foresee) what threads that wait will know.
     pub fn values(&mut self, last_only: bool) -> u128 {
         self.settle_atomics();
         if !self.are_choosing() || !self.rc11.has_choices() {

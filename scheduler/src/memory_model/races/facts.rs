@@ -127,6 +127,7 @@ impl Candidates {
         if new.iter().all(|granule| before.binary_search(granule).is_ok()) {
             self.granules.truncate(count);
         } else {
+            // A stable sort merges what ascends already.
             self.granules.sort();
             self.granules.dedup();
         }
@@ -170,24 +171,21 @@ impl<'a> Gathering<'a> {
             self.last = Some((granule, accesses));
             return true;
         }
+        if before.is_none() {
+            self.of_last.clear();
+        }
         let own = self.races.facts_of(granule, &accesses, self.known);
         let mut of_this = SmallVec::new();
         for fact in &own {
-            let of_last = self.of_last.iter().copied().filter(|_| before.is_some());
-            let mut same = of_last.filter(|&last| {
+            let same = self.of_last.iter().copied().find(|&last| {
                 let last = &self.facts[last];
                 last.is_alike(fact) && last.mask == fact.mask
             });
-            match same.next() {
-                Some(same) => {
-                    self.facts[same].granules += 1;
-                    of_this.push(same);
-                }
-                None => {
-                    of_this.push(self.facts.len());
-                    self.facts.push(*fact);
-                }
+            match same {
+                Some(same) => self.facts[same].granules += 1,
+                None => self.facts.push(*fact),
             }
+            of_this.push(same.unwrap_or(self.facts.len() - 1));
         }
         self.of_last = of_this;
         self.last = (!own.is_empty()).then_some((granule, accesses));
