@@ -51,6 +51,14 @@ const fn saa(version: &'static str, digest: u64, folder: &'static str) -> StandI
     }
 }
 
+const fn rayon_core(version: &'static str, digest: u64) -> StandIn {
+    library("rayon-core", version, digest, "rayon-core-1")
+}
+
+const fn append_only_vec(version: &'static str, digest: u64) -> StandIn {
+    library("append-only-vec", version, digest, "append-only-vec-0.1")
+}
+
 /// All of them.
 pub const KNOWN: &[StandIn] = &[
     parking_lot("0.11.0", 0x2856_f0c5_69f9_21cd, "parking_lot-0.12"),
@@ -115,4 +123,19 @@ pub const KNOWN: &[StandIn] = &[
     saa("5.6.0", 0xbb97_7490_57aa_536e, "saa-5.5"),
     saa("5.6.1", 0x2309_5842_ad93_0853, "saa-5.6"),
     saa("5.6.2", 0x7ffd_1dff_483a_c49e, "saa-5.6"),
+    rayon_core("1.8.0", 0x7b62_ab8e_1d2f_c9db),
+    rayon_core("1.8.1", 0xfb15_6be4_7781_78b1),
+    rayon_core("1.9.0", 0xd5c9_c4d1_a027_0810),
+    rayon_core("1.9.1", 0x0197_9e4e_6252_d0e5),
+    rayon_core("1.9.2", 0xe073_58c2_947a_c136),
+    rayon_core("1.9.3", 0x692f_c495_51ec_cac8),
+    rayon_core("1.10.0", 0x5bfe_407b_0e01_138f),
+    rayon_core("1.10.1", 0xf070_556e_aa34_740b),
+    rayon_core("1.10.2", 0x9329_dc4d_4602_6582),
+    rayon_core("1.11.0", 0x736e_0902_bb18_357e),
+    rayon_core("1.12.0", 0xdd07_b9c2_20de_80c5),
+    rayon_core("1.12.1", 0xc566_58f5_3c6a_b20d),
+    rayon_core("1.13.0", 0x1fba_0ef2_7605_1e42),
+    append_only_vec("0.1.8", 0x1d1a_3bd5_e3d2_75a1),
+    append_only_vec("0.1.10", 0xbc2d_3372_c819_e3ef),
 ];

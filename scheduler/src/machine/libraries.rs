@@ -15,15 +15,21 @@ pub enum Library {
     Saa,
     /// What users of parking_lot_core do in a loop before a thread parks.
     SpinWait,
+    /// How often an idle worker of rayon looks for work before it sleeps.
+    Rayon,
+    /// How append-only-vec waits for another thread's push.
+    AppendOnlyVec,
 }
 
 impl Library {
-    const ALL: [Library; 5] = [
+    const ALL: [Library; 7] = [
         Library::ParkingLot,
         Library::SpinWait,
         Library::Backoff,
         Library::Kanal,
         Library::Saa,
+        Library::Rayon,
+        Library::AppendOnlyVec,
     ];
 
     const fn name(self) -> &'static str {
@@ -33,6 +39,8 @@ impl Library {
             Library::Kanal => "kanal's backoff",
             Library::Saa => "saa's spinning",
             Library::SpinWait => "parking_lot_core::SpinWait",
+            Library::AppendOnlyVec => "append-only-vec's waiting",
+            Library::Rayon => "rayon's idle rounds",
         }
     }
 }
@@ -85,8 +93,8 @@ mod tests {
         for library in Library::ALL {
             libraries.add(library);
         }
-        let all = "parking_lot, parking_lot_core::SpinWait, crossbeam_utils::Backoff, kanal's backoff, saa's spinning: as \
-                   specified";
+        let all = "parking_lot, parking_lot_core::SpinWait, crossbeam_utils::Backoff, kanal's backoff, saa's spinning, \
+                   rayon's idle rounds, append-only-vec's waiting: as specified";
         assert_eq!(libraries.condition().as_deref(), Some(all));
         let mut bytes = Vec::new();
         libraries.encode(&mut bytes);

@@ -29,11 +29,27 @@ pub fn pause_of_kanal() {
     crate::thread::yield_now();
 }
 
+/// Gives way once, where append-only-vec counts how often it has done so.
+#[inline]
+#[track_caller]
+pub fn pause_of_append_only_vec() {
+    specified(Library::AppendOnlyVec);
+    crate::thread::yield_now();
+}
+
 /// Whether a thread that waits in saa has looked often enough: once is enough, where saa looks for some microseconds.
 #[inline]
 pub fn saa_has_looked() -> bool {
     specified(Library::Saa);
     true
+}
+
+/// The round with which an idle worker of rayon begins: the one in which it says that it is about to sleep if it finds no
+/// work, where rayon has `rounds` others before it.
+#[inline]
+pub fn when_rayon_has_looked(rounds: u32) -> u32 {
+    specified(Library::Rayon);
+    rounds
 }
 
 /// The time left until a deadline.

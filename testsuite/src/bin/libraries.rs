@@ -48,8 +48,8 @@ const CAUSES: &str = "
   within 10 s, one within a minute, and one fails by a data race.
 * **Loops that count for ever.** append-only-vec counts its attempts and yields; kanal's lock doubles the number of
   attempts, draws from a generator that all threads share, and sleeps. No round comes back to an earlier state, so that
-  [a loop is not recognised as waiting](limits.md#loops) and executions are cut at `--max-depth`. With kanal's pauses
-  [as specified](commands.md#libraries-as-specified), which is the default, its three tests are complete.
+  [a loop is not recognised as waiting](limits.md#loops) and executions are cut at `--max-depth`. With their pauses
+  [as specified](commands.md#libraries-as-specified), which is the default, their tests are complete.
 * **Pools of threads.** A worker of rayon looks for work in 32 rounds and more before it sleeps; one of tokio
   looks for tasks of others before it waits, and has to be stopped when its runtime is dropped. With two workers, all of
   that comes twice.

@@ -444,6 +444,61 @@ fn saa_waits() {
     }
 }
 
+const RAYON: &str = r#"
+use rayon_core::{ThreadPoolBuilder, join};
+
+#[test]
+fn joins() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
+}
+"#;
+
+/// The oldest and the newest one that has a stand-in. As it is written, a worker looks for work 32 times before it says
+/// that it is about to sleep.
+#[test]
+fn rayons_workers_look_for_work_once() {
+    for version in ["1.8.0", "1.13.0"] {
+        let project = package("rayon", RAYON, &format!("rayon-core = \"={version}\""));
+        let states = |run: &Run| states(run, "joins", "rayon's idle rounds: as specified");
+        let (specified, rests) = states(&project.run(&OF_STATES).ends(0));
+        assert!(rests, "{version}");
+        if version == "1.13.0" {
+            let (counted, rests) = states(&project.run(&[&OF_STATES[..], &["--as-written"]].concat()).ends(0));
+            assert!(!rests && specified < counted, "{specified} {counted}");
+        }
+    }
+}
+
+const APPEND_ONLY_VEC: &str = r#"
+use append_only_vec::AppendOnlyVec;
+use std::sync::Arc;
+use std::thread;
+
+#[test]
+fn pushes() {
+    let vec = Arc::new(AppendOnlyVec::new());
+    let other = Arc::clone(&vec);
+    let child = thread::spawn(move || other.push(1));
+    vec.push(2);
+    child.join().unwrap();
+    assert_eq!(vec.iter().sum::<i32>(), 3);
+}
+"#;
+
+/// As it is written, a thread counts how often it has given way, and comes back to no state.
+#[test]
+fn append_only_vec_waits() {
+    for version in ["0.1.8", "0.1.10"] {
+        let project = package("append", APPEND_ONLY_VEC, &format!("append-only-vec = \"={version}\""));
+        let run = project.run(&["test", "--strategy", "states", "--memory", "sc"]).ends(0);
+        assert!(
+            run.stdout.contains("append-only-vec's waiting: as specified"),
+            "{version}: {run:?}"
+        );
+    }
+}
+
 /// The tests of parking_lot under the tool, with the stand-ins in the place of its modules.
 #[test]
 fn its_own_tests_pass() {
