@@ -15,7 +15,7 @@
 //! store is left for it.
 //!
 //! Deviation: operations that are held back by conditions, those whose atomic is accessed in other ways, and all once
-//! the program has asked for the time, depend on each other as their footprints say. They may be explored more than
+//! time has passed for a thread, depend on each other as their footprints say. They may be explored more than
 //! once in the same graph. That is right as long as whatever can tell in which order two operations ran makes the later
 //! one such an operation: it conflicts with all others of its atomic.
 //!
@@ -33,22 +33,40 @@ use crate::system::{Footprint, GraphEvent, Guard, Label, ThreadId};
 pub(crate) struct Follows {
     /// What threads have waited for.
     pub waits: bool,
-    /// The execution graph, by which steps are dependent.
-    pub graphs: bool,
+    /// The execution graph.
+    pub graph: UseOfGraph,
+}
+
+/// What a search does with the execution graph.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum UseOfGraph {
+    /// Nothing.
+    #[default]
+    None,
+    /// It has it beside the footprints, by which steps are dependent.
+    Beside,
+    /// Steps are dependent by it.
+    Dependency,
 }
 
 impl Follows {
     /// Nothing.
     pub const NOTHING: Follows = Follows {
         waits: false,
-        graphs: false,
+        graph: UseOfGraph::None,
     };
+
+    /// Whether steps are dependent by the execution graph.
+    pub fn depends_by_graph(self) -> bool {
+        self.graph == UseOfGraph::Dependency
+    }
 
     /// Makes the footprint of an operation that of its event in the execution graph, if it has one.
     pub fn shape(self, footprint: &mut Footprint, guards: &[Guard], event: &mut Option<GraphEvent>) {
-        match event {
+        match (&*event, self.graph) {
             // What has a guard waits for accesses of others, whatever it finds.
-            Some(event) if self.graphs && guards.is_empty() => footprint.make_update(event.location),
+            (Some(event), UseOfGraph::Dependency) if guards.is_empty() => footprint.make_update(event.location),
+            (Some(_), UseOfGraph::Beside) if guards.is_empty() => {}
             _ => *event = None,
         }
     }

@@ -24,6 +24,6 @@ mod reversal;
 mod trace;
 
 pub use clock::VectorClock;
-pub(crate) use graph::Follows;
+pub(crate) use graph::{Follows, UseOfGraph};
 pub use races::{Races, Removed};
 pub use trace::{Event, EventIndex, Trace};

@@ -229,7 +229,8 @@ impl Trace {
             None => event.clock.clear(),
         }
         self.accesses.join_clocks(event, earlier);
-        if let Some(source) = event.step.graph.and_then(|graph| graph.source) {
+        let source = event.step.graph.and_then(|graph| graph.source);
+        if let Some(source) = source.filter(|_| self.follows.depends_by_graph()) {
             event.clock.join(&earlier[source as usize].clock);
         }
         self.accesses.push(event, at);
@@ -293,7 +294,8 @@ impl Trace {
 
     /// The event in the execution graph of the first event that was dropped last.
     pub(crate) fn dropped_graph(&self) -> Option<GraphEvent> {
-        self.events[self.len].step.graph
+        let dropped = self.events[self.len].step.graph;
+        dropped.filter(|_| self.follows.depends_by_graph())
     }
 
     /// Takes the footprint of the first event that was dropped last.

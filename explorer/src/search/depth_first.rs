@@ -135,7 +135,7 @@ impl<P> DepthFirst<P> {
             None => {
                 // What sleeps may still race, by its execution graph, with what it could not read from where it was put
                 // to sleep.
-                let all = self.conduct.follows.graphs;
+                let all = self.conduct.follows.depends_by_graph();
                 self.tell_pending(exploration, |status| match status {
                     Status::Blocked => true,
                     Status::Enabled(_) => all,
@@ -175,7 +175,11 @@ impl<P> DepthFirst<P> {
         let statistics = &mut exploration.statistics;
         statistics.peak_sleeping = statistics.peak_sleeping.max(node.sleep().len() as u64);
         let previous = exploration.cursor.trace.events().last().map(Event::thread);
-        let next = whose_turn(depth, exploration.quantum, &node.enabled).or(previous);
+        let turn = whose_turn(depth, exploration.quantum, &node.enabled);
+        // Once turns change, whose turn it is stays so.
+        let is_early = depth < exploration.quantum.get();
+        let preferred = || is_early.then(|| self.policy.prefers(node, exploration)).flatten();
+        let next = turn.or_else(preferred).or(previous);
         self.policy.open(node, depth, next);
         self.policy.opened(&mut self.stack, exploration)
     }

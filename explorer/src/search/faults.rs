@@ -38,6 +38,8 @@ pub enum Fault {
     SleepThroughStores,
     /// Wakes reads for stores from which they have read.
     ForgetStoresKnown,
+    /// Takes it that a read finds the same if a store comes before it.
+    PassStores,
 }
 
 /// The seeded fault, if any, and how often it could have occurred.
@@ -140,5 +142,7 @@ impl Faults {
         sleep_through_stores: SleepThroughStores;
         /// Whether reads wake for stores from which they have read.
         forget_stores_known: ForgetStoresKnown;
+        /// Whether reads find the same if a store comes before them.
+        pass_stores: PassStores;
     }
 }

@@ -80,6 +80,11 @@ pub(crate) trait Policy<S: System> {
         false
     }
 
+    /// The thread with which to go on from the reached node, if that makes a difference.
+    fn prefers(&self, _node: &Node, _exploration: &Exploration<S>) -> Option<ThreadId> {
+        None
+    }
+
     /// Fills the backtrack set of the reached node, which is the `at`-th. `next` is the thread to go on with, if that
     /// makes no difference: the one that moved last, or another one whose turn it is. It may not be enabled.
     fn open(&mut self, node: &mut Node, at: usize, next: Option<ThreadId>);

@@ -7,7 +7,7 @@
 
 use super::reversal::{Race, Reverses};
 use crate::bits::BitSet;
-use crate::execution::{Follows, Trace};
+use crate::execution::{Follows, Trace, UseOfGraph};
 use crate::search::exploration::Exploration;
 use crate::search::node::{Node, Stack};
 use crate::search::policy::{Conduct, Policy};
@@ -26,7 +26,7 @@ impl<S: System> Policy<S> for Source {
     fn conduct(&self) -> Conduct {
         Conduct {
             follows: Follows {
-                graphs: true,
+                graph: UseOfGraph::Dependency,
                 ..Follows::NOTHING
             },
             ..Conduct::REVERSALS

@@ -19,12 +19,15 @@ pub struct GraphEvent {
     /// The index in the execution of the step that has stored what was read; `None` if it is older than all steps, or
     /// everything that can still run comes after it, or nothing was read, or if the operation is pending.
     pub source: Option<u32>,
+    /// How many later stores of the atomic there are than the one that it reads from, or that it comes right after; 0 if
+    /// the operation is pending.
+    pub older: u32,
     /// Whether there is a store which it could read from, and would write after, if no read-modify-write had read from
     /// it.
     pub excluded: bool,
 }
 
-crate::codec!(struct GraphEvent { location, label, source, excluded });
+crate::codec!(struct GraphEvent { location, label, source, older, excluded });
 
 /// What an event of an execution graph does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -235,7 +235,8 @@ pub(super) fn choose(machine: &mut Machine, access: AtomicAccess) -> Option<Judg
     // The first operation is that of the step; others touch nothing that another thread looks at.
     if !machine.step.repeating && machine.step.places.len() == 1 {
         let source = found.0.filter(|_| access.reads());
-        machine.step.record.graph = machine.graph_event(&request, Some(access), source, excluded);
+        let older = request.older(machine.step.chosen) as u32;
+        machine.step.record.graph = machine.graph_event(&request, Some(access), (source, older), excluded);
     }
     let Machine { execution, step, .. } = &mut *machine;
     let races = &mut execution.races;

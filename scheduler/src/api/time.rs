@@ -2,6 +2,7 @@
 
 use super::{arrive, hint, on_model, on_model_thread, options, ownership};
 use crate::image::registers::Registers;
+use crate::machine::execution::Execution;
 use crate::operation::{LONGEST, NEVER, Operation, OperationKind};
 use dpor_explorer::{Guard, Location};
 use dpor_protocol::Timeouts;
@@ -97,12 +98,12 @@ pub fn timed_out(after: Duration) {
     if on_model_thread() {
         ownership::visible();
         on_model(|machine| {
-            machine.execution.clock.started = true;
-            let record = &mut machine.execution.threads[machine.step.thread];
-            record.time = match record.deadline {
-                Some(deadline) => record.time.max(deadline),
-                None => record.time.saturating_add(after),
-            };
+            let Execution { clock, threads, .. } = &mut machine.execution;
+            let record = &mut threads[machine.step.thread];
+            match record.deadline {
+                Some(deadline) => clock.pass_until(record, deadline),
+                None => clock.pass(record, after),
+            }
         });
     }
 }
@@ -112,9 +113,8 @@ pub fn advance(duration: Duration) {
     if on_model_thread() {
         ownership::visible();
         on_model(|machine| {
-            machine.execution.clock.started = true;
-            let record = &mut machine.execution.threads[machine.step.thread];
-            record.time = record.time.saturating_add(duration);
+            let Execution { clock, threads, .. } = &mut machine.execution;
+            clock.pass(&mut threads[machine.step.thread], duration);
         });
     }
 }
@@ -122,8 +122,7 @@ pub fn advance(duration: Duration) {
 /// Lets time pass for the current model thread until it shows `at`, if that time can come.
 pub(crate) fn advance_to(at: Duration) {
     on_model(|machine| {
-        machine.execution.clock.started = true;
-        let record = &mut machine.execution.threads[machine.step.thread];
-        record.time = record.time.max(at);
+        let Execution { clock, threads, .. } = &mut machine.execution;
+        clock.pass_until(&mut threads[machine.step.thread], at);
     });
 }

@@ -24,8 +24,10 @@ const DOUBLE_AFTER: u32 = 16;
 /// The times of locations. Threads' own times are in their records.
 #[derive(Default)]
 pub(crate) struct VirtualClock {
-    /// Whether time has passed, or somebody has asked for it. Until then, all times are zero.
+    /// Whether time has passed, or somebody has asked for it.
     pub started: bool,
+    /// Whether time has passed for some thread. Until then, all times are zero.
+    pub has_passed: bool,
     /// Number of times that all threads have waited for time to pass, where timeouts fire last.
     pub passed: u32,
     times: KeyMap<Location, Times>,
@@ -46,10 +48,22 @@ impl VirtualClock {
         self.started = true;
         if let Some(costly) = record.clock_reads.checked_sub(FREE) {
             let tick = TICK.saturating_mul(1 << (costly / DOUBLE_AFTER).min(31));
-            record.time = record.time.saturating_add(tick);
+            self.pass(record, tick);
         }
         record.clock_reads += 1;
         record.time
+    }
+
+    /// Time passes for a thread.
+    pub fn pass(&mut self, record: &mut Record, duration: Duration) {
+        self.pass_until(record, record.time.saturating_add(duration));
+    }
+
+    /// Time passes for a thread until then, unless it is later already.
+    pub fn pass_until(&mut self, record: &mut Record, time: Duration) {
+        record.time = record.time.max(time);
+        self.started = true;
+        self.has_passed |= !record.time.is_zero();
     }
 
     /// Carries time along happens-before.
@@ -78,10 +92,10 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl Part for VirtualClock {
-    type Saved = (bool, u32, KeyMap<Location, Times>);
+    type Saved = (bool, bool, u32, KeyMap<Location, Times>);
 
     unsafe fn reset(&mut self) {
-        (self.started, self.passed) = (false, 0);
+        (self.started, self.has_passed, self.passed) = (false, false, 0);
         self.times.clear();
     }
 
@@ -111,13 +125,13 @@ impl Part for VirtualClock {
         }
     }
 
-    unsafe fn save(&self, (started, passed, times): &mut Self::Saved, _: &mut Vec<u8>) {
-        (*started, *passed) = (self.started, self.passed);
+    unsafe fn save(&self, (started, has_passed, passed, times): &mut Self::Saved, _: &mut Vec<u8>) {
+        (*started, *has_passed, *passed) = (self.started, self.has_passed, self.passed);
         times.clone_from(&self.times);
     }
 
-    unsafe fn load(&mut self, (started, passed, times): &Self::Saved, _: &mut &[u8]) {
-        (self.started, self.passed) = (*started, *passed);
+    unsafe fn load(&mut self, (started, has_passed, passed, times): &Self::Saved, _: &mut &[u8]) {
+        (self.started, self.has_passed, self.passed) = (*started, *has_passed, *passed);
         self.times.clone_from(times);
     }
 }

@@ -94,24 +94,39 @@ impl Machine {
     }
 
     /// The event of a requested operation in the execution graph: of one that has made this access, and read from the
-    /// store of step `source`, or of one that is pending; `excluded` or not by others from a store.
+    /// store of step `source`, to which there are `older` later ones, or of one that is pending; `excluded` or not by
+    /// others from a store.
     ///
-    /// There is none where more than that tells in which order operations ran: where atomics of several sizes overlap,
-    /// what is done to one of them is done to others; and once there are times, a store passes on those of the stores
-    /// before it, whoever reads from it.
+    /// There is none where more than the graph tells in which order operations ran
+    /// ([`Machine::leaves_order_to_graphs`]); nor once there are times: a store passes on those of the stores before it,
+    /// whoever reads from it.
     pub fn graph_event(
         &self,
         request: &Request,
         access: Option<AtomicAccess>,
-        source: Option<u32>,
+        (source, older): (Option<u32>, u32),
         excluded: bool,
     ) -> Option<GraphEvent> {
-        let is_all = !self.session.refinements.overlaps && !self.execution.clock.started;
-        is_all.then(|| GraphEvent {
+        let is_told = self.leaves_order_to_graphs() && !self.execution.clock.has_passed;
+        is_told.then(|| GraphEvent {
             location: Location(request.address as u64),
             label: request.ask.label(access),
             source,
+            older,
             excluded,
         })
+    }
+
+    /// Whether, as far as is known, execution graphs tell all that depends on the order of operations on atomics. They do
+    /// not where atomics of several sizes overlap: what is done to one of them is done to others. Where states are
+    /// compared, which users' tests are by default, they are not relied upon unless all data races are found: plain
+    /// memory might tell the order. Nor where values are left out: those that are too old.
+    pub fn leaves_order_to_graphs(&self) -> bool {
+        let Machine { session, execution, .. } = self;
+        let races = &execution.races;
+        let finds_races = races.is_on() && !races.are_of_cells() && session.suppressed.is_empty();
+        !session.refinements.overlaps
+            && !session.refinements.values.go_by_order
+            && (finds_races || session.trusts_plain_memory || !session.comparing)
     }
 }

@@ -139,9 +139,12 @@ pub(crate) struct Values {
     /// The largest number with which the exploration has come to its end, and nothing has failed, if there was more to
     /// choose from.
     pub explored: Option<NonZeroU32>,
+    /// Whether exploration goes by the order in which operations run, which decides what values are too old, and not by
+    /// execution graphs.
+    pub go_by_order: bool,
 }
 
-dpor_explorer::codec!(struct Values { most, explored });
+dpor_explorer::codec!(struct Values { most, explored, go_by_order });
 
 impl Values {
     /// The number with which exploration begins: more than most programs have, and so few that a loop that stores comes
@@ -149,6 +152,13 @@ impl Values {
     pub const FIRST: NonZeroU32 = NonZeroU32::new(8).unwrap();
     /// The number with which it ends: what needs more has no end.
     const LAST: NonZeroU32 = NonZeroU32::new(1024).unwrap();
+
+    /// Says whether exploration starts again, by order instead of by graphs: operations would have chosen from more, as
+    /// `has_more` says. A failure is one all the same.
+    pub fn turn_to_order(&mut self, asked: Asked, has_more: bool) -> bool {
+        let may_turn = matches!(asked, Asked::Between | Asked::AtTheEnd { complete: true });
+        may_turn && has_more && self.most.is_some() && !std::mem::replace(&mut self.go_by_order, true)
+    }
 
     /// Says whether exploration starts again with twice as many: if all has been explored, none has failed, and
     /// operations would have chosen from more, as `has_more` says.
@@ -297,5 +307,16 @@ mod tests {
         assert_eq!(asks(at_the_end(true), false), (false, Some(16), Some(8)));
         assert!((0..6).all(|_| asks(at_the_end(true), true).0));
         assert_eq!(asks(at_the_end(true), true), (false, Some(1024), Some(1024)));
+    }
+
+    #[test]
+    fn order_decides_once_values_are_left_out() {
+        let mut values = Values::default();
+        assert!(!values.turn_to_order(Asked::Between, true), "none are left out");
+        values.most = Some(Values::FIRST);
+        assert!(!values.turn_to_order(Asked::Between, false));
+        assert!(!values.turn_to_order(Asked::BeforeFailure, true) && !values.go_by_order);
+        assert!(values.turn_to_order(Asked::Between, true) && values.go_by_order);
+        assert!(!values.turn_to_order(Asked::AtTheEnd { complete: true }, true));
     }
 }

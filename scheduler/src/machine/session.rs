@@ -71,6 +71,8 @@ pub(crate) struct Session {
     pub tls: ThreadLocals,
     /// The code whose plain accesses are in no data race.
     pub suppressed: Suppressed,
+    /// Whether plain memory does not tell in which order atomics were used, although data races are not looked for.
+    pub trusts_plain_memory: bool,
     /// The orderings that operations have instead of weaker ones that they request.
     pub stronger: Stronger,
 }
@@ -110,6 +112,7 @@ impl Session {
                 owner: None,
             },
             suppressed: Suppressed::default(),
+            trusts_plain_memory: false,
             stronger: Stronger::default(),
         }
     }

@@ -170,7 +170,7 @@ pub(crate) fn pass(machine: &mut Machine, thread: ThreadId) -> Vec<ThreadId> {
         own.footprint
             .add(time_after(execution.clock.passed + 1), AccessKind::Update);
     }
-    execution.clock.started = true;
+    (execution.clock.started, execution.clock.has_passed) = (true, true);
     execution.clock.passed += 1;
     for &id in &late {
         let record = &execution.threads[id];

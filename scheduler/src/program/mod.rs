@@ -171,14 +171,25 @@ impl Program {
     ///
     /// Under weak memory, if the strategy compares states, operations choose from the last 8 values of their atomic,
     /// then from twice as many, and so on, until there are no more to choose from: otherwise a loop that stores has no
-    /// end of states. That holds where preemptions are bounded, too. It is not for a strategy that goes by execution
-    /// graphs, which would miss what a thread does before its value is too old.
+    /// end of states. That holds where preemptions are bounded, too. It is not for a strategy that always goes by
+    /// execution graphs, which would miss what a thread does before its value is too old; `states` goes by them until a
+    /// value is left out.
     pub fn prepare_for(&mut self, strategy: Strategy, limits: &Limits) {
         let values = strategy.compares_states().then_some(Values::FIRST);
-        Self::machine().session.refinements.values.most = values;
         let unbounded = limits.preemptions.is_none();
+        let refinements = &mut Self::machine().session.refinements;
+        refinements.values.most = values;
+        // Of those with a bound, this one knows execution graphs.
+        let by_graphs = strategy == Strategy::States && unbounded;
+        refinements.values.go_by_order = values.is_some() && !by_graphs;
         self.compare_states(strategy.compares_states() && unbounded);
         Self::machine().session.learn_loops_in_place = strategy.learns_in_place() && unbounded;
+    }
+
+    /// Takes it that plain memory does not tell threads in which order others have used atomics, although data races are
+    /// not looked for. For tests of programs that share none.
+    pub fn trust_plain_memory(&mut self) {
+        Self::machine().session.trusts_plain_memory = true;
     }
 
     /// Sets whether states are comparable: threads then start on clean stacks, so that leftovers of earlier executions
@@ -555,7 +566,7 @@ impl System for Program {
         }
         pending.graph = record.request.and_then(|request| {
             let excluded = execution.races.is_excluded(thread, &request);
-            machine.graph_event(&request, None, None, excluded)
+            machine.graph_event(&request, None, (None, 0), excluded)
         });
         pending
     }
@@ -617,7 +628,9 @@ impl System for Program {
     }
 
     fn starts_again(&mut self, asked: Asked) -> bool {
-        let Machine { session, execution, .. } = Self::machine();
+        let machine = Self::machine();
+        let by_graphs = machine.leaves_order_to_graphs();
+        let Machine { session, execution, .. } = machine;
         let follows = session.refinements.put_off.is_needed();
         let mut again = execution.races.starts_again(asked, session.comparing, follows);
         let unshared = &mut session.refinements.unshared;
@@ -630,7 +643,9 @@ impl System for Program {
             again = true;
         }
         let has_more = execution.races.have_more_values();
-        if !again && session.refinements.values.become_more(asked, has_more) {
+        let values = &mut session.refinements.values;
+        // What was explored by graphs is void as soon as a value is left out.
+        if !again && (by_graphs && values.turn_to_order(asked, has_more) || values.become_more(asked, has_more)) {
             execution.races.start_again();
             again = true;
         }

@@ -443,6 +443,7 @@ fn run<S: System>(
         ..Limits::default()
     };
     model.prepare_for(strategy, &limits);
+    model.trust_plain_memory();
     // As `cargo dpor` does with `states`.
     if strategy == Strategy::States || values.is_some() {
         model.put_weak_memory_off();

@@ -5,6 +5,7 @@
 //! execution goes. An access that races with a step of another thread has that step not in its past.
 //!
 //! Of the accesses, a past holds those that conflict with one of another thread, as far as is known when it is made.
+//! Where operations choose what they find in an atomic, it holds the stores from which was read instead.
 //! That a step is before later ones of its thread is told by the threads. So a thread that works on what is its own
 //! for hundreds of steps does not make as many pasts.
 //!
@@ -23,7 +24,10 @@ use crate::codec::Codec;
 use crate::keys::KeyMap;
 use crate::search::faults::Faults;
 use crate::strategy::wait::Wait;
-use crate::system::{Access, AccessKind, Awaits, Footprint, Guard, Location, Pending, Step, ThreadId};
+use crate::system::{
+    Access, AccessKind, Awaits, Footprint, GraphEvent, Guard, Label, Location, Pending, Step, ThreadId,
+};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -37,19 +41,46 @@ pub(super) struct FutureAccess {
     pub awaits: Awaits,
     /// What its operation waits for.
     pub wait: Wait,
+    /// What it does in the execution graph, if the location is an atomic of which its operation chooses what it finds.
+    pub label: Option<Label>,
 }
 
-crate::codec!(struct FutureAccess { thread, location, kind, awaits, wait });
+crate::codec!(struct FutureAccess { thread, location, kind, awaits, wait, label });
 
 impl FutureAccess {
-    /// The access of an operation of the thread, with the operation's guards.
-    fn of(thread: ThreadId, &Access { location, kind, awaits }: &Access, guards: &[Guard]) -> Self {
+    /// The access of an operation of the thread, with the operation's guards, and what it does in the execution graph.
+    fn of(
+        thread: ThreadId,
+        &Access { location, kind, awaits }: &Access,
+        guards: &[Guard],
+        graph: Option<GraphEvent>,
+    ) -> Self {
+        let label = |graph: GraphEvent| match graph.excluded {
+            // It would write if it came first.
+            true => Label::Update,
+            false => graph.label,
+        };
         FutureAccess {
+            label: graph.filter(|graph| graph.location == location).map(label),
             thread,
             location,
             kind,
             awaits,
             wait: Wait::of(guards, location),
+        }
+    }
+
+    /// Whether the two are dependent by their locations, whatever they find.
+    fn depends_on(&self, other: &FutureAccess) -> bool {
+        self.kind.conflicts_with(other.kind) && (self.label.is_none() || other.label.is_none())
+    }
+
+    /// Whether the access cannot come after the other one, by another thread, which would come first, and have the same
+    /// outcome: it could find what the other one writes.
+    fn is_stopped_by(&self, other: &FutureAccess) -> bool {
+        match (self.label, other.label) {
+            (Some(own), Some(other)) => own.reads() && other.writes(),
+            _ => self.kind.conflicts_with(other.kind),
         }
     }
 }
@@ -80,6 +111,25 @@ const MOST_ENTRIES: usize = 1 << 27;
 /// Maximum number of results that are kept, of each kind.
 const MOST_RESULTS: usize = 1 << 22;
 
+/// The place of a store in the order of its atomic in a state: the atomic, and how many stores are later.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct StoreAt {
+    location: Location,
+    older: u32,
+}
+
+crate::codec!(struct StoreAt { location, older });
+
+/// What makes a step another one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct StepKey {
+    thread: ThreadId,
+    own: BitSet,
+    followers: BitSet,
+    /// How many stores are later than the one that it reads from, or comes right after.
+    older: Option<u32>,
+}
+
 /// A step, in terms of numbers of accesses.
 #[derive(Debug)]
 pub(super) struct Moved {
@@ -90,8 +140,15 @@ pub(super) struct Moved {
     past: PastId,
     /// Its thread, and those that it creates: it comes before their accesses.
     followers: BitSet,
-    /// Accesses of other threads that conflict with it.
-    conflicts: BitSet,
+    /// Accesses of other threads that depend on it, or it on them, whatever they find.
+    dependent: BitSet,
+    /// Accesses of other threads that it cannot come before with the same outcome, if they come first.
+    stopping: BitSet,
+    /// What it stores, by number of the place after it.
+    store: Option<u32>,
+    /// Of each store that can have been read from after it, by number of the place, the number of the place before it,
+    /// where that is another one, or not known.
+    places_before: SmallVec<[(u32, Option<u32>); 4]>,
 }
 
 /// All accesses, pasts and futures that were met.
@@ -102,8 +159,12 @@ pub(super) struct Futures {
     pasts: Pasts,
     sets: Numbered<Future>,
     entries: usize,
-    /// The steps that were met since the last access was, by thread, own accesses and followers.
-    steps: KeyMap<(ThreadId, BitSet, BitSet), Rc<Moved>>,
+    /// The places of stores, by number.
+    stores: Vec<StoreAt>,
+    /// The numbers of an atomic's places, by how many stores are later.
+    stores_of: KeyMap<Location, Vec<u32>>,
+    /// The steps that were met since the last access or store was.
+    steps: KeyMap<StepKey, Rc<Moved>>,
     /// The futures before steps, by the number of the future after the step and that of the step.
     befores: KeyMap<u64, FutureId>,
     /// What was merged, by pairs of numbers.
@@ -129,8 +190,7 @@ impl Futures {
         known.push(number);
         self.accesses.push(access);
         // It can conflict with those of steps.
-        self.steps.clear();
-        self.befores.clear();
+        self.forget_steps();
         number
     }
 
@@ -138,64 +198,166 @@ impl Futures {
     /// they can conflict with others.
     pub fn note(&mut self, thread: ThreadId, step: &Step) {
         for access in step.footprint.accesses() {
-            self.number(FutureAccess::of(thread, access, &step.guards));
+            self.number(FutureAccess::of(thread, access, &step.guards, step.graph));
         }
     }
 
-    fn numbers(&mut self, thread: ThreadId, footprint: &Footprint, guards: &[Guard]) -> BitSet {
+    fn numbers(
+        &mut self,
+        thread: ThreadId,
+        footprint: &Footprint,
+        guards: &[Guard],
+        graph: Option<GraphEvent>,
+    ) -> BitSet {
         let mut numbers = BitSet::new();
         for access in footprint.accesses() {
-            numbers.insert(self.number(FutureAccess::of(thread, access, guards)));
+            numbers.insert(self.number(FutureAccess::of(thread, access, guards, graph)));
         }
         numbers
     }
 
+    /// The numbers of the accesses by other threads to the location of an access that are related to it.
+    fn related(
+        &self,
+        access: FutureAccess,
+        is_related: impl Fn(&FutureAccess, &FutureAccess) -> bool,
+    ) -> impl Iterator<Item = u32> {
+        let known = self.by_location.get(&access.location).into_iter().flatten().copied();
+        known.filter(move |&number| {
+            let other = &self.accesses[number as usize];
+            other.thread != access.thread && is_related(&access, other)
+        })
+    }
+
+    /// The same for each access with a number.
+    fn related_to_any(&self, numbers: &BitSet, is_related: impl Fn(&FutureAccess, &FutureAccess) -> bool) -> BitSet {
+        let of = |number: u32| self.related(self.accesses[number as usize], &is_related);
+        numbers.iter().flat_map(of).collect()
+    }
+
     /// The numbers of accesses by other threads that conflict with one of the thread.
-    fn conflicts(&self, thread: ThreadId, location: Location, kind: AccessKind) -> impl Iterator<Item = u32> {
-        let known = self.by_location.get(&location).into_iter().flatten().copied();
+    fn conflicts(&self, thread: ThreadId, access: &Access) -> impl Iterator<Item = u32> {
+        let known = self.by_location.get(&access.location).into_iter().flatten().copied();
+        let kind = access.kind;
         known.filter(move |&number| {
             let other = &self.accesses[number as usize];
             other.thread != thread && other.kind.conflicts_with(kind)
         })
     }
 
-    /// The numbers of accesses by other threads that conflict with these.
-    fn conflicting(&self, thread: ThreadId, accesses: &[Access]) -> BitSet {
-        let of = |access: &Access| self.conflicts(thread, access.location, access.kind);
-        accesses.iter().flat_map(of).collect()
+    /// The number of the place of a store.
+    fn store_at(&mut self, at: StoreAt) -> u32 {
+        let known = self.stores_of.entry(at.location).or_default();
+        if let Some(&number) = known.get(at.older as usize) {
+            return number;
+        }
+        while known.len() <= at.older as usize {
+            known.push(self.stores.len() as u32);
+            let older = known.len() as u32 - 1;
+            self.stores.push(StoreAt { older, ..at });
+        }
+        // They can be those that steps move.
+        self.forget_steps();
+        self.stores.len() as u32 - 1
+    }
+
+    fn forget_steps(&mut self) {
+        self.steps.clear();
+        self.befores.clear();
     }
 
     /// A step of the thread, in terms of numbers.
     pub fn moved(&mut self, thread: ThreadId, step: &Step) -> Rc<Moved> {
-        let own = self.numbers(thread, &step.footprint, &step.guards);
+        let own = self.numbers(thread, &step.footprint, &step.guards, step.graph);
         let followers: BitSet = step.spawned.iter().chain([&thread]).map(|thread| thread.0).collect();
-        let key = (thread, own, followers);
+        let place = |GraphEvent { location, older, .. }: GraphEvent| StoreAt { location, older };
+        let number = step.graph.map(|graph| self.store_at(place(graph)));
+        let read_from = number.filter(|_| step.graph.is_some_and(|graph| graph.label.reads()));
+        let stored = step.graph.filter(|graph| graph.label.writes()).map(place);
+        let key = StepKey {
+            thread,
+            own,
+            followers,
+            older: step.graph.map(|graph| graph.older),
+        };
         if let Some(known) = self.steps.get(&key) {
             return known.clone();
         }
-        let (_, own, followers) = key.clone();
+        let StepKey { own, followers, .. } = key.clone();
         let has_conflicts = |&number: &u32| {
-            let FutureAccess { location, kind, .. } = self.accesses[number as usize];
-            self.conflicts(thread, location, kind).next().is_some()
+            let access = self.accesses[number as usize];
+            self.related(access, FutureAccess::depends_on).next().is_some()
         };
         let past = Past {
             accesses: own.iter().filter(has_conflicts).collect(),
             threads: BitSet::of(thread.0),
+            stores: read_from.into_iter().collect(),
         };
+        let dependent = self.related_to_any(&own, FutureAccess::depends_on);
         let moved = Rc::new(Moved {
             id: self.steps.len() as u32,
             past: self.pasts.intern(past).unwrap_or(PastId::EMPTY),
+            dependent,
+            stopping: self.related_to_any(&own, |own, other| {
+                let passes = self.faults.pass_stores() && own.label.is_some() && other.label.is_some();
+                own.is_stopped_by(other) && !passes
+            }),
+            store: number.filter(|_| stored.is_some()),
+            places_before: self.places_before(&own, stored),
             own,
             followers,
-            conflicts: self.conflicting(thread, step.footprint.accesses()),
         });
+        debug_assert!(moved.dependent.is_subset(&moved.stopping));
         self.steps.insert(key, moved.clone());
         moved
     }
 
+    /// Where stores were before a step with these accesses, which has `stored` or not: those after which they are
+    /// elsewhere.
+    fn places_before(&self, own: &BitSet, stored: Option<StoreAt>) -> SmallVec<[(u32, Option<u32>); 4]> {
+        let mut before = SmallVec::new();
+        for number in own.iter() {
+            let FutureAccess {
+                location, kind, label, ..
+            } = self.accesses[number as usize];
+            let places = self.stores_of.get(&location).map_or(&[][..], Vec::as_slice);
+            match stored.filter(|stored| stored.location == location) {
+                Some(StoreAt { older, .. }) => {
+                    let older = older as usize;
+                    before.push((places[older], None));
+                    let earlier = places[older..].windows(2);
+                    before.extend(earlier.map(|pair| (pair[1], Some(pair[0]))));
+                }
+                // It is not known what else it stores.
+                None if label.is_none() && kind != AccessKind::Read => {
+                    before.extend(places.iter().map(|&place| (place, None)));
+                }
+                None => {}
+            }
+        }
+        before
+    }
+
+    /// The past of an access after a step, as it is before it, without the step.
+    fn without(&mut self, step: &Moved, past: PastId) -> PastId {
+        let stores = &self.pasts.get(past).stores;
+        if stores.is_empty() || !step.places_before.iter().any(|&(after, _)| stores.contains(after)) {
+            return past;
+        }
+        let mut before = self.pasts.get(past).clone();
+        let after = std::mem::take(&mut before.stores);
+        for store in after.iter() {
+            let moved = step.places_before.iter().find(|&&(place, _)| place == store);
+            if let Some(place) = moved.map_or(Some(store), |&(_, before)| before) {
+                before.stores.insert(place);
+            }
+        }
+        self.pasts.intern(before).unwrap_or(PastId::EMPTY)
+    }
+
     /// The future with the accesses of an operation of the thread, which comes next.
     pub fn with(&mut self, future: FutureId, thread: ThreadId, pending: &Pending) -> FutureId {
-        let next = self.numbers(thread, &pending.footprint, &pending.guards);
+        let next = self.numbers(thread, &pending.footprint, &pending.guards, pending.graph);
         let mut future = Future::clone(self.sets.get(future.0));
         self.add_next(&mut future, &next);
         self.intern(future)
@@ -260,6 +422,7 @@ impl Futures {
         }
         let after = self.sets.get(future.0).clone();
         // Accesses that come one after the other often have the same past.
+        let mut shortened: Option<(PastId, PastId)> = None;
         let mut extended: Option<(PastId, PastId)> = None;
         let mut judged: Option<(PastId, bool)> = None;
         let mut before = Vec::with_capacity(after.0.len() + 2);
@@ -269,15 +432,20 @@ impl Futures {
                 _ => self.is_in_past(step, past),
             };
             judged = Some((past, is_in_past));
+            let without_step = match shortened {
+                Some((from, to)) if from == past => to,
+                _ => self.without(step, past),
+            };
+            shortened = Some((past, without_step));
             if !is_in_past && !self.follows(number, step) {
-                before.push((number, past));
+                before.push((number, without_step));
                 continue;
             }
             let with_step = match extended {
-                Some((from, to)) if from == past => to,
-                _ => self.pasts.in_either(past, step.past),
+                Some((from, to)) if from == without_step => to,
+                _ => self.pasts.in_either(without_step, step.past),
             };
-            extended = Some((past, with_step));
+            extended = Some((without_step, with_step));
             before.push((number, with_step));
         }
         let mut before = Future(before);
@@ -295,7 +463,9 @@ impl Futures {
     /// Says whether the step is in a past that follows it.
     fn is_in_past(&self, step: &Moved, past: PastId) -> bool {
         let past = self.pasts.get(past);
-        past.threads.intersects(&step.followers) || past.accesses.intersects(&step.conflicts)
+        past.threads.intersects(&step.followers)
+            || past.accesses.intersects(&step.dependent)
+            || step.store.is_some_and(|store| past.stores.contains(store))
     }
 
     /// The accesses of a future that race with the step before it, and need no step of these threads.
@@ -306,7 +476,7 @@ impl Futures {
         without: &'a BitSet,
     ) -> impl Iterator<Item = &'a FutureAccess> {
         let racing = self.sets.get(future.0).0.iter().filter(move |&&(number, past)| {
-            step.conflicts.contains(number)
+            step.stopping.contains(number)
                 && !self.follows(number, step)
                 && !self.is_in_past(step, past)
                 && !self.pasts.get(past).threads.intersects(without)
@@ -323,10 +493,11 @@ impl Futures {
         step: &'a Moved,
         without: &'a BitSet,
     ) -> impl Iterator<Item = ThreadId> + use<'a> {
-        let conflicts = self.conflicting(thread, operation.accesses());
+        let accesses = operation.accesses().iter();
+        let conflicts: BitSet = accesses.flat_map(|access| self.conflicts(thread, access)).collect();
         let possible = self.sets.get(future.0).0.iter().filter(move |&&(number, past)| {
             conflicts.contains(number)
-                && !step.conflicts.contains(number)
+                && !step.stopping.contains(number)
                 && !self.pasts.get(past).threads.intersects(without)
         });
         possible.map(|&(number, _)| self.accesses[number as usize].thread)
@@ -340,9 +511,7 @@ impl Futures {
         numbers
             .filter(|&&number| {
                 let access = &self.accesses[number as usize];
-                access.kind != AccessKind::Read
-                    && !step.conflicts.contains(number)
-                    && !without.contains(access.thread.0)
+                access.kind != AccessKind::Read && !step.stopping.contains(number) && !without.contains(access.thread.0)
             })
             .filter_map(|number| future.0.binary_search_by_key(number, |&(known, _)| known).ok())
             .any(|at| !self.pasts.get(future.0[at].1).threads.intersects(without))
@@ -394,6 +563,7 @@ pub(super) fn pair(a: u32, b: u32) -> u64 {
 impl Codec for Futures {
     fn encode(&self, out: &mut Vec<u8>) {
         self.accesses.encode(out);
+        self.stores.encode(out);
         self.pasts.encode(out);
         self.sets.encode(out);
     }
@@ -403,13 +573,17 @@ impl Codec for Futures {
         for access in Vec::<FutureAccess>::decode(from)? {
             futures.number(access);
         }
+        for at in Vec::<StoreAt>::decode(from)? {
+            futures.store_at(at);
+        }
         futures.pasts = Codec::decode(from)?;
         let known = futures.accesses.len();
-        if futures
-            .pasts
-            .iter()
-            .any(|past| past.accesses.iter().any(|number| number as usize >= known))
-        {
+        let stores = futures.stores.len();
+        let is_unknown = |past: &Past| {
+            past.accesses.iter().any(|number| number as usize >= known)
+                || past.stores.iter().any(|number| number as usize >= stores)
+        };
+        if futures.pasts.iter().any(is_unknown) {
             return None;
         }
         for set in Vec::<Future>::decode(from)? {

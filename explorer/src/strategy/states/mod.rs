@@ -44,6 +44,22 @@
 //! That an access is the same in equal states, and that a step's footprint does not hide a conflict, is the contract of
 //! [`System`](crate::system::System).
 //!
+//! # Execution graphs
+//!
+//! Where operations on atomics choose what they find, executions with the same [execution
+//! graph](crate::system::GraphEvent) are equivalent, and the argument above holds with that, but for two words. A step
+//! `t'` *depends* on an earlier `b` of another thread, so that it cannot come first, if it reads and `b` writes: it
+//! could read from `b`, or `b` could exclude it. All else can come in either order, in the same graph: the later one of
+//! the two chooses the place that it has in it. So a step that only stores is in no race. And of what is *before* an
+//! access, as far as atomics make it so, there are only the stores that were read from. A past names each by its place
+//! in the order of its atomic, counted from the last store, because a state has no other name for it. Before a step that
+//! stores, the places of earlier stores are one less, and who has the step's own store in its past has the step there.
+//! What such a past loses, because what is read differs between two futures that meet, makes it smaller, which is right.
+//!
+//! An operation that has no place in the graph, because it is held back, or because something else tells in which order
+//! operations ran, depends on others by its footprint, and what it stores is read from by nobody: places in the order of
+//! its atomic are not known before it.
+//!
 //! # States that cover others
 //!
 //! What threads know is a part of the state that decides which access is in a race, and, if operations choose what they

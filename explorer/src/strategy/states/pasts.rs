@@ -25,9 +25,11 @@ pub(super) struct Past {
     /// Accesses that conflict with others.
     pub accesses: BitSet,
     pub threads: BitSet,
+    /// The stores that were read from, by numbers of their places in the orders of their atomics.
+    pub stores: BitSet,
 }
 
-crate::codec!(struct Past { accesses, threads });
+crate::codec!(struct Past { accesses, threads, stores });
 
 /// Maximum number of pasts. Where there are more, some stay smaller than they could be.
 const MOST_PASTS: usize = 1 << 20;
@@ -78,6 +80,7 @@ impl Pasts {
         let mut common = self.get(a).clone();
         common.accesses.retain_in(&self.get(b).accesses);
         common.threads.retain_in(&self.get(b).threads);
+        common.stores.retain_in(&self.get(b).stores);
         let common = self.intern(common).unwrap_or(PastId::EMPTY);
         self.intersections.insert(key, common);
         common
@@ -94,6 +97,7 @@ impl Pasts {
         let mut both = self.get(past).clone();
         both.accesses.extend_from(&self.get(other).accesses);
         both.threads.extend_from(&self.get(other).threads);
+        both.stores.extend_from(&self.get(other).stores);
         let both = self.intern(both).unwrap_or(past);
         self.unions.insert(pair(past.0, other.0), both);
         both

@@ -4,14 +4,14 @@ use super::futures::{FutureAccess, FutureId, Futures, Moved};
 use super::table::{Known, Likeness, StateTable};
 use crate::bits::BitSet;
 use crate::codec::{Codec, to_bytes};
-use crate::execution::Trace;
+use crate::execution::{Follows, Trace, UseOfGraph};
 use crate::search::exploration::Exploration;
 use crate::search::faults::Faults;
 use crate::search::node::{Node, PerNode, Stack};
 use crate::search::policy::{Conduct, Policy};
 use crate::strategy::source::open_awake;
 use crate::strategy::wait::Wait;
-use crate::system::{AccessKind, Awaits, Footprint, Pending, Status, System, ThreadId};
+use crate::system::{AccessKind, Awaits, Footprint, Label, Pending, Status, System, ThreadId};
 
 /// Where the search is with a node.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -85,6 +85,10 @@ const CONDUCT: Conduct = Conduct {
     saves_ahead: true,
     // With what can follow, which may be much.
     leaves_slowly: true,
+    follows: Follows {
+        graph: UseOfGraph::Beside,
+        ..Follows::NOTHING
+    },
     ..Conduct::EVERYTHING
 };
 
@@ -312,6 +316,18 @@ impl<S: System> Policy<S> for States {
             self.visits[at].blocked = operations.collect();
         }
         known
+    }
+
+    /// A thread that stores to an atomic, whatever it finds there: nothing that others do needs to come before that.
+    fn prefers(&self, node: &Node, exploration: &Exploration<S>) -> Option<ThreadId> {
+        if node.enabled.len() < 2 {
+            return None;
+        }
+        let stores = |&thread: &ThreadId| {
+            let pending = exploration.cursor.system.pending(thread);
+            pending.guards.is_empty() && pending.graph.is_some_and(|graph| graph.label == Label::Write)
+        };
+        node.enabled.iter().map(|&(thread, _)| thread).find(stores)
     }
 
     fn open(&mut self, node: &mut Node, _at: usize, next: Option<ThreadId>) {

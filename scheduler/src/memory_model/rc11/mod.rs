@@ -33,8 +33,8 @@
 //!
 //! Invariant: under narrow histories, too, what an operation may do depends only on what is known in its state, and on
 //! earlier operations on its atomic, with which it conflicts by its footprint. But not so by the execution graph: which
-//! messages are too old depends on when the operation runs. So a strategy that goes by graphs does not explore all that
-//! can be done under narrow histories.
+//! messages are too old depends on when the operation runs. So a strategy that goes by graphs explores all that can be
+//! done under narrow histories only if no operation has more.
 
 mod by_location;
 #[cfg(feature = "faults")]
