@@ -574,6 +574,10 @@ impl Codec for Futures {
             futures.number(access);
         }
         for at in Vec::<StoreAt>::decode(from)? {
+            let known = futures.stores_of.get(&at.location).map_or(0, Vec::len);
+            if at.older as usize != known {
+                return None;
+            }
             futures.store_at(at);
         }
         futures.pasts = Codec::decode(from)?;
