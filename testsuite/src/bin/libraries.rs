@@ -52,7 +52,8 @@ const CAUSES: &str = "
   [as specified](commands.md#libraries-as-specified), which is the default, their tests are complete.
 * **Pools of threads.** A worker of rayon looks for work in 32 rounds and more before it sleeps; one of tokio
   looks for tasks of others before it waits, and has to be stopped when its runtime is dropped. With two workers, all of
-  that comes twice.
+  that comes twice. With rayon's idle rounds [as specified](commands.md#libraries-as-specified), which is the default,
+  its test with one worker is complete within some seconds.
 * **Timers that come again.** The threads of r2d2's scheduler wait with timeouts, which [may fire at
   once](commands.md#when-timeouts-fire), for ever; with `--timeouts last` its test does not end in 10 s either.
 * **Three threads.** Two producers, or two readers, beside a third thread multiply what one of them has: the channels of
