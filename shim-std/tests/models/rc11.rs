@@ -21,8 +21,14 @@ fn weak(strategy: &str) -> Model {
 /// are the same.
 #[track_caller]
 fn results(test: fn() -> u32) -> Vec<u32> {
+    results_with(&STRATEGIES, test)
+}
+
+/// [`results`] with some strategies.
+#[track_caller]
+fn results_with(strategies: &[&str], test: fn() -> u32) -> Vec<u32> {
     let mut all = None;
-    for strategy in STRATEGIES {
+    for &strategy in strategies {
         // Memory of before the executions, which does not grow.
         let found: &'static RealU64 = Box::leak(Box::default());
         let outcome = weak(strategy).explore(move || {
@@ -38,6 +44,31 @@ fn results(test: fn() -> u32) -> Vec<u32> {
     }
     let all = all.unwrap_or_default();
     (0..64).filter(|result| all & 1 << result != 0).collect()
+}
+
+/// Memory of which nobody tells the checker, here an atomic of the real std, says whether the load came before the
+/// store, which the execution graph does not. `source` takes one order for both.
+#[test]
+fn what_other_memory_tells_is_explored() {
+    fn test() -> u32 {
+        let shared = Arc::new((AtomicU32::new(0), RealU64::new(0)));
+        let other = shared.clone();
+        let reader = thread::spawn(move || {
+            other.0.load(Relaxed);
+            other.1.load(RealRelaxed) as u32
+        });
+        shared.0.store(1, Relaxed);
+        shared.1.store(1, RealRelaxed);
+        reader.join().unwrap()
+    }
+    let others = ["states", "context", "exhaustive"];
+    assert_eq!(results_with(&others, test), [0, 1]);
+    // From the first cell on, races are looked for: of cells only.
+    let with_cell = || {
+        UnsafeCell::new(0).with(|_| ());
+        test()
+    };
+    assert_eq!(results_with(&others, with_cell), [0, 1]);
 }
 
 #[track_caller]

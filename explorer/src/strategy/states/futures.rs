@@ -112,7 +112,7 @@ const MOST_ENTRIES: usize = 1 << 27;
 const MOST_RESULTS: usize = 1 << 22;
 
 /// The place of a store in the order of its atomic in a state: the atomic, and how many stores are later.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct StoreAt {
     location: Location,
     older: u32,
@@ -233,16 +233,6 @@ impl Futures {
     fn related_to_any(&self, numbers: &BitSet, is_related: impl Fn(&FutureAccess, &FutureAccess) -> bool) -> BitSet {
         let of = |number: u32| self.related(self.accesses[number as usize], &is_related);
         numbers.iter().flat_map(of).collect()
-    }
-
-    /// The numbers of accesses by other threads that conflict with one of the thread.
-    fn conflicts(&self, thread: ThreadId, access: &Access) -> impl Iterator<Item = u32> {
-        let known = self.by_location.get(&access.location).into_iter().flatten().copied();
-        let kind = access.kind;
-        known.filter(move |&number| {
-            let other = &self.accesses[number as usize];
-            other.thread != thread && other.kind.conflicts_with(kind)
-        })
     }
 
     /// The number of the place of a store.
@@ -493,8 +483,12 @@ impl Futures {
         step: &'a Moved,
         without: &'a BitSet,
     ) -> impl Iterator<Item = ThreadId> + use<'a> {
+        // Without a place in the graph: it waits.
         let accesses = operation.accesses().iter();
-        let conflicts: BitSet = accesses.flat_map(|access| self.conflicts(thread, access)).collect();
+        let accesses = accesses.map(|access| FutureAccess::of(thread, access, &[], None));
+        let conflicts: BitSet = accesses
+            .flat_map(|access| self.related(access, FutureAccess::depends_on))
+            .collect();
         let possible = self.sets.get(future.0).0.iter().filter(move |&&(number, past)| {
             conflicts.contains(number)
                 && !step.stopping.contains(number)
