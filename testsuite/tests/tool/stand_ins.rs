@@ -339,17 +339,20 @@ fn a_message_is_handed_over() {
 }
 "#;
 
+/// Checks that the tests are complete, on this condition, with each version of a library.
+#[track_caller]
+fn ends_on(condition: &str, (library, versions): (&str, &[&str]), tests: &str) {
+    for version in versions {
+        let project = package(library, tests, &format!("{library} = \"={version}\""));
+        let run = project.run(&["test", "--strategy", "states", "--memory", "sc"]).ends(0);
+        assert!(run.stdout.contains(condition), "{version}: {run:?}");
+    }
+}
+
 /// As it is written, its lock never comes back to a state in which it was.
 #[test]
 fn kanals_lock_waits() {
-    for version in ["0.1.0", "0.1.1"] {
-        let project = package("kanal", KANAL, &format!("kanal = \"={version}\""));
-        let run = project.run(&["test", "--strategy", "states", "--memory", "sc"]).ends(0);
-        assert!(
-            run.stdout.contains("kanal's backoff: as specified"),
-            "{version}: {run:?}"
-        );
-    }
+    ends_on("kanal's backoff: as specified", ("kanal", &["0.1.0", "0.1.1"]), KANAL);
 }
 
 const SPIN_WAIT: &str = r#"
@@ -389,20 +392,28 @@ fn says_when_to_park() {
 }
 "#;
 
-/// The oldest, and the newest one of each minor version.
-#[test]
-fn parking_lot_cores_rounds_are_one() {
-    for version in ["0.8.0", "0.9.12", "0.10.0"] {
-        let dependency = format!("parking_lot_core = \"={version}\"");
-        let project = package("spin-wait", SPIN_WAIT, &dependency);
-        let states = |run: &Run| states(run, "parks_or_not", "parking_lot_core::SpinWait: as specified");
+/// Checks that a test rests on this condition with each version of a library, and has fewer states with the last one
+/// than as that is written.
+#[track_caller]
+fn rounds_are_fewer(condition: &str, (library, versions): (&str, &[&str]), (tests, test): (&str, &str)) {
+    for version in versions {
+        let project = package(library, tests, &format!("{library} = \"={version}\""));
+        let states = |run: &Run| states(run, test, condition);
         let (specified, rests) = states(&project.run(&OF_STATES).ends(0));
         assert!(rests, "{version}");
-        if version == "0.9.12" {
+        if versions.last() == Some(version) {
             let (counted, rests) = states(&project.run(&[&OF_STATES[..], &["--as-written"]].concat()).ends(0));
             assert!(!rests && specified < counted, "{specified} {counted}");
         }
     }
+}
+
+/// The oldest, and the newest one of each minor version.
+#[test]
+fn parking_lot_cores_rounds_are_one() {
+    let versions: &[&str] = &["0.8.0", "0.10.0", "0.9.12"];
+    let condition = "parking_lot_core::SpinWait: as specified";
+    rounds_are_fewer(condition, ("parking_lot_core", versions), (SPIN_WAIT, "parks_or_not"));
 }
 
 const SAA: &str = r#"
@@ -458,16 +469,8 @@ fn joins() {
 /// that it is about to sleep.
 #[test]
 fn rayons_workers_look_for_work_once() {
-    for version in ["1.8.0", "1.13.0"] {
-        let project = package("rayon", RAYON, &format!("rayon-core = \"={version}\""));
-        let states = |run: &Run| states(run, "joins", "rayon's idle rounds: as specified");
-        let (specified, rests) = states(&project.run(&OF_STATES).ends(0));
-        assert!(rests, "{version}");
-        if version == "1.13.0" {
-            let (counted, rests) = states(&project.run(&[&OF_STATES[..], &["--as-written"]].concat()).ends(0));
-            assert!(!rests && specified < counted, "{specified} {counted}");
-        }
-    }
+    let condition = "rayon's idle rounds: as specified";
+    rounds_are_fewer(condition, ("rayon-core", &["1.8.0", "1.13.0"]), (RAYON, "joins"));
 }
 
 const APPEND_ONLY_VEC: &str = r#"
@@ -489,14 +492,9 @@ fn pushes() {
 /// As it is written, a thread counts how often it has given way, and comes back to no state.
 #[test]
 fn append_only_vec_waits() {
-    for version in ["0.1.8", "0.1.10"] {
-        let project = package("append", APPEND_ONLY_VEC, &format!("append-only-vec = \"={version}\""));
-        let run = project.run(&["test", "--strategy", "states", "--memory", "sc"]).ends(0);
-        assert!(
-            run.stdout.contains("append-only-vec's waiting: as specified"),
-            "{version}: {run:?}"
-        );
-    }
+    let versions: &[&str] = &["0.1.8", "0.1.10"];
+    let condition = "append-only-vec's waiting: as specified";
+    ends_on(condition, ("append-only-vec", versions), APPEND_ONLY_VEC);
 }
 
 /// The tests of parking_lot under the tool, with the stand-ins in the place of its modules.
