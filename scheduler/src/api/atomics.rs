@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::memory_model::atomics::whole;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::orderings::Orderings;
-use crate::memory_model::rc11::{Ask, Request};
+use crate::memory_model::rc11::{Ask, LearntOrderings, Request};
 use crate::memory_model::stronger::operation;
 use crate::operation::{Operation, OperationKind, access_of};
 use dpor_explorer::{AccessKind, Location, Stop, ThreadId};
@@ -77,17 +77,28 @@ pub fn atomic_location(address: Location, size: usize) -> Location {
     }
 }
 
-/// Notes the orderings of an operation on an atomic, or of a fence, on a model thread, under weak memory. The first
-/// time that exploration meets such ones while the program has several threads, it starts again.
+/// Notes the orderings of an operation on an atomic, on a model thread, under weak memory. The first time that
+/// exploration meets such ones while the program has several threads, it starts again.
 // On its own, as `used`.
 #[inline(never)]
-pub(super) fn requests(success: Ordering, failure: Ordering) {
+fn requests(success: Ordering, failure: Ordering) {
+    note(|known| known.with(success, failure));
+}
+
+/// Notes a sequentially consistent fence, on a model thread, under weak memory, as the orderings of operations are.
+// On its own, as `used`.
+#[inline(never)]
+pub(super) fn requests_fence() {
+    note(LearntOrderings::with_fence);
+}
+
+fn note(after: impl FnOnce(LearntOrderings) -> LearntOrderings) {
     if of_model(|machine| !machine.execution.races.beside_others()) {
         return;
     }
     let learns = on_model(|machine| {
         let session = &mut machine.session;
-        !session.learn_in_place && session.refinements.note_orderings(success, failure)
+        !session.learn_in_place && session.refinements.note_orderings(after)
     });
     if learns {
         stop(Stop::Refine);

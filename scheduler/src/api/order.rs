@@ -62,7 +62,7 @@ pub fn fence(order: Ordering) {
     let place = Caller::caller();
     if on_model_thread() && atomics::is_weak() {
         if order == Ordering::SeqCst {
-            atomics::requests(order, order);
+            atomics::requests_fence();
         }
         // Later operations of this thread can tell who has made it.
         ownership::visible();

@@ -8,7 +8,6 @@ use crate::operation::part_of;
 use dpor_explorer::keys::{KeyMap, KeySet};
 use dpor_explorer::{Asked, Location};
 use std::num::NonZeroU32;
-use std::sync::atomic::Ordering;
 
 /// What makes exploration start again when it grows.
 ///
@@ -218,13 +217,13 @@ impl Refinements {
             || !self.observed_kinds.is_empty() && self.observed_kinds.contains(&part_of(object))
     }
 
-    /// Notes the orderings of an atomic operation. Says whether that is news.
-    pub fn note_orderings(&mut self, success: Ordering, failure: Ordering) -> bool {
+    /// Notes what is known after an operation besides what was known before. Says whether that is news.
+    pub fn note_orderings(&mut self, after: impl FnOnce(LearntOrderings) -> LearntOrderings) -> bool {
         if self.put_off.now {
-            self.put_off.orderings = self.put_off.orderings.with(success, failure);
+            self.put_off.orderings = after(self.put_off.orderings);
             return false;
         }
-        let noted = self.orderings.with(success, failure);
+        let noted = after(self.orderings);
         let is_news = noted != self.orderings;
         self.learn(noted);
         is_news
@@ -267,6 +266,7 @@ impl Refinements {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn what_was_explored_before_weak_memory_is_said() {
@@ -274,7 +274,7 @@ mod tests {
             let mut refinements = Refinements::default();
             refinements.put_off.now = true;
             refinements.put_off.is_due = asked == Asked::Between;
-            assert!(!refinements.note_orderings(Ordering::Relaxed, Ordering::Relaxed));
+            assert!(!refinements.note_orderings(|known| known.with(Ordering::Relaxed, Ordering::Relaxed)));
             assert!(refinements.put_off.is_needed() && refinements.turns_to_weak(asked, overlooks_races));
             assert!(!refinements.put_off.is_needed());
             refinements.put_off.explored

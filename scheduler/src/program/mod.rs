@@ -28,7 +28,7 @@ use crate::machine::traced::Traced;
 #[cfg(feature = "faults")]
 use crate::memory_model::happens_before::RaceFault;
 use crate::memory_model::orderings::WeakOrderings;
-use crate::memory_model::rc11::FEWEST;
+use crate::memory_model::rc11::{FEWEST, LearntOrderings};
 use crate::memory_model::stronger::Stronger;
 use crate::operation::OperationKind;
 use crate::platform::interpose;
@@ -389,7 +389,8 @@ impl Program {
         session.stronger = Stronger::new(rules);
         if !rules.is_empty() && session.options.memory() == Memory::Rc11 {
             // Those that are requested do not tell any more.
-            session.refinements.note_orderings(Ordering::Relaxed, Ordering::SeqCst);
+            let after = |known: LearntOrderings| known.with(Ordering::Relaxed, Ordering::SeqCst).with_fence();
+            session.refinements.note_orderings(after);
         }
     }
 
@@ -484,7 +485,11 @@ impl Program {
             .create(ThreadId::MAIN, main, name, None, initial, None);
         let weak = session.options.memory() == Memory::Rc11;
         let Refinements { orderings, values, .. } = &session.refinements;
-        execution.races.begins(weak, *orderings, values.most);
+        let orderings = match session.learn_in_place {
+            true => orderings.for_good(),
+            false => *orderings,
+        };
+        execution.races.begins(weak, orderings, values.most);
         api::atomics::set_weak(weak);
         if let Err(message) = created {
             execution.outcome.of_main = Some(Err(failure(FailureKind::Unsupported, message)));

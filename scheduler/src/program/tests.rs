@@ -9,7 +9,9 @@ fn weak_memory_leaves_nothing_out() {
     program.put_weak_memory_off();
     let session = &mut Program::machine().session;
     session.comparing = true;
-    session.refinements.note_orderings(Ordering::Relaxed, Ordering::Relaxed);
+    session
+        .refinements
+        .note_orderings(|known| known.with(Ordering::Relaxed, Ordering::Relaxed));
     assert!((1..64).all(|_| !program.starts_again(Asked::Between)));
     assert!(program.starts_again(Asked::Between));
     assert!(Program::machine().execution.races.leaves_out_knowledge() && program.puts_weak_memory_off());

@@ -73,9 +73,11 @@ pub(crate) struct LearntOrderings {
     pub weak: bool,
     /// Whether there are sequentially consistent ones beside them, so that their order matters.
     pub mixed: bool,
+    /// Whether some of these are fences, by which weaker operations are ordered as well.
+    pub fences: bool,
 }
 
-dpor_explorer::codec!(struct LearntOrderings { weak, mixed });
+dpor_explorer::codec!(struct LearntOrderings { weak, mixed, fences });
 
 impl LearntOrderings {
     /// What is known after an operation with these orderings, if it succeeds or fails.
@@ -86,13 +88,29 @@ impl LearntOrderings {
         self
     }
 
+    /// What is known after a sequentially consistent fence.
+    pub fn with_fence(self) -> LearntOrderings {
+        LearntOrderings {
+            fences: self.fences || self.weak,
+            ..self.with(Ordering::SeqCst, Ordering::SeqCst)
+        }
+    }
+
+    /// What is to be assumed where nothing is learnt any more.
+    pub fn for_good(self) -> LearntOrderings {
+        LearntOrderings {
+            fences: self.mixed,
+            ..self
+        }
+    }
+
     /// Where no object is, so that they can stand for what was learnt among the locations that are learnt.
-    const PLACES: [Location; 2] = [Location(WEAK_ORDERINGS), Location(2)];
+    const PLACES: [Location; 3] = [Location(WEAK_ORDERINGS), Location(2), Location(3)];
 
     /// What was learnt, as locations.
     pub fn as_locations(self) -> impl Iterator<Item = Location> {
-        let [weak, mixed] = LearntOrderings::PLACES;
-        let learnt = [(self.weak, weak), (self.mixed, mixed)];
+        let [weak, mixed, fences] = LearntOrderings::PLACES;
+        let learnt = [(self.weak, weak), (self.mixed, mixed), (self.fences, fences)];
         learnt
             .into_iter()
             .filter_map(|(is_learnt, place)| is_learnt.then_some(place))
@@ -106,9 +124,10 @@ impl LearntOrderings {
     /// Learns what the location stands for. Says whether that is news.
     pub fn learn(&mut self, location: Location) -> bool {
         let before = *self;
-        let [weak, mixed] = LearntOrderings::PLACES;
+        let [weak, mixed, fences] = LearntOrderings::PLACES;
         self.weak |= location == weak;
         self.mixed |= location == mixed;
+        self.fences |= location == fences;
         *self != before
     }
 }
@@ -151,6 +170,7 @@ impl Rc11 {
     /// [`FEWEST`] at least, or from all of them.
     pub fn begins(&mut self, is_on: bool, learnt: LearntOrderings, most: Option<NonZeroU32>) {
         (self.is_on, self.learnt, self.most) = (is_on, learnt, most);
+        self.log.without_fences = !learnt.fences;
     }
 
     /// Exploration starts again.
@@ -427,6 +447,10 @@ impl Rc11 {
         if !self.logs() || self.log.is_empty() && fence != Some(Ordering::SeqCst) {
             return;
         }
+        debug_assert!(
+            self.learnt.fences || fence != Some(Ordering::SeqCst),
+            "nobody has learnt that there are fences"
+        );
         let epoch = order.epoch(thread);
         self.record(Event {
             thread: thread as u16,

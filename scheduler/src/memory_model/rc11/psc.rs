@@ -74,6 +74,8 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Psc {
     nodes: Vec<Node>,
+    /// Whether a new event can be a sequentially consistent fence.
+    expects_fences: bool,
     /// The events of each thread.
     threads: SmallVec<[Vec<u32>; 8]>,
     /// The atomics' numbers.
@@ -224,6 +226,7 @@ impl Psc {
         let sets = |number| Sets::new(number, count);
         let mut psc = Psc {
             nodes: events.iter().map(Node::of).collect(),
+            expects_fences: !log.without_fences,
             threads: SmallVec::new(),
             atomics: KeyMap::default(),
             orders: Orders::new(Vec::new(), 0, log),

@@ -136,6 +136,9 @@ pub(super) struct Log {
     pub events: Vec<Event>,
     /// The stores to each atomic, in modification order. Whatever was stored before comes before them.
     pub orders: ByLocation<Vec<u32>>,
+    /// Whether there is no sequentially consistent fence, now or later. Then `psc` relates nothing but sequentially
+    /// consistent accesses. It is the same throughout an execution.
+    pub without_fences: bool,
     /// The events after which [`Log::keep_after`] kept the others when it was last called.
     entries: BitSet,
     kept: Kept,
@@ -167,6 +170,11 @@ impl Kept {
         self.number += 1;
     }
 
+    /// The next event is kept, and not because of an earlier one, nor are others because of it.
+    fn add_alone(&mut self) {
+        self.number += 1;
+    }
+
     /// Forgets all events but the first ones.
     fn truncate(&mut self, len: usize) {
         self.number = self.number.min(len);
@@ -182,10 +190,12 @@ impl Log {
         let Log {
             events,
             orders,
+            without_fences,
             entries,
             kept,
             psc: _,
         } = other;
+        self.without_fences = *without_fences;
         self.events.clone_from(events);
         self.orders.clone_from(orders);
         self.entries.clone_from(entries);
@@ -308,8 +318,8 @@ impl Log {
         self.kept.truncate(number as usize);
     }
 
-    /// Forgets all events but the `entries`, and those that come after one of them. Returns the numbers that events
-    /// have from then on, if that makes a difference.
+    /// Forgets all events but the `entries`, and those that come after one of them by which ways come in
+    /// ([`Log::lets_in`]). Returns the numbers that events have from then on, if that makes a difference.
     ///
     /// The entries are the stores before which a new event can come. A new event comes before nothing else, so that a
     /// cycle through it goes on with an entry. Each event of the cycle comes after that one, and so does each event
@@ -341,16 +351,38 @@ impl Log {
                 None => break,
             }
         }
-        for event in &self.events[self.kept.number..] {
-            self.kept.add(event.thread);
+        for number in self.kept.number..self.events.len() {
+            match self.is_kept_alone(number as u32) {
+                true => self.kept.add_alone(),
+                false => self.kept.add(self.events[number].thread),
+            }
         }
         numbers
     }
 
-    /// Forgets all but the entries and what comes after them.
+    /// Whether the event is kept for its place in the order of its atomic. Another one by which ways come in may come
+    /// before it as well.
+    fn is_kept_alone(&self, number: u32) -> bool {
+        self.entries.contains(number) && !self.lets_in(number)
+    }
+
+    /// Forgets all but the entries and what comes after those by which ways come in.
     fn keep_all_after(&mut self) -> Option<Numbers> {
-        let kept = self.after(&self.entries);
+        let mut kept = self.after(&self.entries_of_ways());
+        kept.extend_from(&self.entries);
         (kept.len() < self.events.len()).then(|| self.rebuild(|number, event| kept.contains(number).then_some(event)))
+    }
+
+    /// Whether a way of `psc` can lead from a new event to a store before which it comes, and go on: without
+    /// sequentially consistent fences, nothing but an edge between two sequentially consistent accesses leads on. Where
+    /// another store is in the order of its atomic counts all the same.
+    pub fn lets_in(&self, store: u32) -> bool {
+        !self.without_fences || self.events[store as usize].is_sequential
+    }
+
+    /// The entries by which ways come in.
+    fn entries_of_ways(&self) -> BitSet {
+        self.entries.iter().filter(|&entry| self.lets_in(entry)).collect()
     }
 
     /// Becomes what is left of each event. Returns the numbers that stores have from then on.
@@ -390,15 +422,20 @@ impl Log {
     }
 
     /// Finds out of new events whether they are known to be kept, as long as they are: each that is an entry, or comes by
-    /// happens-before after one that is kept. Says whether all are. Those before are kept if there are all their entries.
+    /// happens-before after one that is kept, and not alone. Says whether all are. Those before are kept if there are all
+    /// their entries.
     fn are_all_kept(&mut self) -> bool {
         while let Some(event) = self.events.get(self.kept.number) {
+            let number = self.kept.number as u32;
             let mut firsts = self.kept.firsts.iter().flatten();
             let comes_after = |&first: &u32| event.comes_after(&self.events[first as usize]);
-            if !self.entries.contains(self.kept.number as u32) && !firsts.any(comes_after) {
+            if self.is_kept_alone(number) {
+                self.kept.add_alone();
+            } else if self.entries.contains(number) || firsts.any(comes_after) {
+                self.kept.add(event.thread);
+            } else {
                 return false;
             }
-            self.kept.add(event.thread);
         }
         true
     }

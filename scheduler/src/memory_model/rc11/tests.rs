@@ -58,15 +58,18 @@ const LOAD: fn(Ordering) -> Ask = |order| Ask::Access(AtomicAccess::Load(order))
 const STORE: fn(Ordering) -> Ask = |order| Ask::Access(AtomicAccess::Store(order));
 const MODIFY: fn(Ordering) -> Ask = |order| Ask::Access(AtomicAccess::Modify(order));
 
-const ALL: LearntOrderings = LearntOrderings {
+const MIXED: LearntOrderings = LearntOrderings {
     weak: true,
     mixed: true,
+    fences: false,
 };
+
+const ALL: LearntOrderings = LearntOrderings { fences: true, ..MIXED };
 
 fn weak() -> Bench {
     Bench::new(LearntOrderings {
         weak: true,
-        mixed: false,
+        ..LearntOrderings::default()
     })
 }
 
@@ -205,12 +208,16 @@ fn orderings_are_learnt_when_they_matter() {
         known(&[(Release, Relaxed)]),
         LearntOrderings {
             weak: true,
-            mixed: false
+            ..LearntOrderings::default()
         }
     );
-    assert_eq!(known(&[(Relaxed, Relaxed), (SeqCst, SeqCst)]), ALL);
+    assert_eq!(known(&[(Relaxed, Relaxed), (SeqCst, SeqCst)]), MIXED);
     // An exchange can be both.
-    assert_eq!(known(&[(SeqCst, Relaxed)]), ALL);
+    assert_eq!(known(&[(SeqCst, Relaxed)]), MIXED);
+    assert_eq!(known(&[(Relaxed, Relaxed)]).with_fence(), ALL);
+    assert_eq!(LearntOrderings::default().with_fence(), LearntOrderings::default());
+    assert_eq!(MIXED.for_good(), ALL);
+    assert_eq!(known(&[(Relaxed, Relaxed)]).for_good(), known(&[(Relaxed, Relaxed)]));
     // As in seeds.
     let mut again = LearntOrderings::default();
     assert!(

@@ -26,6 +26,9 @@
 //! exits, or fewer holders who know of them, it allows all new events that the other one allows: a cycle through a new
 //! event would go from entrances to exits as there. After that event, which adds the same to both, it is as before.
 //!
+//! Where there can be no sequentially consistent fence, ways come in at a store only if that is sequentially consistent
+//! ([`Log::lets_in`]), nothing comes in by `eco`, and the first two exits are none.
+//!
 //! Of what all live threads know of, it does not count who else does, nor where it is in the order of its atomic: new
 //! accesses to that are later, and come after it by `hb=loc` or by program order.
 
@@ -150,7 +153,7 @@ impl Exits {
         if is_fence {
             of.fence = of.fence.min(node.rank);
         }
-        if is_fence || matches!(place, Place::End | Place::AfterEco) {
+        if psc.expects_fences && (is_fence || matches!(place, Place::End | Place::AfterEco)) {
             of.end = of.end.min(node.rank);
         }
         if matches!(place, Place::End | Place::AfterEco) {
@@ -228,7 +231,10 @@ impl Ways {
             sources: Vec::new(),
             known: SmallVec::new(),
         };
-        if log.is_empty() {
+        let histories: SmallVec<[(Location, SmallVec<[Option<u32>; 4]>); 8]> =
+            histories.map(|(at, events)| (at, events.collect())).collect();
+        let lets_in = |events: &[Option<u32>]| events.iter().skip(1).flatten().any(|&store| log.lets_in(store));
+        if !histories.iter().any(|(_, events)| lets_in(events)) {
             return ways;
         }
         let psc = log.psc();
@@ -241,10 +247,13 @@ impl Ways {
         let mut search = Search::new(&psc, NONE);
         for (at, events) in histories {
             let Some(&atomic) = psc.atomics.get(&at) else { continue };
-            let sources: SmallVec<[u32; 4]> = events.map(|event| event.map_or(0, |event| psc.key(event))).collect();
+            let key = |event: &Option<u32>| event.map_or(0, |event| psc.key(event));
+            let sources: SmallVec<[u32; 4]> = events.iter().map(key).collect();
             for by_eco in [false, true] {
-                search.start_again();
-                ways.enter(&mut search, (at, atomic), &sources, by_eco);
+                if lets_in(&events) && !(by_eco && log.without_fences) {
+                    search.start_again();
+                    ways.enter(&mut search, (at, atomic), &sources, by_eco);
+                }
             }
             ways.sources[atomic as usize] = sources;
         }

@@ -257,6 +257,8 @@ impl State {
 struct Habits {
     /// Whether threads make fences for their accesses, which are weak.
     fences: bool,
+    /// Whether no fence is sequentially consistent.
+    without_sequential_fences: bool,
     /// Whether a thread mostly goes on, with the same atomic.
     runs: Option<(usize, usize)>,
 }
@@ -265,6 +267,7 @@ impl Habits {
     fn any(random: &mut SplitMix64) -> Habits {
         Habits {
             fences: random.below(2) == 0,
+            without_sequential_fences: random.below(4) == 0,
             runs: (random.below(2) == 0).then_some((0, 0)),
         }
     }
@@ -285,6 +288,7 @@ impl Habits {
             (*last, *last_at) = (thread, at);
         }
         let what = match random.below(8) {
+            0 | 1 if self.without_sequential_fences => What::Fence(ORDERS[3 + random.below(2)]),
             0 | 1 => What::Fence(ORDERS[random.below(ORDERS.len())]),
             2 if random.below(2) == 0 => What::Lock,
             2 => What::Unlock,
@@ -292,7 +296,7 @@ impl Habits {
                 at,
                 older: random.below(3),
                 kind: [EventKind::Load, EventKind::Store, EventKind::Modify][random.below(3)],
-                is_sequential: !self.fences && random.below(2) == 0,
+                is_sequential: (!self.fences || self.without_sequential_fences) && random.below(2) == 0,
                 synchronizes: random.below(2) == 0,
             },
         };
@@ -314,6 +318,7 @@ fn states_go_on_like_those_that_they_cover() {
     for execution in 0..executions {
         let mut state = State::new();
         let mut habits = Habits::any(&mut random);
+        state.log.without_fences = habits.without_sequential_fences;
         for _ in 0..random.below(14) {
             let (thread, what) = habits.anything(&mut random);
             if !state.run(thread, what) {
@@ -327,6 +332,7 @@ fn states_go_on_like_those_that_they_cover() {
                 let (before, after) = others.split_at(first);
                 let covering = after.iter().chain(before).filter(|(met, other, of_other)| {
                     *met != execution
+                        && other.log.without_fences == state.log.without_fences
                         && other.log.events.len() != state.log.events.len()
                         && of_other.covers(&known, &sets)
                 });
