@@ -8,8 +8,14 @@
 //! Which locations these are is known only when everything has been explored. So it is taken from the executions so
 //! far, and as soon as another thread comes to one, exploration starts again without it.
 //!
+//! A mistake is seldom alone: who comes to one part of an object comes to others, and threads that do the same have the
+//! same objects in their parts of the heap and of the stacks. So what is [near](Place::is_near) the location counts as
+//! shared as well, and in most cases exploration does not start again for each of them.
+//!
 //! Invariant: from one start of exploration to the next, whether an operation is a scheduling point does not change.
 
+use crate::image::region;
+use crate::operation::address_of;
 use dpor_explorer::keys::KeyMap;
 use dpor_explorer::{Access, Location, ThreadId};
 
@@ -19,7 +25,43 @@ const WORTH: u64 = 16;
 const KNOWN: usize = 1 << 14;
 /// Number of times that exploration starts again because another thread comes, after which all locations count as
 /// shared: it might go on like that.
-const PATIENCE: u32 = 16;
+const PATIENCE: usize = 16;
+
+/// Distance in bytes up to which two locations are near each other.
+const NEAR: usize = 256;
+
+/// Where a location is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// In the heap of some thread, at this offset.
+    Heap(usize),
+    /// On the stack of some thread, at this offset.
+    Stack(usize),
+    /// At this address.
+    Elsewhere(usize),
+}
+
+impl Place {
+    fn of(location: Location) -> Place {
+        let address = address_of(location);
+        let offset = |(start, _): (usize, usize)| address - start;
+        match address {
+            _ if region::in_arena(address) => Place::Heap(offset(region::arena_slot(region::arena_thread(address)))),
+            _ if region::in_stacks(address) => Place::Stack(offset(region::stack_slot(region::stack_thread(address)))),
+            _ => Place::Elsewhere(address),
+        }
+    }
+
+    /// Whether both may be in the same object, or in objects that two threads have at the same place.
+    fn is_near(self, other: Place) -> bool {
+        match (self, other) {
+            (Place::Heap(one), Place::Heap(other))
+            | (Place::Stack(one), Place::Stack(other))
+            | (Place::Elsewhere(one), Place::Elsewhere(other)) => one.abs_diff(other) <= NEAR,
+            _ => false,
+        }
+    }
+}
 
 /// How a location was used, in all executions so far.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +86,8 @@ pub(crate) struct Unshared {
     executions: u64,
     /// Whether locations were chosen, or there were too few.
     is_decided: bool,
-    /// Number of times that another thread came.
-    mistakes: u32,
+    /// The chosen locations to which another thread came.
+    mistakes: Vec<Location>,
     /// Whether nobody notices that another thread comes: a fault, for tests of tests.
     #[cfg(feature = "faults")]
     pub is_faulty: bool,
@@ -101,12 +143,10 @@ impl Unshared {
         }
         let is_anothers = self.chosen.get(&location).is_some_and(|&owner| owner != thread);
         if is_anothers {
-            self.chosen.remove(&location);
-            if let Some(known) = self.uses.get_mut(&location) {
-                known.by = None;
-            }
-            self.mistakes += 1;
-            if self.mistakes >= PATIENCE {
+            let place = Place::of(location);
+            self.chosen.retain(|&other, _| !place.is_near(Place::of(other)));
+            self.mistakes.push(location);
+            if self.mistakes.len() >= PATIENCE {
                 self.forget();
             }
         }
@@ -139,10 +179,13 @@ impl Unshared {
         }
         self.is_decided = true;
         let all: u64 = self.uses.values().map(|known| known.accesses).sum();
-        let own = self
-            .uses
-            .iter()
-            .filter_map(|(&location, known)| Some((location, known.by?)));
+        let mistakes: Vec<Place> = self.mistakes.iter().map(|&location| Place::of(location)).collect();
+        let is_mistaken = |location| {
+            let place = Place::of(location);
+            mistakes.iter().any(|mistake| mistake.is_near(place))
+        };
+        let own = self.uses.iter().filter(|&(&location, _)| !is_mistaken(location));
+        let own = own.filter_map(|(&location, known)| Some((location, known.by?)));
         let own: KeyMap<Location, ThreadId> = own.collect();
         let of_own: u64 = own.keys().map(|location| self.uses[location].accesses).sum();
         let is_worth_it = of_own * WORTH >= all && of_own > 0;
@@ -160,13 +203,18 @@ mod tests {
     const ONE: ThreadId = ThreadId(1);
     const OTHER: ThreadId = ThreadId(2);
 
+    /// Locations none of which is near another one.
+    const fn far(number: u64) -> Location {
+        Location(number << 10)
+    }
+
     fn accesses<const N: usize>(locations: [u64; N]) -> [Access; N] {
-        locations.map(|location| access_of(Location(location), AccessKind::Write))
+        locations.map(|location| access_of(far(location), AccessKind::Write))
     }
 
     fn use_all(unshared: &mut Unshared, thread: ThreadId, locations: &[u64]) {
         for &location in locations {
-            assert!(!unshared.comes_to(thread, Location(location), true));
+            assert!(!unshared.comes_to(thread, far(location), true));
         }
     }
 
@@ -199,10 +247,44 @@ mod tests {
     fn locations_to_which_another_thread_comes_are_shared_for_good() {
         let mut unshared = known();
         assert!(unshared.choose());
-        assert!(!unshared.comes_to(ONE, Location(8), false) && !unshared.comes_to(OTHER, Location(32), false));
-        assert!(unshared.comes_to(OTHER, Location(8), false));
-        assert!(!unshared.are_of(ONE, &accesses([8])) && !unshared.comes_to(ONE, Location(8), false));
+        assert!(!unshared.comes_to(ONE, far(8), false) && !unshared.comes_to(OTHER, far(32), false));
+        assert!(unshared.comes_to(OTHER, far(8), false));
+        assert!(!unshared.are_of(ONE, &accesses([8])) && !unshared.comes_to(ONE, far(8), false));
         assert!(unshared.choose() && !unshared.are_of(ONE, &accesses([8])) && unshared.are_of(ONE, &accesses([16])));
+    }
+
+    #[test]
+    fn what_is_near_a_mistake_is_shared_as_well() {
+        let at = |slot: fn(usize) -> (usize, usize), thread, offset| Location((slot(thread).0 + offset) as u64);
+        let heap = |thread, offset| at(region::arena_slot, thread, offset);
+        let stack = |thread, offset| at(region::stack_slot, thread, offset);
+        let alike = [heap(0, 4096 + NEAR), heap(7, 4096), heap(2000, 4096)];
+        let others = [heap(0, 4097 + NEAR), stack(0, 4096), Location(4096)];
+        let mut unshared = Unshared::default();
+        unshared.look_for(1);
+        for location in alike.iter().chain(&others) {
+            assert!(!unshared.comes_to(ONE, *location, true));
+        }
+        let are_own = |unshared: &Unshared, locations: &[Location]| {
+            let accesses = locations.iter().map(|&at| access_of(at, AccessKind::Write));
+            accesses
+                .map(|access| unshared.are_of(ONE, &[access]))
+                .collect::<Vec<_>>()
+        };
+        assert!(unshared.choose());
+        assert_eq!(are_own(&unshared, &alike), [true; 3]);
+        assert!(unshared.comes_to(OTHER, heap(7, 4096), true));
+        assert_eq!(are_own(&unshared, &alike), [false; 3]);
+        assert_eq!(are_own(&unshared, &others), [true; 3]);
+        // Also later, and what nobody had used before.
+        assert!(!unshared.comes_to(ONE, heap(3, 4000), true) && unshared.choose());
+        assert_eq!(
+            are_own(&unshared, &[heap(3, 4000), alike[0], others[1]]),
+            [false, false, true]
+        );
+        // On stacks, too.
+        assert!(unshared.comes_to(OTHER, stack(0, 4096), true) && unshared.choose());
+        assert_eq!(are_own(&unshared, &others), [true, false, true]);
     }
 
     #[test]
@@ -217,9 +299,9 @@ mod tests {
     #[test]
     fn after_many_mistakes_all_locations_are_shared() {
         let mut unshared = known();
-        for location in 100..100 + u64::from(PATIENCE) {
+        for location in 100..100 + PATIENCE as u64 {
             use_all(&mut unshared, ONE, &[location]);
-            assert!(unshared.choose() && unshared.comes_to(OTHER, Location(location), false));
+            assert!(unshared.choose() && unshared.comes_to(OTHER, far(location), false));
         }
         assert!(!unshared.is_any_chosen() && !unshared.choose() && !unshared.ends_execution());
     }
