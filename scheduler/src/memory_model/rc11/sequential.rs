@@ -421,9 +421,9 @@ impl Log {
         numbers
     }
 
-    /// Finds out of new events whether they are known to be kept, as long as they are: each that is an entry, or comes by
-    /// happens-before after one that is kept, and not alone. Says whether all are. Those before are kept if there are all
-    /// their entries.
+    /// Finds out of new events whether they are known to be kept, as long as they are: each that is an entry, or comes
+    /// by happens-before after one that is kept, and not alone. Says whether all are. Those before are kept if there are
+    /// all their entries.
     fn are_all_kept(&mut self) -> bool {
         while let Some(event) = self.events.get(self.kept.number) {
             let number = self.kept.number as u32;
