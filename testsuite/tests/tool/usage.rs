@@ -1478,6 +1478,60 @@ fn data_races_are_suppressed_by_functions_and_files() {
     assert!(shown.stdout.contains("[\"made::freed\", \"nowhere\"]"), "{shown:?}");
 }
 
+/// Plain memory says whether the load came before the store. An execution graph does not, as the load may find the
+/// older value after the store, too.
+const TOLD_BY_PLAIN_MEMORY: &str = r#"
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+struct Told(AtomicU32, UnsafeCell<u32>);
+unsafe impl Sync for Told {}
+
+impl Told {
+    fn store(&self) {
+        self.0.store(1, Relaxed);
+        unsafe { self.1.get().write_volatile(1) };
+    }
+
+    fn load(&self) -> u32 {
+        self.0.load(Relaxed);
+        unsafe { self.1.get().read_volatile() }
+    }
+}
+
+fn told() -> u32 {
+    static TOLD: Told = Told(AtomicU32::new(0), UnsafeCell::new(0));
+    let reader = std::thread::spawn(|| TOLD.load());
+    TOLD.store();
+    reader.join().unwrap()
+}
+
+#[test]
+fn before() {
+    assert_ne!(told(), 0);
+}
+
+#[test]
+fn after() {
+    assert_ne!(told(), 1);
+}
+"#;
+
+#[test]
+fn where_races_are_suppressed_the_order_counts_that_graphs_do_not_tell() {
+    let project = Project::new("told-by-plain-memory", TOLD_BY_PLAIN_MEMORY);
+    for strategy in ["states", "context", "exhaustive"] {
+        let config = format!("strategy = \"{strategy}\"\nsuppressed-races = [\"made::Told\"]\n");
+        project.write("dpor.toml", &config);
+        let run = project
+            .run(&["test", "--no-fail-fast", "--message-format", "json"])
+            .ends(FAILED);
+        let tests = run.events("test-finished");
+        let kinds: Vec<_> = tests.iter().map(|test| test["failure"]["kind"].as_str()).collect();
+        assert_eq!(kinds, [Some("panic"); 2], "{strategy}: {run:?}");
+    }
+}
+
 /// Everything that must be the same for all shards shows in their fingerprints; where they are built, and for how long
 /// they run, does not.
 #[test]

@@ -66,6 +66,9 @@ impl OfThread {
     const RANKS: [fn(&OfThread) -> u32; KINDS] = [|of| of.fence, |of| of.end, |of| of.elsewhere];
 }
 
+/// The stores of an atomic's messages, in modification order: `None` for one that is not on record.
+type Stores = SmallVec<[Option<u32>; 4]>;
+
 /// Where ways leave the record.
 struct Exits {
     threads: SmallVec<[OfThread; 8]>,
@@ -231,7 +234,7 @@ impl Ways {
             sources: Vec::new(),
             known: SmallVec::new(),
         };
-        let histories: SmallVec<[(Location, SmallVec<[Option<u32>; 4]>); 8]> =
+        let histories: SmallVec<[(Location, Stores); 8]> =
             histories.map(|(at, events)| (at, events.collect())).collect();
         let lets_in = |events: &[Option<u32>]| events.iter().skip(1).flatten().any(|&store| log.lets_in(store));
         if !histories.iter().any(|(_, events)| lets_in(events)) {
