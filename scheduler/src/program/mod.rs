@@ -485,7 +485,7 @@ impl Program {
             .create(ThreadId::MAIN, main, name, None, initial, None);
         let weak = session.options.memory() == Memory::Rc11;
         let Refinements { orderings, values, .. } = &session.refinements;
-        let orderings = match session.learn_in_place {
+        let orderings = match session.follows {
             true => orderings.for_good(),
             false => *orderings,
         };

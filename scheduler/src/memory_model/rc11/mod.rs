@@ -96,7 +96,7 @@ impl LearntOrderings {
         }
     }
 
-    /// What is to be assumed where nothing is learnt any more.
+    /// What is to be assumed where nothing is learnt any more, and others may have learnt more.
     pub fn for_good(self) -> LearntOrderings {
         LearntOrderings {
             fences: self.mixed,
@@ -242,17 +242,28 @@ impl Rc11 {
                 let allowed = history.allows(at, request.ask, kind == 1);
                 #[cfg(feature = "faults")]
                 let allowed = faults::allows(order.fault, request.ask, history.messages[at].value, allowed);
-                if allowed && at < first {
+                if !allowed {
+                    continue;
+                }
+                if at < first {
                     self.has_more.set(true);
                     continue;
                 }
                 let message = &history.messages[at];
-                if allowed && self.is_consistent(order, thread, request, (message, kind == 1), (&psc, &mut newcomers)) {
+                let is_consistent = !self.lets_in(&history.messages[at + 1..])
+                    || self.is_consistent(order, thread, request, (message, kind == 1), (&psc, &mut newcomers));
+                if is_consistent {
                     choices.insert(older as u32 * kinds + kind);
                 }
             }
         }
         choices
+    }
+
+    /// Whether ways of `psc` come in at one of these messages.
+    fn lets_in(&self, messages: &[Message]) -> bool {
+        let mut stores = messages.iter().filter_map(|message| message.event);
+        stores.any(|store| self.log.lets_in(store))
     }
 
     /// Whether the graph with this operation of the thread is consistent, which takes this message, and not the last
