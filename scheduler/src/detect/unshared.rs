@@ -31,7 +31,7 @@ const PATIENCE: usize = 16;
 const NEAR: usize = 256;
 
 /// Where a location is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Place {
     /// In the heap of some thread, at this offset.
     Heap(usize),

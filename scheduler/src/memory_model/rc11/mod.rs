@@ -236,8 +236,13 @@ impl Rc11 {
             .map_or(0, |most| history.len().saturating_sub(most.get() as usize));
         let psc = OnceCell::new();
         let mut newcomers = None;
+        // Whether ways of `psc` come in at a later message.
+        let mut come_in = false;
         for older in 1..history.len() - floor {
             let at = history.len() - 1 - older;
+            come_in |= history.messages[at + 1]
+                .event
+                .is_some_and(|store| self.log.lets_in(store));
             for kind in 0..kinds {
                 let allowed = history.allows(at, request.ask, kind == 1);
                 #[cfg(feature = "faults")]
@@ -250,7 +255,7 @@ impl Rc11 {
                     continue;
                 }
                 let message = &history.messages[at];
-                let is_consistent = !self.lets_in(&history.messages[at + 1..])
+                let is_consistent = !come_in
                     || self.is_consistent(order, thread, request, (message, kind == 1), (&psc, &mut newcomers));
                 if is_consistent {
                     choices.insert(older as u32 * kinds + kind);
@@ -258,12 +263,6 @@ impl Rc11 {
             }
         }
         choices
-    }
-
-    /// Whether ways of `psc` come in at one of these messages.
-    fn lets_in(&self, messages: &[Message]) -> bool {
-        let mut stores = messages.iter().filter_map(|message| message.event);
-        stores.any(|store| self.log.lets_in(store))
     }
 
     /// Whether the graph with this operation of the thread is consistent, which takes this message, and not the last
