@@ -28,7 +28,8 @@ pub use api::word::Word;
 pub use api::{cells, hint, label, order, output, ownership, panic, thread, time};
 pub use api::{
     fail, gives_back, hold, is_observed, note, observe, observe_each, on_model_thread, operations_begun, options,
-    outside, perform, perform_from, release, release_all, specified, stands_for, takes, unsupported, value, value_if,
+    outside, perform, perform_from, release, release_all, specified, specified_without_count, stands_for, takes,
+    unsupported, value, value_if,
 };
 pub use detect::suppressed::SuppressedRaces;
 pub use dpor_explorer::{Access, AccessKind, Awaits, Condition, Guard, Location, ThreadId, Variable};

@@ -59,6 +59,10 @@ const fn append_only_vec(version: &'static str, digest: u64) -> StandIn {
     library("append-only-vec", version, digest, "append-only-vec-0.1")
 }
 
+const fn crossbeam_epoch(version: &'static str, digest: u64) -> StandIn {
+    library("crossbeam-epoch", version, digest, "crossbeam-epoch-0.9")
+}
+
 /// All of them.
 pub const KNOWN: &[StandIn] = &[
     parking_lot("0.11.0", 0x2856_f0c5_69f9_21cd, "parking_lot-0.12"),
@@ -138,4 +142,26 @@ pub const KNOWN: &[StandIn] = &[
     rayon_core("1.13.0", 0x1fba_0ef2_7605_1e42),
     append_only_vec("0.1.8", 0x1d1a_3bd5_e3d2_75a1),
     append_only_vec("0.1.10", 0xbc2d_3372_c819_e3ef),
+    crossbeam_epoch("0.9.0", 0x4b22_29d0_99b0_0da7),
+    crossbeam_epoch("0.9.1", 0xd151_1fa0_9e52_4b44),
+    crossbeam_epoch("0.9.2", 0x35f7_5e71_c127_f4dc),
+    crossbeam_epoch("0.9.3", 0x478c_5588_ade6_03ab),
+    crossbeam_epoch("0.9.4", 0x0fd5_9c81_8a3f_5d6d),
+    crossbeam_epoch("0.9.5", 0x0c45_bcca_59d7_0287),
+    crossbeam_epoch("0.9.6", 0x6c86_a491_8778_4b07),
+    crossbeam_epoch("0.9.7", 0x2c40_6640_6fc0_bb16),
+    crossbeam_epoch("0.9.8", 0xede0_6ab1_671a_cf7f),
+    crossbeam_epoch("0.9.9", 0xe929_3617_2587_f1f1),
+    crossbeam_epoch("0.9.10", 0x50c9_4e3e_7709_58d9),
+    crossbeam_epoch("0.9.11", 0xe64b_ec8e_792d_6bf7),
+    crossbeam_epoch("0.9.12", 0xe64b_ec8e_792d_6bf7),
+    crossbeam_epoch("0.9.13", 0xe64b_ec8e_792d_6bf7),
+    crossbeam_epoch("0.9.14", 0xe64b_ec8e_792d_6bf7),
+    crossbeam_epoch("0.9.15", 0x6b33_1ae3_81dc_da13),
+    crossbeam_epoch("0.9.16", 0xd72a_5efc_2c15_8a60),
+    crossbeam_epoch("0.9.17", 0x64c6_dd56_4be6_ac35),
+    crossbeam_epoch("0.9.18", 0x93cf_0523_a418_9c76),
+    crossbeam_epoch("0.9.19", 0xed7d_223a_7bf6_8b9b),
+    crossbeam_epoch("0.9.20", 0x2287_df57_eba4_cac1),
+    crossbeam_epoch("0.9.21", 0xba48_478d_e4f6_8cb7),
 ];

@@ -19,6 +19,7 @@ pub(crate) mod touch;
 mod unshared;
 pub(crate) mod word;
 
+use crate::detect::spin::Spin;
 use crate::failure::{self, failure};
 use crate::image::registers::Registers;
 use crate::image::switch::{Plain, in_checker};
@@ -194,6 +195,19 @@ pub fn options() -> Options {
 pub fn specified(library: Library) {
     if on_model_thread() {
         on_model(|machine| machine.session.libraries.add(library));
+    }
+}
+
+/// Records that the program uses a library that is taken as specified, and that, as it is written, the library counts
+/// how often a thread comes here, and does something else at some count. It is unclear of a thread that comes here again
+/// and again whether it would do so for ever.
+#[inline]
+pub fn specified_without_count(library: Library) {
+    if on_model_thread() {
+        on_model(|machine| {
+            machine.session.libraries.add(library);
+            Spin::leaves_count_out(&mut machine.execution.threads[machine.step.thread].spin);
+        });
     }
 }
 

@@ -58,6 +58,8 @@ struct Anchor {
     disturbed: bool,
     /// Whether it has asked since for the time, which is always a different one.
     saw_clock: bool,
+    /// Whether it has left a count out since, at which, as it is written, it would do something else.
+    left_count_out: bool,
     /// Whether it has written to another thread's stack since.
     meddled: bool,
     /// Whether one of its steps since has changed the heap or the statics.
@@ -126,6 +128,8 @@ pub(crate) struct Awaiting {
     taken: BitSet,
     /// Whether the round changed something, and changed it back.
     wrote: bool,
+    /// Whether a library left a count out of the round, as it is specified.
+    leaves_count_out: bool,
 }
 
 impl Awaiting {
@@ -137,6 +141,11 @@ impl Awaiting {
     /// Says whether the thread's round changes something that others may wait for, although it is the same in the end.
     pub fn writes(&self) -> bool {
         self.wrote
+    }
+
+    /// Says whether the round, as it is written, has a count at which it might come to an end.
+    pub fn leaves_count_out(&self) -> bool {
+        self.leaves_count_out
     }
 
     /// The disjunction under which another round can have another outcome.
@@ -350,6 +359,7 @@ impl Spin {
                     changed: anchor.disturbed,
                     taken: taken.clone(),
                     wrote: anchor.wrote,
+                    leaves_count_out: anchor.left_count_out,
                 }));
             }
         }
@@ -370,6 +380,7 @@ impl Spin {
             wrote: false,
             disturbed: false,
             saw_clock: false,
+            left_count_out: false,
             meddled: false,
             stirred: false,
             chose: false,
@@ -384,6 +395,14 @@ impl Spin {
     /// Notes that the thread asks for the time.
     pub fn looked_at_clock(&mut self) {
         self.anchors.iter_mut().for_each(|anchor| anchor.saw_clock = true);
+    }
+
+    /// Notes that a library leaves out a count, as it is specified, at which the thread would do something else.
+    pub fn leaves_count_out(spin: &mut Rc<Spin>) {
+        if spin.has_anchors() {
+            let anchors = &mut Rc::make_mut(spin).anchors;
+            anchors.iter_mut().for_each(|anchor| anchor.left_count_out = true);
+        }
     }
 
     /// The part of the program's state that holds the thread back.
@@ -401,12 +420,14 @@ impl Spin {
                 changed,
                 taken,
                 wrote,
+                leaves_count_out,
             } = &**awaiting;
             add("what it waits for has changed", u64::from(*changed));
             let locations = touched.iter().map(|touched| touched.location.0);
             part::list("waits for", locations, &mut add);
             part::list("held back from", taken.iter().map(u64::from), &mut add);
             add("its round writes", u64::from(*wrote));
+            add("its round leaves a count out", u64::from(*leaves_count_out));
         }
     }
 

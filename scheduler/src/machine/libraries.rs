@@ -19,10 +19,12 @@ pub enum Library {
     Rayon,
     /// How append-only-vec waits for another thread's push.
     AppendOnlyVec,
+    /// How often a thread of crossbeam-epoch has pinned.
+    Pinnings,
 }
 
 impl Library {
-    const ALL: [Library; 7] = [
+    const ALL: [Library; 8] = [
         Library::ParkingLot,
         Library::SpinWait,
         Library::Backoff,
@@ -30,6 +32,7 @@ impl Library {
         Library::Saa,
         Library::Rayon,
         Library::AppendOnlyVec,
+        Library::Pinnings,
     ];
 
     const fn name(self) -> &'static str {
@@ -41,6 +44,7 @@ impl Library {
             Library::SpinWait => "parking_lot_core::SpinWait",
             Library::AppendOnlyVec => "append-only-vec's waiting",
             Library::Rayon => "rayon's idle rounds",
+            Library::Pinnings => "crossbeam_epoch's pinnings",
         }
     }
 }
@@ -94,7 +98,7 @@ mod tests {
             libraries.add(library);
         }
         let all = "parking_lot, parking_lot_core::SpinWait, crossbeam_utils::Backoff, kanal's backoff, saa's spinning, \
-                   rayon's idle rounds, append-only-vec's waiting: as specified";
+                   rayon's idle rounds, append-only-vec's waiting, crossbeam_epoch's pinnings: as specified";
         assert_eq!(libraries.condition().as_deref(), Some(all));
         let mut bytes = Vec::new();
         libraries.encode(&mut bytes);

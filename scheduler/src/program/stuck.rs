@@ -46,7 +46,15 @@ impl Program {
         } = Self::machine();
         let held = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::writes);
         // A traced execution is that of a failure that has been judged.
-        if traced.is_some() || !execution.threads.iter().any(|(_, record)| held(record)) {
+        if traced.is_some() {
+            return Outlook::Stuck;
+        }
+        // As the program is written, it counts its rounds, and something else happens at some count.
+        let counts = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::leaves_count_out);
+        if execution.threads.iter().any(|(_, record)| counts(record)) {
+            return Outlook::Unclear;
+        }
+        if !execution.threads.iter().any(|(_, record)| held(record)) {
             return Outlook::Stuck;
         }
         let refinements = session.refinements.clone();

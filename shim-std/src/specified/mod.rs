@@ -18,7 +18,7 @@ pub use once::{Once, Stage};
 pub use rwlock::RwLock;
 pub use spin_wait::SpinWait;
 
-use dpor_scheduler::{Library, specified};
+use dpor_scheduler::{Library, specified, specified_without_count};
 use std::time::{Duration, Instant};
 
 /// Gives way once, where kanal does so a number of times.
@@ -50,6 +50,16 @@ pub fn saa_has_looked() -> bool {
 pub fn when_rayon_has_looked(rounds: u32) -> u32 {
     specified(Library::Rayon);
     rounds
+}
+
+/// How often a thread has pinned, where it had done so `before` times: once, or more often, where crossbeam-epoch counts
+/// on, and collects garbage at each 128th time.
+#[inline]
+pub fn pinnings_of_crossbeam_epoch(before: usize) -> usize {
+    if before > 0 {
+        specified_without_count(Library::Pinnings);
+    }
+    1
 }
 
 /// The time left until a deadline.

@@ -497,6 +497,65 @@ fn append_only_vec_waits() {
     ends_on(condition, ("append-only-vec", versions), APPEND_ONLY_VEC);
 }
 
+const EPOCH: &str = r#"
+use crossbeam_epoch::{Atomic, Owned, Shared, pin};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+#[test]
+fn a_value_is_waited_for() {
+    let place = Atomic::null();
+    thread::scope(|scope| {
+        scope.spawn(|| place.store(Owned::new(5), SeqCst));
+        while place.load(SeqCst, &pin()).is_null() {}
+    });
+    let guard = pin();
+    let value = place.swap(Shared::null(), SeqCst, &guard);
+    assert_eq!(unsafe { value.deref() }, &5);
+    unsafe { guard.defer_destroy(value) };
+}
+
+#[test]
+fn garbage_is_waited_for() {
+    static COLLECTED: AtomicBool = AtomicBool::new(false);
+    let guard = pin();
+    guard.defer(|| COLLECTED.store(true, SeqCst));
+    guard.flush();
+    drop(guard);
+    while !COLLECTED.load(SeqCst) {
+        pin();
+    }
+}
+"#;
+
+/// As it is written, a thread that pins in a loop comes back to no state. As specified, it does, but is not said to do
+/// so for ever: it would collect garbage at the 128th time. An old one, and the newest one.
+#[test]
+fn crossbeam_epoch_counts_no_pinnings() {
+    let condition = "crossbeam_epoch's pinnings: as specified";
+    for version in ["0.9.7", "0.9.21"] {
+        let project = package("epoch", EPOCH, &format!("crossbeam-epoch = \"={version}\""));
+        let waits = [&OF_STATES[..], &["a_value_is_waited_for"]].concat();
+        let (_, rests) = states(&project.run(&waits).ends(0), "a_value_is_waited_for", condition);
+        assert!(rests, "{version}");
+        if version == "0.9.21" {
+            let few = [&waits[..], &["--as-written", "--max-time", "5s"]].concat();
+            let written = project.run(&few).ends(3);
+            assert!(!states(&written, "a_value_is_waited_for", condition).1, "{written:?}");
+        }
+        let unclear = project
+            .run(&["test", "garbage_is_waited_for", "--memory", "sc"])
+            .ends(3);
+        assert!(
+            unclear.stdout.contains("unclear") && unclear.stdout.contains(condition),
+            "{unclear:?}"
+        );
+        project
+            .run(&["test", "garbage_is_waited_for", "--memory", "sc", "--as-written"])
+            .ends(0);
+    }
+}
+
 /// The tests of parking_lot under the tool, with the stand-ins in the place of its modules.
 #[test]
 fn its_own_tests_pass() {
