@@ -1,6 +1,6 @@
 //! Scheduling points and locations of atomics.
 
-use super::{Touch, arrive, is_observed, of_model, on_model, on_model_thread, options, plain, stop, unsupported};
+use super::{Touch, arrive, of_model, on_model, on_model_thread, options, plain, stop, unsupported};
 use crate::image::registers::Registers;
 use crate::image::switch::Plain;
 use crate::machine::Machine;
@@ -22,12 +22,13 @@ use std::sync::atomic::Ordering::{self, Relaxed};
 pub(crate) fn used(address: Location, size: usize) -> Location {
     // Where states are compared, this is asked on the other stack, so that the program's own looks the same.
     let known = of_model(|machine| {
-        let Machine { session, execution, .. } = machine;
-        !execution.threads.clean && session.refinements.atomics.is_known(address, size)
+        let is_known = |block| machine.session.refinements.atomics.is_known(address, size, block);
+        !machine.execution.threads.clean && is_known(machine.block_of_atomic(address))
     });
     let is_news = |machine: &mut Machine| {
+        let block = machine.block_of_atomic(address);
         let refinements = &mut machine.session.refinements;
-        !refinements.atomics.is_known(address, size) && refinements.note_atomic(address, size)
+        !refinements.atomics.is_known(address, size, block) && refinements.note_atomic(address, size, block)
     };
     if !known && on_model(|machine| is_news(machine) && !machine.session.learn_in_place) {
         stop(Stop::Refine);
@@ -38,11 +39,9 @@ pub(crate) fn used(address: Location, size: usize) -> Location {
 /// The location of accesses to the atomic at the address.
 #[inline]
 pub(crate) fn location_of(address: Location) -> Location {
-    let none = of_model(|machine| !machine.session.refinements.overlaps);
-    if none || !is_observed(whole(address)) {
-        address
-    } else {
-        whole(address)
+    match of_model(|machine| machine.session.refinements.is_part_of_word(address)) {
+        true => whole(address),
+        false => address,
     }
 }
 

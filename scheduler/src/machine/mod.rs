@@ -37,6 +37,7 @@ pub(crate) mod watch;
 use crate::image::part::Part;
 use crate::image::statics::Statics;
 use crate::image::tls::TlsBlock;
+use crate::memory_model::atomics::InBlock;
 use crate::memory_model::happens_before::AtomicAccess;
 use crate::memory_model::rc11::Request;
 use dpor_explorer::{GraphEvent, Location};
@@ -99,7 +100,8 @@ impl Machine {
     ///
     /// There is none where more than the graph tells in which order operations ran
     /// ([`Machine::leaves_order_to_graphs`]); nor once there are times: a store passes on those of the stores before it,
-    /// whoever reads from it.
+    /// whoever reads from it; nor where atomics of several sizes overlap: what is done to one of them is done to others.
+    /// All operations on these are dependent by the location that they have in common, and on no other operation.
     pub fn graph_event(
         &self,
         request: &Request,
@@ -107,7 +109,12 @@ impl Machine {
         (source, older): (Option<u32>, u32),
         excluded: bool,
     ) -> Option<GraphEvent> {
-        let is_told = self.leaves_order_to_graphs() && !self.execution.clock.has_passed;
+        let is_told = self.leaves_order_to_graphs()
+            && !self.execution.clock.has_passed
+            && !self
+                .session
+                .refinements
+                .is_part_of_word(Location(request.address as u64));
         is_told.then(|| GraphEvent {
             location: Location(request.address as u64),
             label: request.ask.label(access),
@@ -117,16 +124,26 @@ impl Machine {
         })
     }
 
-    /// Whether, as far as is known, execution graphs tell all that depends on the order of operations on atomics. They do
-    /// not where atomics of several sizes overlap: what is done to one of them is done to others. Where states are
-    /// compared, which users' tests are by default, they are not relied upon unless all data races are found: plain
-    /// memory might tell the order. Nor where values are left out: those that are too old.
+    /// Whether, as far as is known, execution graphs tell all that depends on the order of operations on atomics that
+    /// overlap no others. Where states are compared, which users' tests are by default, they are not relied upon unless
+    /// all data races are found: plain memory might tell the order. Nor where values are left out: those that are too
+    /// old.
     pub fn leaves_order_to_graphs(&self) -> bool {
-        let Machine { session, execution, .. } = self;
-        let races = &execution.races;
-        let finds_races = races.is_on() && !races.are_of_cells() && session.suppressed.is_empty();
-        !session.refinements.overlaps
-            && !session.refinements.values.go_by_order
-            && (finds_races || session.trusts_plain_memory || !session.comparing)
+        let session = &self.session;
+        !session.refinements.values.go_by_order
+            && (self.finds_all_races() || session.trusts_plain_memory || !session.comparing)
+    }
+
+    /// Whether each data race of plain memory, and each use of freed memory, is found and told.
+    fn finds_all_races(&self) -> bool {
+        let races = &self.execution.races;
+        races.is_on() && !races.are_of_cells() && self.session.suppressed.is_empty()
+    }
+
+    /// The block by which an atomic is known besides its address.
+    pub fn block_of_atomic(&self, address: Location) -> InBlock {
+        let blocks_are_told_apart = self.finds_all_races();
+        let block = blocks_are_told_apart.then(|| self.execution.races.block_of_atomic(address.0 as usize));
+        block.flatten().unwrap_or_default()
     }
 }

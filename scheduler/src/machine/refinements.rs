@@ -1,7 +1,7 @@
 //! What exploration has learnt that it needs; it survives restarts.
 
 use crate::detect::unshared::Unshared;
-use crate::memory_model::atomics::{self, Atomics};
+use crate::memory_model::atomics::{self, Atomics, InBlock};
 use crate::memory_model::rc11::LearntOrderings;
 use crate::operation::part_of;
 // The standard maps keep their seeds in a thread-local, which is the explored program's.
@@ -183,6 +183,12 @@ impl PutOff {
 }
 
 impl Refinements {
+    /// Whether the atomic overlaps another one, so that their word is one location.
+    #[inline]
+    pub fn is_part_of_word(&self, address: Location) -> bool {
+        self.overlaps && self.is_observed(atomics::whole(address))
+    }
+
     /// Makes releases of the location scheduling points. Says whether that is new.
     pub fn observe(&mut self, object: Location) -> bool {
         /// Number of observed locations of a kind after which all of them count as observed: their addresses may depend
@@ -258,8 +264,8 @@ impl Refinements {
     }
 
     /// Notes the use of an atomic. Says whether it is now known to overlap another one, and was not before.
-    pub fn note_atomic(&mut self, address: Location, size: usize) -> bool {
-        self.atomics.note(address, size) && self.observe(atomics::whole(address))
+    pub fn note_atomic(&mut self, address: Location, size: usize, block: InBlock) -> bool {
+        self.atomics.note(address, size, block) && self.observe(atomics::whole(address))
     }
 }
 

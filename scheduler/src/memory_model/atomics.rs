@@ -5,6 +5,11 @@
 //! location from then on; after a few of them, so are any other eight. That the other was used in another execution
 //! counts as well: what follows equal states is explored once, whatever came before them. (Accesses of different sizes
 //! that race are outside of Rust's rules; what we explore is that each of them happens at once.)
+//!
+//! On the heap, the same address may be in another block in another execution, as blocks come in another order. In one
+//! execution it is not, as a heap gives out no address twice; but a block may grow where it is, and has one user then, or
+//! there is a data race. So an atomic is known by its block as well, and overlaps only those in the same one. That rests
+//! on data races being found: otherwise no block is told apart.
 
 use crate::operation::{address_of, part_of, sub_location};
 use dpor_explorer::Location;
@@ -45,32 +50,84 @@ fn place(address: Location, size: usize) -> (usize, u8) {
     (start, (start as u8) << 4 | size as u8)
 }
 
+/// A block of the heap, by its address and its size. The default stands for all other memory, and for the heap where its
+/// blocks are not told apart.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct InBlock {
+    pub start: u64,
+    pub size: u64,
+}
+
+dpor_explorer::codec!(struct InBlock { start, size });
+
+/// A word with an atomic in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Word {
+    number: u64,
+    block: InBlock,
+}
+
+dpor_explorer::codec!(struct Word { number, block });
+
+impl Word {
+    fn of(address: Location, block: InBlock) -> Word {
+        Word {
+            number: address.0 / WORD,
+            block,
+        }
+    }
+}
+
 /// The atomics that were used so far: for each word with one, and for each byte of it, start and size of its atomic; 0
 /// for none.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Atomics {
-    words: KeyMap<u64, [u8; WORD as usize]>,
+    words: KeyMap<Word, [u8; WORD as usize]>,
 }
 
 dpor_explorer::codec!(struct Atomics { words });
 
 impl Atomics {
     /// Whether the atomic has been noted.
-    pub fn is_known(&self, address: Location, size: usize) -> bool {
+    pub fn is_known(&self, address: Location, size: usize, block: InBlock) -> bool {
         let (start, own) = place(address, size);
-        let used = self.words.get(&(address.0 / WORD));
+        let used = self.words.get(&Word::of(address, block));
         used.is_some_and(|bytes| bytes[start] == own)
     }
 
     /// Notes the use of an atomic. Says whether it overlaps with another.
-    pub fn note(&mut self, address: Location, size: usize) -> bool {
+    pub fn note(&mut self, address: Location, size: usize, block: InBlock) -> bool {
         let (start, own) = place(address, size);
-        let bytes = self.words.entry(address.0 / WORD).or_default();
+        let bytes = self.words.entry(Word::of(address, block)).or_default();
         let mut overlaps = false;
         for byte in bytes.iter_mut().skip(start).take(size) {
             overlaps |= *byte != 0 && *byte != own;
             *byte = own;
         }
         overlaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn atomics_overlap_in_the_same_block_only() {
+        let block = |start, size| InBlock { start, size };
+        let (one, longer) = (block(0x40, 32), block(0x40, 64));
+        let at = Location;
+        let mut atomics = Atomics::default();
+        assert!(!atomics.note(at(0x48), 8, one));
+        assert!(atomics.is_known(at(0x48), 8, one) && !atomics.is_known(at(0x48), 8, longer));
+        assert!(!atomics.is_known(at(0x48), 4, one) && !atomics.is_known(at(0x48), 8, InBlock::default()));
+        // In another execution, something else is there, or nothing that is of the heap.
+        assert!(!atomics.note(at(0x4c), 4, longer));
+        assert!(!atomics.note(at(0x48), 1, InBlock::default()));
+        assert!(!atomics.note(at(0x50), 4, one), "it is beside the other one");
+        for (address, size, block) in [(0x4c, 4, one), (0x4e, 2, longer), (0x48, 8, InBlock::default())] {
+            assert!(atomics.note(at(address), size, block), "{address:#x}");
+            assert!(!atomics.note(at(address), size, block), "{address:#x}");
+        }
     }
 }

@@ -22,7 +22,7 @@ mod destructors;
 mod facts;
 mod knowledge;
 
-use super::atomics;
+use super::atomics::{self, InBlock};
 use super::blocks::{Block, Blocks, SavedBlocks};
 use super::exposure;
 #[cfg(feature = "faults")]
@@ -381,6 +381,14 @@ impl DataRaces {
 
     fn blocks_at(&self, address: usize) -> Option<(Block, usize, bool)> {
         region::in_arena(address).then(|| self.blocks.before(address)).flatten()
+    }
+
+    /// The block of the heap by which an atomic at this address is known.
+    pub fn block_of_atomic(&self, address: usize) -> Option<InBlock> {
+        self.blocks_at(address).map(|(block, size, _)| InBlock {
+            start: block.start as u64,
+            size: size as u64,
+        })
     }
 
     /// Says whether these bytes are in no live block of the heap any more.

@@ -12,6 +12,7 @@ mod interrupted;
 mod joined;
 mod orderings;
 mod other_detectors;
+mod overlap;
 mod pages;
 mod papers;
 mod peer_suites;
