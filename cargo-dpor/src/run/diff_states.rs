@@ -11,7 +11,7 @@ use crate::run::order::{again, order};
 use crate::run::project::Project;
 use crate::run::{outputs, seeds};
 use dpor_explorer::{Context, Strategy};
-use dpor_protocol::{Memory, Mode, OptionGroup, Verdict};
+use dpor_protocol::{Memory, Mode, ModelOption, OptionGroup, Verdict};
 
 pub fn diff_states(args: &DiffStatesArgs, listeners: &mut Listeners) -> Result<Exit, Error> {
     let look = Look {
@@ -85,9 +85,12 @@ fn run(args: &DiffStatesArgs, look: Look, listeners: &mut Listeners) -> Result<(
         settings.memory.value = memory;
     }
     let order = order(&settings);
+    // What the program is asked is passed over, but for what decides how its states are told apart.
+    let follows = look.follow_accesses && order.options.has(ModelOption::DataRaces);
+    let environment = order.options.of(OptionGroup::Environment);
     let order = Order {
         mode: look.mode,
-        options: order.options.of(OptionGroup::Environment),
+        options: environment.with(ModelOption::DataRaces, follows),
         ..order
     };
     let mut outcome = child::run(&test, &order, &mut |_| {})?;

@@ -199,8 +199,8 @@ pub fn specified(library: Library) {
 }
 
 /// Records that the program uses a library that is taken as specified, and that, as it is written, the library counts
-/// how often a thread comes here, and does something else at some count. It is unclear of a thread that comes here again
-/// and again whether it would do so for ever.
+/// how often a thread comes here, and does something else at some count. It is unclear of a thread that comes here
+/// again and again whether it would do so for ever.
 #[inline]
 pub fn specified_without_count(library: Library) {
     if on_model_thread() {

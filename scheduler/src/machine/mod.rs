@@ -99,9 +99,10 @@ impl Machine {
     /// others from a store.
     ///
     /// There is none where more than the graph tells in which order operations ran
-    /// ([`Machine::leaves_order_to_graphs`]); nor once there are times: a store passes on those of the stores before it,
-    /// whoever reads from it; nor where atomics of several sizes overlap: what is done to one of them is done to others.
-    /// All operations on these are dependent by the location that they have in common, and on no other operation.
+    /// ([`Machine::leaves_order_to_graphs`]); nor once there are times: a store passes on those of the stores before
+    /// it, whoever reads from it; nor where atomics of several sizes overlap: what is done to one of them is done to
+    /// others. All operations on these are dependent by the location that they have in common, and on no other
+    /// operation.
     pub fn graph_event(
         &self,
         request: &Request,

@@ -52,8 +52,8 @@ pub fn when_rayon_has_looked(rounds: u32) -> u32 {
     rounds
 }
 
-/// How often a thread has pinned, where it had done so `before` times: once, or more often, where crossbeam-epoch counts
-/// on, and collects garbage at each 128th time.
+/// How often a thread has pinned, where it had done so `before` times: once, or more often, where crossbeam-epoch
+/// counts on, and collects garbage at each 128th time.
 #[inline]
 pub fn pinnings_of_crossbeam_epoch(before: usize) -> usize {
     if before > 0 {
