@@ -1,6 +1,6 @@
 //! Scheduling points and locations of atomics.
 
-use super::{Touch, arrive, of_model, on_model, on_model_thread, options, plain, stop, unsupported};
+use super::{Touch, arrive, is_observed, of_model, on_model, on_model_thread, options, plain, stop, unsupported};
 use crate::image::registers::Registers;
 use crate::image::switch::Plain;
 use crate::machine::Machine;
@@ -39,9 +39,11 @@ pub(crate) fn used(address: Location, size: usize) -> Location {
 /// The location of accesses to the atomic at the address.
 #[inline]
 pub(crate) fn location_of(address: Location) -> Location {
-    match of_model(|machine| machine.session.refinements.is_part_of_word(address)) {
-        true => whole(address),
-        false => address,
+    let none = of_model(|machine| !machine.session.refinements.overlaps);
+    if none || !is_observed(whole(address)) {
+        address
+    } else {
+        whole(address)
     }
 }
 

@@ -31,6 +31,16 @@ const VISITS: u32 = 6;
 /// Maximum number of places at which a thread is watched at a time.
 const ANCHORS: usize = 8;
 
+/// Rounds by which a thread has come back to the same state, one for each alternative with which it has left.
+#[derive(Clone, Default, Debug)]
+struct Rounds {
+    alternatives: BitSet,
+    /// Whether some of them changed something, and changed it back.
+    wrote: bool,
+    /// Whether a library left a count out of some of them, as it is specified.
+    left_count_out: bool,
+}
+
 /// A place that the thread has visited, and what it has done since.
 #[derive(Clone, Debug)]
 struct Anchor {
@@ -48,8 +58,8 @@ struct Anchor {
     touched: SmallVec<[Touched; 4]>,
     /// The alternative with which the thread left the place.
     left_by: u32,
-    /// The alternatives with which it left the place in this state and came back to the same state.
-    taken: BitSet,
+    /// The rounds before this one by which it came back to the same state.
+    taken: Rounds,
     /// Hash of the other threads' stacks then.
     others: u128,
     /// Whether it has changed something since.
@@ -124,28 +134,25 @@ pub(crate) struct Touched {
 pub(crate) struct Awaiting {
     pub touched: SmallVec<[Touched; 4]>,
     changed: bool,
-    /// The alternatives that lead back here.
-    taken: BitSet,
-    /// Whether the round changed something, and changed it back.
-    wrote: bool,
-    /// Whether a library left a count out of the round, as it is specified.
-    leaves_count_out: bool,
+    /// The rounds that lead back here.
+    taken: Rounds,
 }
 
 impl Awaiting {
     /// Says whether the alternative leads back here, whatever other threads have done since.
     pub fn concerns(&self, alternative: u32) -> bool {
-        self.taken.contains(alternative)
+        self.taken.alternatives.contains(alternative)
     }
 
-    /// Says whether the thread's round changes something that others may wait for, although it is the same in the end.
+    /// Says whether some round changes something that others may wait for, although it is the same in the end.
     pub fn writes(&self) -> bool {
-        self.wrote
+        self.taken.wrote
     }
 
-    /// Says whether the round, as it is written, has a count at which it might come to an end.
+    /// Says whether the thread, as the program is written, counts rounds that it would go on making, and might do
+    /// something else at some count.
     pub fn leaves_count_out(&self) -> bool {
-        self.leaves_count_out
+        self.taken.left_count_out && !self.changed
     }
 
     /// The disjunction under which another round can have another outcome.
@@ -289,7 +296,7 @@ impl Spin {
         if self.awaiting.take().is_some_and(|awaiting| awaiting.changed)
             && let Some(left) = self.anchors.last_mut()
         {
-            left.taken.clear();
+            left.taken = Rounds::default();
         }
         for anchor in &mut self.anchors {
             if anchor.own_steps == 0 {
@@ -342,7 +349,7 @@ impl Spin {
             around: Surroundings { others, memory },
             values,
         } = arrival;
-        let mut taken = BitSet::new();
+        let mut taken = Rounds::default();
         if let Some(known) = self.anchors.iter().position(|anchor| anchor.site == site) {
             let anchor = self.anchors.remove(known);
             let idle = if anchor.wrote {
@@ -353,13 +360,13 @@ impl Spin {
             };
             if idle && !anchor.saw_clock && !anchor.chose && anchor.own == own {
                 taken = anchor.taken;
-                taken.insert(anchor.left_by);
+                taken.alternatives.insert(anchor.left_by);
+                taken.wrote |= anchor.wrote;
+                taken.left_count_out |= anchor.left_count_out;
                 self.awaiting = Some(Box::new(Awaiting {
                     touched: anchor.touched,
                     changed: anchor.disturbed,
                     taken: taken.clone(),
-                    wrote: anchor.wrote,
-                    leaves_count_out: anchor.left_count_out,
                 }));
             }
         }
@@ -418,21 +425,68 @@ impl Spin {
             let Awaiting {
                 touched,
                 changed,
-                taken,
-                wrote,
-                leaves_count_out,
+                taken:
+                    Rounds {
+                        alternatives,
+                        wrote,
+                        left_count_out,
+                    },
             } = &**awaiting;
             add("what it waits for has changed", u64::from(*changed));
             let locations = touched.iter().map(|touched| touched.location.0);
             part::list("waits for", locations, &mut add);
-            part::list("held back from", taken.iter().map(u64::from), &mut add);
-            add("its round writes", u64::from(*wrote));
-            add("its round leaves a count out", u64::from(*leaves_count_out));
+            part::list("held back from", alternatives.iter().map(u64::from), &mut add);
+            add("its rounds write", u64::from(*wrote));
+            add("its rounds leave a count out", u64::from(*left_count_out));
         }
     }
 
     /// Whether steps of others concern the thread.
     pub fn is_watched(&self) -> bool {
         !self.anchors.is_empty() || self.awaiting.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the thread does in a round that it begins with this alternative.
+    fn round(spin: &mut Rc<Spin>, chosen: u32, wrote: bool, counts: bool, steps: u32) {
+        let inner = Rc::make_mut(spin);
+        inner.step(&OwnStep {
+            footprint: &Footprint::default(),
+            wrote,
+            meddled: false,
+            stirred: false,
+            chosen,
+            choosing: false,
+            steps,
+        });
+        if counts {
+            Spin::leaves_count_out(spin);
+        }
+        Rc::make_mut(spin).arrive(7, steps, Arrival::default());
+    }
+
+    #[test]
+    fn what_some_round_does_counts_whatever_the_last_one_did() {
+        let mut spin = Rc::new(Spin::default());
+        Rc::make_mut(&mut spin).arrive(7, 0, Arrival::default());
+        let held = |spin: &Spin| {
+            let awaiting = spin.awaiting().expect("it has come back to where it was");
+            (awaiting.writes(), awaiting.leaves_count_out())
+        };
+        round(&mut spin, 0, true, true, 1);
+        assert_eq!(held(&spin), (true, true));
+        round(&mut spin, 1, false, false, 2);
+        assert_eq!(held(&spin), (true, true));
+        assert!(spin.holds_back(0) && spin.holds_back(1));
+        // Another thread moves. What the thread did before says nothing about what it would do now.
+        Rc::make_mut(&mut spin).others_step(&Footprint::default());
+        assert!(!spin.holds_back(0) && !held(&spin).1);
+        round(&mut spin, 1, false, false, 4);
+        assert_eq!(held(&spin), (false, false));
+        assert!(!spin.holds_back(0) && spin.holds_back(1));
     }
 }

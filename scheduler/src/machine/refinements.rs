@@ -183,8 +183,8 @@ impl PutOff {
 }
 
 impl Refinements {
-    /// Whether the atomic overlaps another one, so that their word is one location.
-    #[inline]
+    /// Whether the atomic overlaps another one, so that their word is one location
+    /// ([`location_of`](crate::api::atomics::location_of), which asks in another way on the program's own stack).
     pub fn is_part_of_word(&self, address: Location) -> bool {
         self.overlaps && self.is_observed(atomics::whole(address))
     }

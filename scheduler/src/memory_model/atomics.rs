@@ -7,9 +7,10 @@
 //! that race are outside of Rust's rules; what we explore is that each of them happens at once.)
 //!
 //! On the heap, the same address may be in another block in another execution, as blocks come in another order. In one
-//! execution it is not, as a heap gives out no address twice; but a block may grow where it is, and has one user then,
-//! or there is a data race. So an atomic is known by its block as well, and overlaps only those in the same one. That
-//! rests on data races being found: otherwise no block is told apart.
+//! execution it is not, as a heap gives out no address twice, but that a block may grow where it is. If atomics that
+//! overlap are used before and after that, something orders the uses of which one writes, or they are a data race. So
+//! an atomic is known by its block as well, and overlaps only those in the same one. That rests on data races being
+//! found: otherwise no block is told apart.
 
 use crate::operation::{address_of, part_of, sub_location};
 use dpor_explorer::Location;

@@ -45,16 +45,10 @@ impl Program {
             ..
         } = Self::machine();
         let held = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::writes);
-        // A traced execution is that of a failure that has been judged.
-        if traced.is_some() {
-            return Outlook::Stuck;
-        }
-        // As the program is written, it counts its rounds, and something else happens at some count.
         let counts = |record: &Record| record.alive && record.spin.awaiting().is_some_and(Awaiting::leaves_count_out);
-        if execution.threads.iter().any(|(_, record)| counts(record)) {
-            return Outlook::Unclear;
-        }
-        if !execution.threads.iter().any(|(_, record)| held(record)) {
+        let counts = execution.threads.iter().any(|(_, record)| counts(record));
+        // A traced execution is that of a failure that has been judged.
+        if traced.is_some() || !counts && !execution.threads.iter().any(|(_, record)| held(record)) {
             return Outlook::Stuck;
         }
         let refinements = session.refinements.clone();
@@ -68,7 +62,11 @@ impl Program {
         let Machine { session, execution, .. } = Self::machine();
         execution.watch.trying_out = false;
         session.refinements = refinements;
-        outlook
+        match outlook {
+            // As the program is written, it counts its rounds, and something else happens at some count.
+            Outlook::Stuck if counts => Outlook::Unclear,
+            outlook => outlook,
+        }
     }
 
     /// Runs on with randomly chosen threads, to see whether the program comes back to its present state.

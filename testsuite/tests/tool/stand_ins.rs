@@ -499,8 +499,25 @@ fn append_only_vec_waits() {
 
 const EPOCH: &str = r#"
 use crossbeam_epoch::{Atomic, Owned, Shared, pin};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
+
+/// Where the thread comes back to, the other one cannot go on.
+#[test]
+fn a_lock_is_given_back_in_each_round() {
+    let lock = Mutex::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| *lock.lock().unwrap() = true);
+        let mut held = lock.lock().unwrap();
+        while !*held {
+            pin();
+            drop(held);
+            held = lock.lock().unwrap();
+            pin();
+        }
+    });
+}
 
 #[test]
 fn a_value_is_waited_for() {
@@ -543,6 +560,15 @@ fn crossbeam_epoch_counts_no_pinnings() {
             let written = project.run(&few).ends(3);
             assert!(!states(&written, "a_value_is_waited_for", condition).1, "{written:?}");
         }
+        let lock = [&OF_STATES[..], &["a_lock_is_given_back"]].concat();
+        assert!(
+            states(
+                &project.run(&lock).ends(0),
+                "a_lock_is_given_back_in_each_round",
+                condition
+            )
+            .1
+        );
         let unclear = project
             .run(&["test", "garbage_is_waited_for", "--memory", "sc"])
             .ends(3);
