@@ -17,6 +17,7 @@ mod pages;
 mod papers;
 mod peer_suites;
 mod stand_ins;
+mod suppressed;
 mod surface;
 mod unseen;
 mod unsupported;

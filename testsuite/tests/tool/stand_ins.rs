@@ -553,33 +553,21 @@ fn crossbeam_epoch_counts_no_pinnings() {
     let condition = "crossbeam_epoch's pinnings: as specified";
     for version in ["0.9.7", "0.9.21"] {
         let project = package("epoch", EPOCH, &format!("crossbeam-epoch = \"={version}\""));
-        let waits = [&OF_STATES[..], &["a_value_is_waited_for"]].concat();
-        let (_, rests) = states(&project.run(&waits).ends(0), "a_value_is_waited_for", condition);
-        assert!(rests, "{version}");
-        if version == "0.9.21" {
-            let few = [&waits[..], &["--as-written", "--max-time", "5s"]].concat();
-            let written = project.run(&few).ends(3);
-            assert!(!states(&written, "a_value_is_waited_for", condition).1, "{written:?}");
+        let run = |test: &str, flags: &[&str]| project.run(&[&OF_STATES[..], &[test], flags].concat());
+        for test in ["a_value_is_waited_for", "a_lock_is_given_back_in_each_round"] {
+            let run = run(test, &[]).ends(0);
+            assert!(states(&run, test, condition).1, "{version}: {run:?}");
         }
-        let lock = [&OF_STATES[..], &["a_lock_is_given_back"]].concat();
-        assert!(
-            states(
-                &project.run(&lock).ends(0),
-                "a_lock_is_given_back_in_each_round",
-                condition
-            )
-            .1
-        );
-        let unclear = project
-            .run(&["test", "garbage_is_waited_for", "--memory", "sc"])
-            .ends(3);
-        assert!(
-            unclear.stdout.contains("unclear") && unclear.stdout.contains(condition),
-            "{unclear:?}"
-        );
-        project
-            .run(&["test", "garbage_is_waited_for", "--memory", "sc", "--as-written"])
-            .ends(0);
+        if version == "0.9.21" {
+            let test = "a_value_is_waited_for";
+            let written = run(test, &["--as-written", "--max-time", "5s"]).ends(3);
+            assert!(!states(&written, test, condition).1, "{written:?}");
+        }
+        let unclear = run("garbage_is_waited_for", &[]).ends(3);
+        for text in ["unclear", condition] {
+            assert!(unclear.stdout.contains(text), "{unclear:?}");
+        }
+        run("garbage_is_waited_for", &["--as-written"]).ends(0);
     }
 }
 
