@@ -2,6 +2,7 @@
 
 use dpor_explorer::{Context, Strategy, Verdict};
 use dpor_scheduler::OperationKind;
+use shim_std::specified::pinnings_of_crossbeam_epoch;
 use shim_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use shim_std::sync::mpsc::channel;
 use shim_std::sync::{Condvar, Mutex, RwLock};
@@ -438,6 +439,35 @@ fn a_loop_that_takes_a_lock_does_not_keep_it() {
         assert!(reason(&outcome).contains("20 executions"), "{outcome}");
         let outcome = model.explore(test(true));
         assert!(matches!(&outcome.report.verdict, Verdict::Failed { failure, .. } if failure.kind == "livelock"));
+    }
+}
+
+/// Where rounds leave a count out, as a library is specified, it is unclear whether they go on for ever; but it is clear
+/// where another thread can go on. The loop is held back with the lock in its hands, for which the other one waits.
+#[test]
+fn a_loop_that_leaves_a_count_out_is_no_livelock() {
+    let test = |never: bool| {
+        move || {
+            let (set, other) = (Mutex::new(false), AtomicBool::new(false));
+            thread::scope(|scope| {
+                scope.spawn(|| *set.lock().unwrap() = !never);
+                let mut locked = set.lock().unwrap();
+                while !*locked {
+                    other.load(SeqCst);
+                    pinnings_of_crossbeam_epoch(1);
+                    drop(locked);
+                    locked = set.lock().unwrap();
+                }
+            });
+        }
+    };
+    for strategy in ["source", "context"].map(|name| name.parse::<Strategy>().unwrap()) {
+        let model = Model::new().strategy(strategy);
+        let outcome = model.explore(test(false));
+        assert_eq!(outcome.report.verdict, Verdict::Complete, "{strategy}: {outcome}");
+        assert!(outcome.report.statistics.blocked > 0, "{strategy}: {outcome}");
+        let outcome = model.explore(test(true));
+        assert!(reason(&outcome).contains("unclear"), "{strategy}: {outcome}");
     }
 }
 
